@@ -1,0 +1,12 @@
+#pragma once
+
+/// attn: exact attention, and pictures of it. Includes every public header.
+#define ATTN_VERSION "0.1.0"
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+#include "attn/spec.hpp"
+#include "attn/tensor.hpp"

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace attn {
+
+/// What went wrong, as far as a caller can act on it. The values are the program's exit codes.
+enum class ErrorKind {
+  usage = 2,      ///< the request is wrong whatever the input holds
+  input = 3,      ///< the input is malformed, inconsistent or beyond a limit
+  file = 4,       ///< a file cannot be opened, read or written
+  internal = 70,  ///< a broken promise of this library
+};
+
+/// The one exception the library throws: what is wrong, where, and what to do about it.
+///
+/// `what` is a sentence without a full stop; `where` names a file, byte, line or JSON pointer and may be empty;
+/// `help` says what the user can do and may be empty.
+class Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string problem, std::string where, std::string help);
+
+  ErrorKind kind() const noexcept { return kind_; }
+  const std::string& problem() const noexcept { return problem_; }
+  const std::string& where() const noexcept { return where_; }
+  const std::string& help() const noexcept { return help_; }
+
+  /// All three parts, a line each: "problem\n  where: …\n  help: …"; empty parts are left out.
+  const char* what() const noexcept override { return text_.c_str(); }
+
+  /// The same error one container further out: "q.npy" around "byte 12" gives "q.npy, byte 12".
+  Error inside(const std::string& container) const;
+
+ private:
+  ErrorKind kind_;
+  std::string problem_, where_, help_, text_;
+};
+
+/// Error{ErrorKind::input, …}, by far the most frequent one.
+Error input_error(std::string problem, std::string where, std::string help);
+
+}  // namespace attn

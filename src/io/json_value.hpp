@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace attn {
+
+struct JsonMember;
+
+/// One value of a JSON text (RFC 8259). An array of plain numbers alone is kept packed, which is what makes large
+/// tensors cheap; all other arrays hold a value an element. Members keep the order of the text.
+class JsonValue {
+ public:
+  enum class Type { null, boolean, number, string, array, object };
+
+  JsonValue() = default;
+
+  Type type() const noexcept;
+  bool is(Type wanted) const noexcept { return type() == wanted; }
+
+  bool boolean() const;
+  double number() const;
+  /// Whether the number is integral and fits int64_t; "3", "3.0" and "3e0" alike.
+  bool is_integer() const noexcept;
+  std::int64_t integer() const;
+  const std::string& string() const;
+
+  /// Arrays. `numbers` is for packed arrays, `elements` for all others.
+  std::size_t size() const;
+  bool is_packed() const noexcept;
+  std::span<const double> numbers() const;
+  std::span<const JsonValue> elements() const;
+
+  /// Objects. `find` gives null if there is no such member.
+  std::span<const JsonMember> members() const;
+  const JsonValue* find(std::string_view key) const noexcept;
+
+  // Representation: a number keeps its integer beside it when it has one, as doubles lose those above 2^53.
+  struct Number {
+    double value;
+    std::int64_t integer;
+    bool is_integer;
+  };
+  using Numbers = std::vector<double>;
+  using Array = std::vector<JsonValue>;
+  using Object = std::vector<JsonMember>;
+  std::variant<std::monostate, bool, Number, std::string, Numbers, Array, Object> data;
+};
+
+struct JsonMember {
+  std::string key;
+  JsonValue value;
+};
+
+struct JsonLimits {
+  std::size_t depth = 512;  ///< nested arrays and objects
+};
+
+/// Parses a whole text. Throws Error(input) whose place is "line 3, column 14" for a syntax error and a JSON pointer
+/// for a key given twice, a number beyond the range of a double, or nesting beyond the limit.
+JsonValue parse_json(std::string_view text, const JsonLimits& limits = {});
+
+/// "/a~1b/3": `pointer` with one more step, escaped as RFC 6901 says.
+std::string pointer_to(std::string_view pointer, std::string_view key);
+std::string pointer_to(std::string_view pointer, std::size_t index);
+
+/// A human's name of what the value is: "a string", "an array", "null"…
+std::string_view type_text(const JsonValue& value) noexcept;
+
+}  // namespace attn

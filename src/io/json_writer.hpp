@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its own. Numbers are in
+/// the shortest form that reads back to the same float or double; infinities and NaN are the strings "inf", "-inf", "nan".
+class JsonWriter {
+ public:
+  /// `sink` is called with pieces of the text, in order.
+  explicit JsonWriter(std::function<void(std::string_view)> sink);
+  ~JsonWriter();  // flushes nothing: call finish()
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+
+  void begin_object();
+  void end_object();
+  void begin_array();
+  void end_array();
+  void key(std::string_view name);
+  void value(std::string_view text);
+  void value(const char* text) { value(std::string_view(text)); }
+  void value(double number);
+  void value(float number);
+  void value(std::int64_t number);
+  void value(std::size_t number);
+  void value(bool truth);
+  void null();
+  /// Nested arrays; booleans are written as 0 and 1.
+  void value(const Tensor& tensor);
+  /// [2,3,4] on one line.
+  void value(const Shape& shape);
+  /// Hands what is left to the sink, with a closing newline.
+  void finish();
+
+ private:
+  struct State;
+  State* state_;
+};
+
+}  // namespace attn

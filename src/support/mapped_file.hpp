@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace attn {
+
+/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe, "-" for standard
+/// input). Throws Error(file) that names the path and the system's reason; a folder is no file.
+class MappedFile {
+ public:
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  std::string_view text() const noexcept;
+
+ private:
+  MappedFile() = default;
+  std::span<const std::byte> bytes_;
+  bool mapped_ = false;
+};
+
+}  // namespace attn

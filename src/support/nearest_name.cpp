@@ -1,0 +1,63 @@
+#include "support/nearest_name.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace attn {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Optimal string alignment distance (Damerau 1964, with no substring edited twice), by dynamic programming over three rows.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  // Beyond this length a name is no typing error, and the distance would cost quadratic time.
+  constexpr std::size_t longest = 64;
+  if (name.size() > longest) return {};
+  std::string_view best;
+  std::size_t fewest = 0;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t edits = edit_distance(name, candidate);
+    if (edits <= std::max<std::size_t>(2, std::max(name.size(), candidate.size()) / 3) &&
+        edits < std::max(name.size(), candidate.size()) && (best.empty() || edits < fewest)) {
+      best = candidate;
+      fewest = edits;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string_view best = nearest_name(name, candidates);
+  if (!best.empty()) return "did you mean \"" + std::string(best) + "\"?";
+  std::string known = "known: ";
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (i > 0) known += ", ";
+    known += candidates[i];
+  }
+  return known;
+}
+
+}  // namespace attn

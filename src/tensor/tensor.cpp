@@ -1,0 +1,129 @@
+#include "attn/tensor.hpp"
+
+#include <limits>
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+template <class To, class From>
+Tensor convert(const Tensor& from) {
+  const auto values = from.values<From>();
+  std::vector<To> elements(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::is_same_v<To, std::uint8_t>) {
+      elements[i] = values[i] != From{0};
+    } else {
+      elements[i] = static_cast<To>(values[i]);
+    }
+  }
+  return Tensor(from.shape(), std::move(elements));
+}
+
+template <class To>
+Tensor convert_to(const Tensor& from) {
+  switch (from.dtype()) {
+    case DType::float32: return convert<To, float>(from);
+    case DType::float64: return convert<To, double>(from);
+    case DType::int64: return convert<To, std::int64_t>(from);
+    case DType::boolean: return convert<To, std::uint8_t>(from);
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* name(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float32: return "float32";
+    case DType::float64: return "float64";
+    case DType::int64: return "int64";
+    case DType::boolean: return "bool";
+  }
+  return "";
+}
+
+std::size_t size_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float32: return sizeof(float);
+    case DType::float64: return sizeof(double);
+    case DType::int64: return sizeof(std::int64_t);
+    case DType::boolean: return sizeof(std::uint8_t);
+  }
+  return 0;
+}
+
+std::size_t element_count(const Shape& shape) {
+  // Eight bytes is the widest element, and a signed difference of pointers must be able to span them all.
+  constexpr std::size_t most =
+      static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / 8;
+  bool empty = false;
+  for (const std::size_t size : shape) empty = empty || size == 0;
+  if (empty) return 0;
+  std::size_t count = 1;
+  for (const std::size_t size : shape) {
+    if (count > most / size) {
+      throw input_error("the shape " + text(shape) + " has more elements than memory can address",
+                        "", "check the shape for a misplaced digit");
+    }
+    count *= size;
+  }
+  return count;
+}
+
+std::string text(const Shape& shape) {
+  std::string result = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) result += ',';
+    result += std::to_string(shape[i]);
+  }
+  return result + "]";
+}
+
+Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
+                        std::shared_ptr<const void> owner) {
+  Tensor tensor;
+  const std::size_t count = element_count(shape);
+  tensor.adopt(std::move(shape), dtype, elements, count, std::move(owner));
+  return tensor;
+}
+
+Tensor Tensor::converted(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  switch (dtype) {
+    case DType::float32: return convert_to<float>(*this);
+    case DType::float64: return convert_to<double>(*this);
+    case DType::int64: return convert_to<std::int64_t>(*this);
+    case DType::boolean: return convert_to<std::uint8_t>(*this);
+  }
+  return {};
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  Tensor result;
+  result.adopt(std::move(shape), dtype_, elements_, size_, owner_);
+  return result;
+}
+
+void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t count,
+                   std::shared_ptr<const void> owner) {
+  if (element_count(shape) != count) {
+    throw Error(ErrorKind::internal,
+                std::to_string(count) + " elements cannot have the shape " + text(shape), "", "");
+  }
+  shape_ = std::move(shape);
+  dtype_ = dtype;
+  size_ = count;
+  elements_ = elements;
+  owner_ = std::move(owner);
+}
+
+void Tensor::check_stored(DType dtype) const {
+  if (dtype != dtype_) {
+    throw Error(ErrorKind::internal,
+                std::string("a tensor of ") + name(dtype_) + " was read as " + name(dtype), "", "");
+  }
+}
+
+}  // namespace attn
