@@ -9,8 +9,9 @@
 
 namespace attn {
 
-/// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its own. Numbers are in
-/// the shortest form that reads back to the same float or double; infinities and NaN are the strings "inf", "-inf", "nan".
+/// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its
+/// own. Numbers are in the shortest form that reads back to the same float or double; infinities
+/// and NaN are the strings "inf", "-inf", "nan".
 class JsonWriter {
  public:
   /// `sink` is called with pieces of the text, in order.

@@ -6,8 +6,9 @@
 
 namespace attn {
 
-/// A file that appears whole, under its name, when committed, or not at all: whatever ends the program before that leaves
-/// an existing file as it was. Every failure is an Error(file) that names the path and the system's reason.
+/// A file that appears whole, under its name, when committed, or not at all: whatever ends the
+/// program before that leaves an existing file as it was. Every failure is an Error(file) that
+/// names the path and the system's reason.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -8,8 +8,9 @@
 
 namespace attn {
 
-/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe, "-" for standard
-/// input). Throws Error(file) that names the path and the system's reason; a folder is no file.
+/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe,
+/// "-" for standard input). Throws Error(file) that names the path and the system's reason; a
+/// folder is no file.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
