@@ -33,7 +33,8 @@ struct AttentionRequest {
   std::optional<double> softcap;  ///< c·tanh(s/c) after the scale; c > 0
   Mask mask;
 
-  bool stages = false;  ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+  bool stages = false;      ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
 };
 
 /// Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; the output

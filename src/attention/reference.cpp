@@ -1,5 +1,6 @@
 #include "attention/reference.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,6 +10,8 @@
 #include <xtensor/xmath.hpp>
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
+
+#include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
@@ -276,47 +279,47 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   Collector masked(request.stages, weights_shape, request.dtype);
   Collector lse(request.stages, geometry.row_shape(), request.dtype);
   std::vector<std::uint8_t> allowed(request.mask.present() ? element_count(weights_shape) : 0);
-  std::vector<std::uint8_t> seen(keys);
-  AttentionResult result;
+  std::atomic<std::size_t> empty_rows = 0;
 
-  for (std::size_t b = 0; b < geometry.batch; ++b) {
-    for (std::size_t h = 0; h < geometry.heads; ++h) {
-      const std::size_t at = b * geometry.heads + h;
-      // 1. Scores, scaled.
-      Matrix s = scale * score(b, h);
-      scores.put(s.data(), queries, keys, at * map, keys);
-      // 2. Softcap.
-      if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
-      capped.put(s.data(), queries, keys, at * map, keys);
-      // 3. Bias and mask.
-      if (request.mask.present()) {
-        for (std::size_t i = 0; i < queries; ++i) {
-          visibility.see(b, h, i, seen);
-          visibility.mask(b, h, i, seen, {s.data() + i * keys, keys});
-          std::copy(seen.begin(), seen.end(),
-                    allowed.begin() + static_cast<std::ptrdiff_t>(at * map + i * keys));
-        }
-      }
-      masked.put(s.data(), queries, keys, at * map, keys);
-      // 4. Softmax.
-      const Softmax p = softmax(s);
-      weights.put(p.weights.data(), queries, keys, at * map, keys);
-      lse.put(p.lse.data(), queries, 1, at * queries, 1);
-      result.empty_rows += p.empty_rows;
-      // 5. The weighted sum of the values.
-      if (value_tensor) {
-        const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
-        const Matrix o = weighted_sum(p.weights, s, v);
-        const std::size_t width = geometry.value_width;
-        if (geometry.joined) {
-          const std::size_t row = geometry.heads * width;
-          output.put(o.data(), queries, width, b * queries * row + h * width, row);
-        } else {
-          output.put(o.data(), queries, width, at * queries * width, width);
-        }
+  parallel_for(geometry.batch * geometry.heads, request.threads, [&](std::size_t at) {
+    const std::size_t b = at / geometry.heads, h = at % geometry.heads;
+    // 1. Scores, scaled.
+    Matrix s = scale * score(b, h);
+    scores.put(s.data(), queries, keys, at * map, keys);
+    // 2. Softcap.
+    if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
+    capped.put(s.data(), queries, keys, at * map, keys);
+    // 3. Bias and mask.
+    if (request.mask.present()) {
+      std::vector<std::uint8_t> seen(keys);
+      for (std::size_t i = 0; i < queries; ++i) {
+        visibility.see(b, h, i, seen);
+        visibility.mask(b, h, i, seen, {s.data() + i * keys, keys});
+        std::copy(seen.begin(), seen.end(),
+                  allowed.begin() + static_cast<std::ptrdiff_t>(at * map + i * keys));
       }
     }
-  }
+    masked.put(s.data(), queries, keys, at * map, keys);
+    // 4. Softmax.
+    const Softmax p = softmax(s);
+    weights.put(p.weights.data(), queries, keys, at * map, keys);
+    lse.put(p.lse.data(), queries, 1, at * queries, 1);
+    empty_rows += p.empty_rows;
+    // 5. The weighted sum of the values.
+    if (value_tensor) {
+      const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
+      const Matrix o = weighted_sum(p.weights, s, v);
+      const std::size_t width = geometry.value_width;
+      if (geometry.joined) {
+        const std::size_t row = geometry.heads * width;
+        output.put(o.data(), queries, width, b * queries * row + h * width, row);
+      } else {
+        output.put(o.data(), queries, width, at * queries * width, width);
+      }
+    }
+  });
+  AttentionResult result;
+  result.empty_rows = empty_rows;
   result.weights = weights.finish();
   result.output = output.finish();
   result.scores = scores.finish();
