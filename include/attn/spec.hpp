@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,10 @@ std::span<const KindInfo> kinds() noexcept;
 const KindInfo& info(Kind kind) noexcept;
 /// By name or alias; null if there is none.
 const KindInfo* find_kind(std::string_view name) noexcept;
+
+/// What to tell a user who wrote a name that is not known: "did you mean \"causal\"?", or all the
+/// known ones where none is near.
+std::string nearest_known(std::string_view name, std::span<const std::string_view> known);
 
 /// Where position i of the queries stands among the keys. With `offset` o, query i stands at key i
 /// + o.

@@ -2,6 +2,8 @@
 
 #include "attn/spec.hpp"
 
+#include "support/nearest_name.hpp"
+
 namespace attn {
 namespace {
 
@@ -56,6 +58,10 @@ const KindInfo* find_kind(std::string_view name) noexcept {
     }
   }
   return nullptr;
+}
+
+std::string nearest_known(std::string_view name, std::span<const std::string_view> known) {
+  return suggestion(name, known);
 }
 
 bool Mask::hides() const noexcept {
