@@ -12,13 +12,12 @@ namespace attn {
 
 struct JsonMember;
 
-/// One value of a JSON text (RFC 8259). An array of plain numbers alone is kept packed, which is what makes large
-/// tensors cheap; all other arrays hold a value an element. Members keep the order of the text.
+/// One value of a JSON text (RFC 8259). An array of plain numbers alone is kept packed, which is
+/// what makes large tensors cheap; all other arrays hold a value an element. Members keep the order
+/// of the text.
 class JsonValue {
  public:
   enum class Type { null, boolean, number, string, array, object };
-
-  JsonValue() = default;
 
   Type type() const noexcept;
   bool is(Type wanted) const noexcept { return type() == wanted; }
@@ -40,7 +39,8 @@ class JsonValue {
   std::span<const JsonMember> members() const;
   const JsonValue* find(std::string_view key) const noexcept;
 
-  // Representation: a number keeps its integer beside it when it has one, as doubles lose those above 2^53.
+  // Representation: a number keeps its integer beside it when it has one, as doubles lose those
+  // above 2^53.
   struct Number {
     double value;
     std::int64_t integer;
@@ -61,8 +61,9 @@ struct JsonLimits {
   std::size_t depth = 512;  ///< nested arrays and objects
 };
 
-/// Parses a whole text. Throws Error(input) whose place is "line 3, column 14" for a syntax error and a JSON pointer
-/// for a key given twice, a number beyond the range of a double, or nesting beyond the limit.
+/// Parses a whole text. Throws Error(input) whose place is "line 3, column 14" for a syntax error
+/// and a JSON pointer for a key given twice, a number beyond the range of a double, or nesting
+/// beyond the limit.
 JsonValue parse_json(std::string_view text, const JsonLimits& limits = {});
 
 /// "/a~1b/3": `pointer` with one more step, escaped as RFC 6901 says.
