@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
-/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe, "-" for standard
-/// input). Throws Error(file) that names the path and the system's reason; a folder is no file.
+/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe,
+/// "-" for standard input). Throws Error(file) that names the path and the system's reason; a
+/// folder is no file.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
@@ -22,7 +25,10 @@ class MappedFile {
 
  private:
   MappedFile() = default;
+  void read_all(int descriptor, const std::string& name);
+
   std::span<const std::byte> bytes_;
+  std::vector<std::byte> read_;  // the bytes of what cannot be mapped
   bool mapped_ = false;
 };
 
