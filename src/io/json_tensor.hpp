@@ -17,4 +17,13 @@ namespace attn {
 /// `dtype`, or of an axis of size 0.
 Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& pointer);
 
+/// The tensor {"shape": shape, "data": data} at `pointer`: `data` is a flat array in row-major
+/// order, of as many numbers as the shape has elements. An empty shape takes one number.
+Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DType dtype,
+                             const std::string& pointer);
+
+/// An array of integers from 1, at most 32 of them, whose product memory can address. Throws
+/// Error(input) at the JSON pointer (`pointer` is the array's own) of what is none.
+Shape shape_from_json(const JsonValue& value, const std::string& pointer);
+
 }  // namespace attn

@@ -19,8 +19,6 @@ class JsonValue {
  public:
   enum class Type { null, boolean, number, string, array, object };
 
-  JsonValue() = default;
-
   Type type() const noexcept;
   bool is(Type wanted) const noexcept { return type() == wanted; }
 

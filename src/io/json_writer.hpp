@@ -2,12 +2,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "attn/tensor.hpp"
 
 namespace attn {
+
+/// The text as a JSON string, in its quotes. UTF-8 is passed through, bytes that are none become
+/// U+FFFD.
+std::string json_string(std::string_view text);
 
 /// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its
 /// own. Numbers are in the shortest form that reads back to the same float or double; infinities
@@ -42,7 +47,7 @@ class JsonWriter {
 
  private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace attn

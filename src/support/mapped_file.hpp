@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -23,7 +25,10 @@ class MappedFile {
 
  private:
   MappedFile() = default;
+  void read_all(int descriptor, const std::string& name);
+
   std::span<const std::byte> bytes_;
+  std::vector<std::byte> read_;  // the bytes of what cannot be mapped
   bool mapped_ = false;
 };
 

@@ -1,0 +1,213 @@
+#include "support/atomic_file.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attn/error.hpp"
+
+#include "support/in_quotes.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string help_for(int reason) {
+  switch (reason) {
+    case ENOENT:
+    case ENOTDIR:
+      return "create the folder first, or check its name";
+    case EISDIR:
+      return "name a file, not a folder";
+    case EACCES:
+    case EPERM:
+      return "check the permissions of the folder and the file, or write elsewhere";
+    case EROFS:
+      return "write to another place";
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or write to another disk";
+    case ENAMETOOLONG:
+      return "choose a shorter name";
+    case ELOOP:
+      return "the symbolic links lead in a circle: remove one";
+    default:
+      return "";
+  }
+}
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+std::string descriptor_path(int descriptor) {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+// The number of this process's own open file that the path names, as /dev/stdout and /dev/fd/3 do.
+std::optional<int> own_descriptor(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path folder = fs::canonical(folder_of(path), ignored);
+  if (ignored || folder != "/proc/" + std::to_string(getpid()) + "/fd") return std::nullopt;
+  const std::string name = path.filename();
+  int number = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+// Where the chain of symbolic links from `path` ends; the last one may lead to what does not exist.
+struct Destination {
+  fs::path target;
+  std::optional<int> descriptor;
+  int reason = 0;
+};
+
+Destination follow_links(fs::path path) {
+  constexpr int most_links = 40;
+  for (int links = 0; links < most_links; ++links) {
+    if (const auto number = own_descriptor(path)) return {{}, number, 0};
+    std::error_code error;
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) return {path, std::nullopt, 0};
+    path = next.is_absolute() ? next : folder_of(path) / next;
+  }
+  return {{}, std::nullopt, ELOOP};
+}
+
+// A name no other file of the folder is likely to have; hidden, so that what a killed program
+// leaves is out of sight.
+fs::path hidden_name(const fs::path& target) {
+  std::random_device random;
+  char name[32];
+  std::snprintf(name, sizeof name, ".attn-%08x%08x.part", random(), random());
+  return folder_of(target) / name;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  Destination destination = follow_links(path_);
+  if (destination.reason != 0) fail(destination.reason);
+  if (destination.descriptor) {
+    // A copy of the open file, not a second opening, which would start again at its beginning.
+    descriptor_ = fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
+  target_ = std::move(destination.target);
+  if (target_.empty()) fail(ENOENT);
+  struct stat status {};
+  if (stat(target_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) fail(EISDIR);
+    if (!S_ISREG(status.st_mode)) {
+      descriptor_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+      if (descriptor_ < 0) fail(errno);
+      target_.clear();
+      return;
+    }
+    // The folder's permissions alone decide on a rename; a file set read-only is meant to stay.
+    if (faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+    replaces_ = true;
+    kept_mode_ = status.st_mode & 07777;
+  } else if (errno != ENOENT) {
+    fail(errno);
+  } else if (!target_.has_filename()) {
+    fail(EISDIR);
+  }
+  open_temporary();
+}
+
+void AtomicFile::open_temporary() {
+  // Without a name, the file vanishes with the program. Not every file system has this, and giving
+  // it a name later takes /proc.
+  const fs::path folder = folder_of(target_);
+  descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) != 0) {
+    close(descriptor_);
+    descriptor_ = -1;
+  }
+  while (descriptor_ < 0) {
+    temporary_ = hidden_name(target_);
+    descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) {
+      const int reason = errno;
+      temporary_.clear();
+      fail(reason);
+    }
+  }
+  if (replaces_ && fchmod(descriptor_, kept_mode_) != 0) {
+    const int reason = errno;
+    close(descriptor_);
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+    fail(reason);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  // Some file systems report a full disk only when a descriptor is closed; a copy of it leaves the
+  // file open for the link.
+  const int copy = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || close(copy) != 0) fail(errno);
+  if (!target_.empty()) link_into_place();
+  close(std::exchange(descriptor_, -1));
+}
+
+void AtomicFile::link_into_place() {
+  if (temporary_.empty()) {
+    const std::string file = descriptor_path(descriptor_);
+    const auto link_to = [&](const fs::path& name) {
+      return linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (!replaces_) {
+      if (link_to(target_)) return;
+      if (errno != EEXIST) fail(errno);
+    }
+    fs::path name = hidden_name(target_);
+    while (!link_to(name)) {
+      if (errno != EEXIST) fail(errno);
+      name = hidden_name(target_);
+    }
+    temporary_ = std::move(name);
+  }
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void AtomicFile::fail(int reason) const {
+  throw Error(ErrorKind::file,
+              "cannot write " + in_quotes(path_.native()) + ": " + std::strerror(reason), "",
+              help_for(reason));
+}
+
+void write_whole_file(const fs::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace attn
