@@ -134,23 +134,39 @@ DocumentRequest read_document(const Document& document, Problems& problems) {
       problems.attempt([&] { store(*value, pointer_to("", key)); });
     }
   };
-  read("title", [&](auto& value, auto& at) { result.title = expect_string(value, at); });
-  read("description",
-       [&](auto& value, auto& at) { result.description = expect_string(value, at); });
-  read("weights", [&](auto& value, auto& at) { result.weights = expect_boolean(value, at); });
+  read("title", [&](const JsonValue& value, const std::string& at) {
+    result.title = expect_string(value, at);
+  });
+  read("description", [&](const JsonValue& value, const std::string& at) {
+    result.description = expect_string(value, at);
+  });
+  read("weights", [&](const JsonValue& value, const std::string& at) {
+    result.weights = expect_boolean(value, at);
+  });
   const auto count = [](const JsonValue& value, const std::string& at) {
     return static_cast<std::size_t>(expect_integer(value, at, 1));
   };
-  read("heads", [&](auto& value, auto& at) { attention.heads = count(value, at); });
-  read("kv_heads", [&](auto& value, auto& at) { attention.kv_heads = count(value, at); });
-  read("scale", [&](auto& value, auto& at) { attention.scale = expect_number(value, at); });
-  read("softcap", [&](auto& value, auto& at) { attention.softcap = expect_number(value, at); });
+  read("heads",
+       [&](const JsonValue& value, const std::string& at) { attention.heads = count(value, at); });
+  read("kv_heads", [&](const JsonValue& value, const std::string& at) {
+    attention.kv_heads = count(value, at);
+  });
+  read("scale", [&](const JsonValue& value, const std::string& at) {
+    attention.scale = expect_number(value, at);
+  });
+  read("softcap", [&](const JsonValue& value, const std::string& at) {
+    attention.softcap = expect_number(value, at);
+  });
 
   // 2. Tensors, in the order in which PyTorch's generator fills the random ones.
   TensorSource tensors(document.folder());
-  read("seed", [&](auto& value, auto& at) { tensors.seed(expect_integer(value, at, INT64_MIN)); });
+  read("seed", [&](const JsonValue& value, const std::string& at) {
+    tensors.seed(expect_integer(value, at, INT64_MIN));
+  });
   const auto read_tensor = [&](const char* key, Tensor& tensor) {
-    read(key, [&](auto& value, auto& at) { tensor = tensors.read(value, attention.dtype, at); });
+    read(key, [&](const JsonValue& value, const std::string& at) {
+      tensor = tensors.read(value, attention.dtype, at);
+    });
   };
   const std::size_t before_tensors = problems.errors().size();
   read_tensor("query", attention.query);
