@@ -76,7 +76,8 @@ class Tensor {
     return {static_cast<const T*>(elements_), size_};
   }
 
-  /// The same numbers as another type, rounded to nearest; shares the elements if nothing changes.
+  /// The same numbers as another type, rounded to nearest; shares the elements if nothing changes. An absent tensor stays
+  /// absent.
   Tensor converted(DType dtype) const;
 
   /// The same elements in another shape of equal size.

@@ -103,7 +103,7 @@ Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
 }
 
 Tensor Tensor::converted(DType dtype) const {
-  if (dtype == dtype_) return *this;
+  if (!*this || dtype == dtype_) return *this;
   switch (dtype) {
     case DType::float32:
       return convert_to<float>(*this);
