@@ -1,0 +1,54 @@
+#include <charconv>
+#include <cmath>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+namespace attn {
+namespace {
+
+template <class T>
+std::string comma_separated(const Tensor& matrix) {
+  const std::span<const T> values = matrix.values<T>();
+  const std::size_t columns = matrix.shape()[1];
+  std::string result;
+  char buffer[32];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const T number = values[i];
+    char* end = buffer;
+    if constexpr (std::is_floating_point_v<T>) {
+      // A NaN's sign says nothing.
+      end = std::isnan(number)
+                ? std::to_chars(buffer, buffer + sizeof buffer, std::fabs(number)).ptr
+                : std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    } else {
+      end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    }
+    result.append(buffer, static_cast<std::size_t>(end - buffer));
+    result += (i + 1) % columns == 0 ? '\n' : ',';
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string csv_text(const Tensor& matrix) {
+  if (matrix.rank() != 2 || matrix.size() == 0) {
+    throw input_error("a tensor of shape " + text(matrix.shape()) +
+                          " cannot be written as comma-separated values, which hold one matrix",
+                      "", "choose another format, or one matrix of the tensor");
+  }
+  switch (matrix.dtype()) {
+    case DType::float32:
+      return comma_separated<float>(matrix);
+    case DType::float64:
+      return comma_separated<double>(matrix);
+    case DType::int64:
+      return comma_separated<std::int64_t>(matrix);
+    case DType::boolean:
+      return comma_separated<std::uint8_t>(matrix);
+  }
+  return {};
+}
+
+}  // namespace attn

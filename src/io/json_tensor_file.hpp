@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// The tensors of a JSON text: a result of this program (its "tensors"), nested arrays alone,
+/// {"shape":…,"data":…} alone, or an object some of whose members are either; its other members are
+/// ignored. Numbers are read as float64, those of a result that says "dtype":"float32" as float32.
+class JsonTensorFile {
+ public:
+  /// A tensor that stands in another file.
+  struct Reference {
+    std::string file, name;
+  };
+
+  /// Throws Error(input) if the text is no JSON or holds nothing of these.
+  explicit JsonTensorFile(std::string_view text);
+
+  /// In the order of the text.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// Where the tensor stands if it is not in this text.
+  std::optional<Reference> reference(std::size_t index) const;
+
+  /// The tensor if it is in this text. Throws Error(input) at the JSON pointer of what is wrong.
+  Tensor read(std::size_t index) const;
+
+  /// The JSON pointer to the tensor.
+  const std::string& pointer(std::size_t index) const { return pointers_[index]; }
+
+ private:
+  std::unique_ptr<const JsonValue> root_;
+  DType dtype_ = DType::float64;
+  std::vector<std::string> names_, pointers_;
+  std::vector<const JsonValue*> values_;  // in *root_
+};
+
+}  // namespace attn

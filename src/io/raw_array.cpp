@@ -1,0 +1,215 @@
+#include "io/raw_array.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are borrowed as little-endian");
+
+// NumPy's own limit.
+constexpr std::size_t most_axes = 32;
+
+// IEEE 754 binary16, which every float holds exactly.
+struct Half {
+  std::uint16_t bits;
+
+  explicit operator float() const {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+    const std::uint32_t exponent = (bits >> 10) & 0x1F;
+    const std::uint32_t fraction = bits & 0x3FF;
+    if (exponent == 0) {
+      const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+    }
+    const std::uint32_t widened_exponent = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | widened_exponent << 23 | fraction << 13);
+  }
+};
+
+// The upper half of a float.
+struct Brain {
+  std::uint16_t bits;
+
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+struct Boolean {
+  std::uint8_t bits;
+
+  explicit operator std::uint8_t() const { return bits != 0; }
+};
+
+// What elements stored as such become; integers, unless said otherwise.
+template <class Stored>
+struct Widened {
+  using type = std::int64_t;
+};
+template <>
+struct Widened<Half> {
+  using type = float;
+};
+template <>
+struct Widened<Brain> {
+  using type = float;
+};
+template <>
+struct Widened<float> {
+  using type = float;
+};
+template <>
+struct Widened<double> {
+  using type = double;
+};
+template <>
+struct Widened<Boolean> {
+  using type = std::uint8_t;
+};
+
+// Calls `use` with a null pointer of the C++ type that stores such elements.
+template <class Use>
+auto with_stored_type(ElementType type, Use use) {
+  switch (type) {
+    case ElementType::float16:
+      return use(static_cast<Half*>(nullptr));
+    case ElementType::bfloat16:
+      return use(static_cast<Brain*>(nullptr));
+    case ElementType::float32:
+      return use(static_cast<float*>(nullptr));
+    case ElementType::float64:
+      return use(static_cast<double*>(nullptr));
+    case ElementType::int8:
+      return use(static_cast<std::int8_t*>(nullptr));
+    case ElementType::int16:
+      return use(static_cast<std::int16_t*>(nullptr));
+    case ElementType::int32:
+      return use(static_cast<std::int32_t*>(nullptr));
+    case ElementType::int64:
+      return use(static_cast<std::int64_t*>(nullptr));
+    case ElementType::uint8:
+      return use(static_cast<std::uint8_t*>(nullptr));
+    case ElementType::uint16:
+      return use(static_cast<std::uint16_t*>(nullptr));
+    case ElementType::uint32:
+      return use(static_cast<std::uint32_t*>(nullptr));
+    case ElementType::uint64:
+      return use(static_cast<std::uint64_t*>(nullptr));
+    case ElementType::boolean:
+      break;
+  }
+  return use(static_cast<Boolean*>(nullptr));
+}
+
+// Calls `use(source, i)` for every element: its index in the file's order and in row-major order, i
+// from 0 upwards.
+template <class Use>
+void for_each_element(const RawArray& array, std::size_t count, Use use) {
+  if (!array.column_major) {
+    for (std::size_t i = 0; i < count; ++i) use(i, i);
+    return;
+  }
+  const std::size_t rank = array.shape.size();
+  std::array<std::size_t, most_axes> index{}, step{};
+  for (std::size_t axis = 0, product = 1; axis < rank; product *= array.shape[axis++]) {
+    step[axis] = product;
+  }
+  std::size_t source = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    use(source, i);
+    for (std::size_t axis = rank; axis-- > 0;) {
+      source += step[axis];
+      if (++index[axis] < array.shape[axis]) break;
+      source -= step[axis] * array.shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+template <class To, class Stored>
+Tensor convert(const RawArray& array, std::size_t count) {
+  std::vector<To> elements(count);
+  for_each_element(array, count, [&](std::size_t source, std::size_t i) {
+    std::array<std::byte, sizeof(Stored)> bytes;
+    std::memcpy(bytes.data(), array.bytes.data() + source * sizeof(Stored), sizeof(Stored));
+    if (array.big_endian) std::reverse(bytes.begin(), bytes.end());
+    const auto stored = std::bit_cast<Stored>(bytes);
+    if constexpr (std::is_same_v<Stored, std::uint64_t>) {
+      if (!std::in_range<std::int64_t>(stored)) {
+        throw input_error("the number " + std::to_string(stored) + " is beyond the range of int64",
+                          "element " + std::to_string(i), "save it as a float64");
+      }
+    }
+    elements[i] = static_cast<To>(stored);
+  });
+  return Tensor(array.shape, std::move(elements));
+}
+
+// Whether a tensor stores the elements just as the file does.
+bool stored_alike(const RawArray& array, DType dtype) {
+  if (array.big_endian || array.column_major) return false;
+  const auto address = std::bit_cast<std::uintptr_t>(array.bytes.data());
+  if (address % size_of(dtype) != 0) return false;
+  switch (array.type) {
+    case ElementType::float32:
+    case ElementType::float64:
+    case ElementType::int64:
+      return true;
+    case ElementType::boolean:
+      return std::all_of(array.bytes.begin(), array.bytes.end(),
+                         [](std::byte byte) { return byte <= std::byte{1}; });
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+const char* name(ElementType type) noexcept {
+  constexpr std::array names = {"float16", "bfloat16", "float32", "float64", "int8",
+                                "int16",   "int32",    "int64",   "uint8",   "uint16",
+                                "uint32",  "uint64",   "bool"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::size_t size_of(ElementType type) noexcept {
+  return with_stored_type(type, [](auto* null) { return sizeof(*null); });
+}
+
+DType widened(ElementType type) noexcept {
+  return with_stored_type(
+      type, []<class Stored>(Stored*) { return dtype_of<typename Widened<Stored>::type>(); });
+}
+
+Tensor tensor_from(const RawArray& array) {
+  if (array.shape.size() > most_axes) {
+    throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", "", "");
+  }
+  const std::size_t count = element_count(array.shape);
+  if (count == 0) {
+    throw input_error("the shape " + text(array.shape) + " has an axis of size 0", "",
+                      "sizes of axes are 1 or more: check what was saved");
+  }
+  if (count > std::numeric_limits<std::size_t>::max() / 8 ||
+      array.bytes.size() != count * size_of(array.type)) {
+    throw Error(ErrorKind::internal, "the bytes of an array are not those of its shape", "", "");
+  }
+  const DType dtype = widened(array.type);
+  if (stored_alike(array, dtype)) {
+    return Tensor::borrowed(array.shape, dtype, array.bytes.data(), array.owner);
+  }
+  return with_stored_type(array.type, [&]<class Stored>(Stored*) {
+    return convert<typename Widened<Stored>::type, Stored>(array, count);
+  });
+}
+
+}  // namespace attn

@@ -1,0 +1,274 @@
+#include "io/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "io/json_value.hpp"
+#include "io/json_writer.hpp"
+#include "io/raw_array.hpp"
+#include "support/in_quotes.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t length_bytes = 8;
+// The format's own limit.
+constexpr std::size_t longest_header = 100'000'000;
+constexpr const char* write_again = "write the file again";
+
+constexpr std::array<std::pair<std::string_view, ElementType>, 13> element_types = {{
+    {"F16", ElementType::float16},
+    {"BF16", ElementType::bfloat16},
+    {"F32", ElementType::float32},
+    {"F64", ElementType::float64},
+    {"I8", ElementType::int8},
+    {"I16", ElementType::int16},
+    {"I32", ElementType::int32},
+    {"I64", ElementType::int64},
+    {"U8", ElementType::uint8},
+    {"U16", ElementType::uint16},
+    {"U32", ElementType::uint32},
+    {"U64", ElementType::uint64},
+    {"BOOL", ElementType::boolean},
+}};
+
+std::optional<ElementType> element_type(std::string_view dtype) {
+  for (const auto& [name, type] : element_types) {
+    if (dtype == name) return type;
+  }
+  return std::nullopt;
+}
+
+std::string header_place(const std::string& pointer) {
+  return "header, " + pointer;
+}
+
+[[noreturn]] void fail(const std::string& problem, const std::string& pointer) {
+  throw input_error(problem, header_place(pointer), write_again);
+}
+
+const JsonValue& member(const JsonValue& object, const char* key, const std::string& pointer) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr) fail(std::string("the tensor has no \"") + key + "\"", pointer);
+  return *value;
+}
+
+// An array of integers from 0.
+std::vector<std::size_t> sizes(const JsonValue& value, const std::string& pointer) {
+  if (!value.is(JsonValue::Type::array)) {
+    fail(std::string(type_text(value)) + " stands where an array of integers should", pointer);
+  }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    double number = -1;
+    if (value.is_packed()) {
+      number = value.numbers()[i];
+    } else if (value.elements()[i].is_integer()) {
+      number = value.elements()[i].number();
+    }
+    // Up to here a double is exact, and no file is as large.
+    constexpr double most = 0x1p53;
+    if (!(number >= 0 && number <= most) ||
+        number != static_cast<double>(static_cast<std::uint64_t>(number))) {
+      fail("an integer from 0 to 2^53 must stand here", pointer_to(pointer, i));
+    }
+    result.push_back(static_cast<std::size_t>(number));
+  }
+  return result;
+}
+
+std::size_t header_length(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t length = 0;
+  for (std::size_t i = length_bytes; i-- > 0;) {
+    length = length << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  }
+  return length;
+}
+
+std::string range_text(std::size_t begin, std::size_t end) {
+  return std::to_string(begin) + " to " + std::to_string(end);
+}
+
+}  // namespace
+
+bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept {
+  return bytes.size() > length_bytes && bytes[length_bytes] == std::byte{'{'} &&
+         header_length(bytes) <= 0xFFFFFFFF;
+}
+
+Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+    : owner_(std::move(owner)) {
+  if (bytes.size() < length_bytes) {
+    throw input_error("the .safetensors file is cut off", "byte " + std::to_string(bytes.size()),
+                      write_again);
+  }
+  const std::size_t length = header_length(bytes);
+  if (length > longest_header) {
+    throw input_error("the .safetensors file claims a header of " + std::to_string(length) +
+                          " bytes, but the format allows 100000000",
+                      "byte 0", write_again);
+  }
+  if (length > bytes.size() - length_bytes) {
+    throw input_error("the .safetensors file claims a header of " + std::to_string(length) +
+                          " bytes, but ends after " + std::to_string(bytes.size() - length_bytes),
+                      "byte 0", "the file is cut off: copy or download it again");
+  }
+  const auto header_bytes = bytes.subspan(length_bytes, length);
+  data_ = bytes.subspan(length_bytes + length);
+
+  JsonValue header;
+  try {
+    header = parse_json({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()});
+  } catch (const Error& error) {
+    throw error.inside("header");
+  }
+  if (!header.is(JsonValue::Type::object)) {
+    throw input_error("the header of the .safetensors file is no JSON object", "byte 8",
+                      write_again);
+  }
+  for (const JsonMember& tensor : header.members()) {
+    if (tensor.key == "__metadata__") continue;
+    const std::string pointer = pointer_to("", tensor.key);
+    if (!tensor.value.is(JsonValue::Type::object)) {
+      fail(std::string(type_text(tensor.value)) + " stands where a tensor should", pointer);
+    }
+    Entry entry;
+    const JsonValue& dtype = member(tensor.value, "dtype", pointer);
+    if (!dtype.is(JsonValue::Type::string)) {
+      fail(std::string(type_text(dtype)) + " is no dtype", pointer_to(pointer, "dtype"));
+    }
+    entry.dtype = dtype.string();
+    const std::string shape_pointer = pointer_to(pointer, "shape");
+    entry.shape = sizes(member(tensor.value, "shape", pointer), shape_pointer);
+    const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
+    const auto offsets = sizes(member(tensor.value, "data_offsets", pointer), offsets_pointer);
+    if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+      fail("data_offsets must be a begin and an end that is no less", offsets_pointer);
+    }
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+    if (entry.end > data_.size()) {
+      throw input_error("the tensor ends at byte " + std::to_string(entry.end) +
+                            " of the data, of which there are " + std::to_string(data_.size()),
+                        header_place(offsets_pointer),
+                        "the file is cut off: copy or download it again");
+    }
+    std::size_t count = 0;
+    try {
+      count = element_count(entry.shape);
+    } catch (const Error& error) {
+      throw error.inside(header_place(shape_pointer));
+    }
+    const auto type = element_type(entry.dtype);
+    if (type && entry.end - entry.begin != count * size_of(*type)) {
+      fail("the shape " + text(entry.shape) + " of " + entry.dtype + " takes " +
+               std::to_string(count * size_of(*type)) + " bytes, but data_offsets span " +
+               std::to_string(entry.end - entry.begin),
+           offsets_pointer);
+    }
+    names_.push_back(tensor.key);
+    entries_.push_back(std::move(entry));
+  }
+
+  std::vector<std::size_t> order(entries_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(entries_[a].begin, entries_[a].end) <
+           std::pair(entries_[b].begin, entries_[b].end);
+  });
+  std::size_t covered = 0;
+  for (const std::size_t i : order) {
+    const Entry& entry = entries_[i];
+    const std::string pointer = pointer_to(pointer_to("", names_[i]), "data_offsets");
+    if (entry.begin < covered) {
+      fail("the tensor overlaps another: its bytes " + range_text(entry.begin, entry.end) +
+               " start before " + std::to_string(covered),
+           pointer);
+    }
+    if (entry.begin > covered) {
+      fail("the bytes " + range_text(covered, entry.begin) + " of the data belong to no tensor",
+           pointer);
+    }
+    covered = entry.end;
+  }
+  if (covered != data_.size()) {
+    throw input_error(
+        "the bytes " + range_text(covered, data_.size()) + " of the data belong to no tensor",
+        "byte " + std::to_string(length_bytes + length + covered), write_again);
+  }
+}
+
+Tensor Safetensors::read(std::size_t index) const {
+  const Entry& entry = entries_[index];
+  const std::string pointer = pointer_to("", names_[index]);
+  const auto type = element_type(entry.dtype);
+  if (!type) {
+    std::string known;
+    for (const auto& [name, ignored] : element_types) {
+      known += known.empty() ? "known: " : ", ";
+      known += name;
+    }
+    throw input_error("elements of the dtype " + in_quotes(entry.dtype) + " cannot be read",
+                      header_place(pointer_to(pointer, "dtype")), known);
+  }
+  RawArray array;
+  array.shape = entry.shape;
+  array.type = *type;
+  array.bytes = data_.subspan(entry.begin, entry.end - entry.begin);
+  array.owner = owner_;
+  try {
+    return tensor_from(array);
+  } catch (const Error& error) {
+    throw error.inside(header_place(pointer));
+  }
+}
+
+std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
+  std::string header = "{";
+  std::size_t begin = 0;
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor) throw Error(ErrorKind::internal, "an absent tensor was written", name, "");
+    const std::size_t end = begin + tensor.size() * size_of(tensor.dtype());
+    const char* dtype = "";
+    switch (tensor.dtype()) {
+      case DType::float32:
+        dtype = "F32";
+        break;
+      case DType::float64:
+        dtype = "F64";
+        break;
+      case DType::int64:
+        dtype = "I64";
+        break;
+      case DType::boolean:
+        dtype = "BOOL";
+        break;
+    }
+    if (begin > 0) header += ',';
+    header += json_string(name) + R"(:{"dtype":")" + dtype + R"(","shape":)" +
+              text(tensor.shape()) + R"(,"data_offsets":)" + text(Shape{begin, end}) + "}";
+    begin = end;
+  }
+  header += '}';
+  header.append((length_bytes - header.size() % length_bytes) % length_bytes, ' ');
+
+  std::string result;
+  result.reserve(length_bytes + header.size() + begin);
+  for (std::size_t i = 0; i < length_bytes; ++i) {
+    result += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  }
+  result += header;
+  for (const auto& [name, tensor] : tensors) {
+    result.append(static_cast<const char*>(tensor.bytes()),
+                  tensor.size() * size_of(tensor.dtype()));
+  }
+  return result;
+}
+
+}  // namespace attn

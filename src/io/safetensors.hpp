@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Whether the bytes start as a .safetensors file does, whole or cut off.
+bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
+
+/// A .safetensors file: eight bytes that give the length of a JSON header, the header, the elements
+/// of all tensors.
+class Safetensors {
+ public:
+  /// Checks the whole header: offsets must match shapes, be in range, and cover the data without
+  /// overlap or gap. Throws Error(input) whose place is a byte or "header, " and a JSON pointer.
+  Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+  /// In the order of the header.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// Throws Error(input) for a type of elements that is unknown.
+  Tensor read(std::size_t index) const;
+
+ private:
+  struct Entry {
+    std::string dtype;
+    Shape shape;
+    std::size_t begin = 0, end = 0;  // in data_
+  };
+
+  std::vector<std::string> names_;
+  std::vector<Entry> entries_;
+  std::span<const std::byte> data_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace attn

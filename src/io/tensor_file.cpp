@@ -1,0 +1,204 @@
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "io/json_tensor_file.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+#include "io/safetensors.hpp"
+#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* known_formats = "known formats: .npy, .npz, .safetensors, JSON";
+
+struct Signature {
+  std::string_view start, what;
+};
+constexpr std::array<Signature, 12> other_formats = {{
+    {"\x1F\x8B", "a gzip file: unpack it first"},
+    {"\x89HDF", "an HDF5 file"},
+    {"\x80\x02", "a Python pickle, or a PyTorch file of the old format"},
+    {"\x80\x03", "a Python pickle"},
+    {"\x80\x04", "a Python pickle"},
+    {"\x80\x05", "a Python pickle"},
+    {"GGUF", "a GGUF file"},
+    {"\x89PNG", "a PNG picture"},
+    {"%PDF", "a PDF document"},
+    {"\xFF\xFE", "a text in UTF-16: save it as UTF-8"},
+    {"\xFE\xFF", "a text in UTF-16: save it as UTF-8"},
+    {"MATLAB", "a MATLAB file"},
+}};
+
+// What bytes of no known format seem to be.
+std::string_view guess(std::string_view bytes) {
+  for (const auto& [start, what] : other_formats) {
+    if (bytes.starts_with(start)) return what;
+  }
+  for (const char c : bytes.substr(0, 4096)) {
+    const auto u = static_cast<unsigned char>(c);
+    if ((u < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f') || u == 0x7F) return "";
+  }
+  return "a text";
+}
+
+bool looks_like_json(std::string_view bytes) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[');
+}
+
+struct Npy {
+  Tensor tensor;
+  std::vector<std::string> names{""};
+};
+
+using Parsed = std::variant<Npy, Npz, Safetensors, JsonTensorFile>;
+
+Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with(npy_magic)) return Npy{parse_npy(bytes, std::move(owner))};
+  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
+    return Npz(bytes, std::move(owner));
+  }
+  // Before JSON, as the length that a .safetensors file starts with may look like a bracket or
+  // white space.
+  if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
+  if (looks_like_json(text)) return JsonTensorFile(text);
+  if (text.empty()) throw input_error("the file is empty", "", known_formats);
+  const std::string_view what = guess(text);
+  throw input_error("this is no file of tensors that can be read" +
+                        (what.empty() ? std::string() : "; it seems to be " + std::string(what)),
+                    "", known_formats);
+}
+
+}  // namespace
+
+class TensorFile::Content {
+ public:
+  // `folder` is where the files that it refers to are looked for; nowhere if absent.
+  Content(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name,
+          std::optional<std::filesystem::path> folder)
+      : name_(std::move(name)),
+        folder_(std::move(folder)),
+        parsed_(parse_named(bytes, std::move(owner))) {}
+
+  static std::shared_ptr<const Content> open(const std::filesystem::path& path) {
+    const auto file = MappedFile::open(path);
+    if (path == "-") {
+      return std::make_shared<Content>(file->bytes(), file, "standard input", "");
+    }
+    return std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path());
+  }
+
+  std::string_view format() const noexcept {
+    constexpr std::array<std::string_view, 4> formats = {"npy", "npz", "safetensors", "json"};
+    return formats[parsed_.index()];
+  }
+
+  const std::vector<std::string>& names() const noexcept {
+    if (const auto* npy = std::get_if<Npy>(&parsed_)) return npy->names;
+    if (const auto* npz = std::get_if<Npz>(&parsed_)) return npz->names();
+    if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) return safetensors->names();
+    return std::get_if<JsonTensorFile>(&parsed_)->names();
+  }
+
+  // `references` counts the files that led here.
+  Tensor read(std::string_view name, int references) const {
+    try {
+      const std::size_t index = find(name);
+      if (const auto* npy = std::get_if<Npy>(&parsed_)) return npy->tensor;
+      if (const auto* npz = std::get_if<Npz>(&parsed_)) return npz->read(index);
+      if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) {
+        return safetensors->read(index);
+      }
+      const auto& json = std::get<JsonTensorFile>(parsed_);
+      const auto reference = json.reference(index);
+      return reference ? follow(*reference, json.pointer(index), references) : json.read(index);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::input) throw error.inside(name_);
+      throw;
+    }
+  }
+
+ private:
+  Parsed parse_named(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) const {
+    try {
+      return parse(bytes, std::move(owner));
+    } catch (const Error& error) {
+      throw error.inside(name_);
+    }
+  }
+
+  std::size_t find(std::string_view name) const {
+    const std::vector<std::string>& known = names();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i] == name) return i;
+    }
+    if (known.empty()) throw input_error("the file holds no tensors", "", "");
+    if (name.empty() && known.size() == 1) return 0;
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    if (name.empty()) {
+      throw input_error(
+          "the file holds " + std::to_string(known.size()) + " tensors, and none was named", "",
+          "name one of them; " + suggestion("", candidates));
+    }
+    if (std::holds_alternative<Npy>(parsed_)) {
+      throw input_error("a .npy file holds one array without a name, not " + in_quotes(name), "",
+                        "leave the name out");
+    }
+    throw input_error("there is no tensor " + in_quotes(name), "", suggestion(name, candidates));
+  }
+
+  Tensor follow(const JsonTensorFile::Reference& reference, const std::string& pointer,
+                int references) const {
+    if (!folder_) {
+      throw input_error("a tensor stands in the file " + in_quotes(reference.file) +
+                            ", but what is read from memory can refer to no file",
+                        pointer, "");
+    }
+    constexpr int most_references = 8;
+    if (references >= most_references) {
+      throw input_error("the files refer to one another in a circle", pointer, "");
+    }
+    return open(*folder_ / reference.file)->read(reference.name, references + 1);
+  }
+
+  std::string name_;
+  std::optional<std::filesystem::path> folder_;
+  Parsed parsed_;
+};
+
+TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
+
+TensorFile TensorFile::open(const std::filesystem::path& path) {
+  return TensorFile(Content::open(path));
+}
+
+TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
+                                   std::shared_ptr<const void> owner, std::string name) {
+  return TensorFile(
+      std::make_shared<Content>(bytes, std::move(owner), std::move(name), std::nullopt));
+}
+
+std::string_view TensorFile::format() const noexcept {
+  return content_->format();
+}
+
+const std::vector<std::string>& TensorFile::names() const noexcept {
+  return content_->names();
+}
+
+Tensor TensorFile::read(std::string_view name) const {
+  return content_->read(name, 0);
+}
+
+}  // namespace attn
