@@ -48,9 +48,9 @@ std::int64_t expect_integer(const JsonValue& value, const std::string& pointer,
                             std::int64_t least) {
   const double number = expect_number(value, pointer);
   if (value.is_integer() && value.integer() >= least) return value.integer();
-  throw input_error("expected a whole number of at least " + std::to_string(least) + ", found " +
-                        number_text(number),
-                    pointer, "give a whole number of at least " + std::to_string(least));
+  const std::string bound = least == INT64_MIN ? "" : " of at least " + std::to_string(least);
+  throw input_error("expected a whole number" + bound + ", found " + number_text(number), pointer,
+                    "give a whole number" + bound);
 }
 
 void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,

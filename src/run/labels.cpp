@@ -6,6 +6,7 @@
 
 #include "run/document.hpp"
 #include "run/document_object.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -17,9 +18,10 @@ std::vector<std::string> read_list(const JsonValue& value, const std::string& po
     list.push_back(expect_string(value.element(i), pointer_to(pointer, i)));
   }
   if (length != 0 && list.size() != length) {
-    throw input_error("there are " + std::to_string(list.size()) + " labels for " +
-                          std::to_string(length) + " " + std::string(axis),
-                      pointer, "give one label for each of the " + std::string(axis));
+    throw input_error(
+        count_text(list.size(), "label") + " for " +
+            count_text(length, axis == "queries" ? "query" : "key", std::string(axis)),
+        pointer, "give one label for each of the " + std::string(axis));
   }
   return list;
 }
@@ -36,9 +38,9 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
   const bool one_a_sample = value.element(0).is(JsonValue::Type::array);
   if (!one_a_sample) return {read_list(value, pointer, length, axis)};
   if (batch != 0 && value.size() != batch && value.size() != 1) {
-    throw input_error("there are " + std::to_string(value.size()) + " lists of labels for " +
-                          std::to_string(batch) + " samples",
-                      pointer, "give one list for all samples, or one list a sample");
+    throw input_error(
+        count_text(value.size(), "list") + " of labels for " + count_text(batch, "sample"), pointer,
+        "give one list for all samples, or one list a sample");
   }
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = 0; i < value.size(); ++i) {

@@ -55,7 +55,9 @@ std::vector<std::size_t> read_positions(const JsonValue& value, const std::strin
 
 std::optional<double> read_fill(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::string) && value.string() == "-inf") return std::nullopt;
-  return expect_number(value, pointer);
+  if (value.is(JsonValue::Type::number)) return value.number();
+  throw input_error("the fill is neither a finite number nor \"-inf\"", pointer,
+                    "give a finite number such as -1e9, or leave it out for -inf");
 }
 
 }  // namespace

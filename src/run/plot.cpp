@@ -10,6 +10,7 @@
 #include "run/map_selection.hpp"
 #include "run/tensor_source.hpp"
 #include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
 
@@ -109,17 +110,18 @@ void check_labels(const Labels& labels, const Maps& maps) {
   const auto check = [&](const std::vector<std::vector<std::string>>& lists, std::size_t length,
                          const char* axis) {
     if (lists.size() > 1 && lists.size() != maps.samples()) {
-      throw input_error("there are " + std::to_string(lists.size()) + " lists of labels for " +
-                            std::to_string(maps.samples()) + " samples",
+      throw input_error(count_text(lists.size(), "list") + " of labels for " +
+                            count_text(maps.samples(), "sample"),
                         std::string("/labels/") + axis,
                         "give one list for all samples, or one list a sample");
     }
     for (const auto& list : lists) {
       if (list.size() == length) continue;
-      throw input_error("there are " + std::to_string(list.size()) + " labels for " +
-                            std::to_string(length) +
-                            (axis == std::string_view("query") ? " queries" : " keys"),
-                        std::string("/labels/") + axis, "give one label each");
+      throw input_error(
+          count_text(list.size(), "label") + " for " +
+              (axis == std::string_view("query") ? count_text(length, "query", "queries")
+                                                 : count_text(length, "key")),
+          std::string("/labels/") + axis, "give one label each");
     }
   };
   check(labels.query, maps.queries(), "query");

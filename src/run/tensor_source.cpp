@@ -55,6 +55,10 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
   }
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_keys(object, known, pointer);
+  if (object.find("shape")) {
+    throw input_error("\"shape\" is given without \"data\"", pointer,
+                      "add \"data\", the numbers as one flat array");
+  }
   throw input_error(
       "this object is no tensor", pointer,
       "give nested arrays, or an object with \"shape\" and \"data\", or with one of \"file\", "
@@ -216,10 +220,9 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
   if (form == "file") {
     const std::string& file_name = expect_string(content, at);
     const JsonValue* name = value.find("name");
-    const TensorFile& opened = file(file_name);
     try {
       const Tensor tensor =
-          opened.read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
+          file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
       for (const std::size_t size : tensor.shape()) {
         if (size == 0) {
           throw input_error("the tensor " + text(tensor.shape()) + " has an axis of size 0", at,

@@ -28,7 +28,7 @@ void check_memory(std::size_t elements, std::size_t bytes_each, const std::strin
   const double memory = static_cast<double>(pages) * static_cast<double>(page);
   const double needed = static_cast<double>(elements) * static_cast<double>(bytes_each);
   if (needed <= memory) return;
-  throw input_error(what + " takes " + bytes_text(needed) +
+  throw input_error(what + " would take " + bytes_text(needed) +
                         ", more than the memory of this machine, " + bytes_text(memory),
                     where, "make it smaller");
 }
