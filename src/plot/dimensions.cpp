@@ -25,7 +25,7 @@ struct Bar {
   Colour colour;
 };
 
-/// Sequence lengths first, then widths; absent tensors have no bars.
+/// Sequence lengths first, then widths; absent tensors and widths have no bars.
 std::vector<Bar> bars_of(const DimensionChart& chart) {
   struct Source {
     const char* name;
@@ -37,12 +37,10 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
   for (const bool lengths : {true, false}) {
     for (const Source& source : sources) {
       if (source.shape.empty()) continue;
-      if (source.shape.size() < 2) {
-        throw input_error("a tensor of shape " + text(source.shape) + " has no sequence length and width",
-                          source.name, "give a tensor of two axes or more");
-      }
+      const bool has_width = source.shape.size() > 1;
+      if (!lengths && !has_width) continue;
       const bool output = source.name == std::string("Output");
-      const std::size_t size = source.shape[source.shape.size() - (lengths ? 2 : 1)];
+      const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
       bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
                       static_cast<double>(size),
                       output ? kOrange : lengths ? kSkyBlue : kLightGreen});

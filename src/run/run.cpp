@@ -10,6 +10,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "run/dimension_chart.hpp"
 #include "run/document.hpp"
 #include "run/map_selection.hpp"
 #include "run/mask_reader.hpp"
@@ -93,13 +94,6 @@ std::vector<std::string> named(std::vector<std::string> labels, std::size_t coun
   for (std::size_t i = labels.size(); i < count; ++i)
     labels.push_back(prefix + std::to_string(i + 1));
   return labels;
-}
-
-Shape shape_named(const std::vector<std::pair<std::string, Shape>>& shapes, std::string_view name) {
-  for (const auto& [tensor, shape] : shapes) {
-    if (tensor == name) return shape;
-  }
-  return {};
 }
 
 const char* file_stem(PlotKind kind) {
@@ -207,16 +201,13 @@ RunReport run(const RunOptions& options) {
         pictures[i] = draw_heatmap(chosen, options.plot, options.format);
         break;
       case PlotKind::dimensions: {
-        const DimensionChart chart{
-            shape_named(report.shapes, "query"), shape_named(report.shapes, "key"),
-            shape_named(report.shapes, "value"), shape_named(report.shapes, "output")};
         // Titles and axis names that are asked for are meant for the weights.
         PlotOptions plot = options.plot;
         plot.title.reset();
         plot.xlabel.reset();
         plot.ylabel.reset();
         plot.figsize.reset();
-        pictures[i] = draw_dimensions(chart, plot, options.format);
+        pictures[i] = draw_dimensions(dimension_chart(report.shapes), plot, options.format);
         break;
       }
       case PlotKind::grid:

@@ -133,8 +133,7 @@ Tensor counted(const JsonValue& object, DType dtype, const std::string& pointer)
 }  // namespace
 
 TorchRandom torch_manual_seed(std::int64_t seed) {
-  const auto bits = static_cast<std::uint64_t>(seed);
-  return TorchRandom(seed < 0 ? bits - 1 : bits);
+  return TorchRandom(static_cast<std::uint64_t>(seed));
 }
 
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer) {

@@ -43,7 +43,7 @@ class TensorSource {
   std::map<std::string, TensorFile> files_;
 };
 
-/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ − 1 as there.
+/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 
 /// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit: beyond the range
