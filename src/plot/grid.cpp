@@ -150,6 +150,7 @@ class GridFigure {
     const bool first_column = index % grid_.columns == 0;
     Axes axes;
     axes.box = box;
+    axes.style = options_.style;
     axes.title = titles_[index];
     if (last_row) axes.x.label = options_.xlabel.value_or(kXLabel);
     if (first_column) axes.y.label = options_.ylabel.value_or(kYLabel);
