@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/plot.hpp"
 #include "plot/box.hpp"
 #include "plot/text.hpp"
 
@@ -29,6 +30,7 @@ struct Axis {
 /// A framed area with everything written around it. Sizes are in points.
 struct Axes {
   Box box;
+  PlotStyle style = PlotStyle::standard;
   Axis x;  ///< below the box
   Axis y;  ///< left of the box
   bool y_on_right = false;
@@ -40,9 +42,10 @@ struct Axes {
 /// The texts around an axes at their places.
 struct Decorations {
   std::vector<PlacedText> texts;
-  /// Around the frame, its ticks and all texts.
+  /// Around the frame, its ticks and all texts. The matplotlib style takes no account of the lengths of axis labels, so that those
+  /// longer than their axis may be cut off.
   Box bounds;
-  /// The same, but without the length of labels and title along the frame, which no change of the frame can mend.
+  /// The same without the lengths of axis labels and title, which no change of the frame can mend.
   Box layout_bounds;
 };
 

@@ -27,6 +27,8 @@ double line_middle(double place, double line_width) {
   return edge(place) + (odd ? 0.5 : 0.0);
 }
 
+double radians(double degrees) { return degrees * std::numbers::pi / 180; }
+
 cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
   static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
   return CAIRO_STATUS_SUCCESS;
@@ -47,8 +49,11 @@ Canvas::Canvas(PictureFormat format, const Box& crop, double dpi) : format_(form
                     std::to_string(static_cast<long long>(height)) + " pixels large",
                 "", "ask for a smaller figure size or fewer dots per inch");
   }
+  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and texts to its upper one, as in
+  // matplotlib.
   dx_ = -crop.left;
   dy_ = height - crop.bottom;
+  text_dy_ = -crop.top;
   switch (format) {
     case PictureFormat::png:
       surface_ = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),
@@ -142,14 +147,23 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
 }
 
 void Canvas::text(const PlacedText& placed, Colour colour) {
-  Point origin = moved(placed.origin);
-  if (is_raster()) origin = {std::round(origin.x), std::round(origin.y)};
+  const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
   set_colour(colour);
   cairo_save(cairo_);
+  if (placed.text->hinted) {
+    hinted_text(*placed.text->hinted, origin, placed.degrees);
+  } else {
+    outlined_text(*placed.text, origin, placed.degrees);
+  }
+  cairo_restore(cairo_);
+}
+
+void Canvas::outlined_text(const Text& text, Point origin, double degrees) {
+  if (is_raster()) origin = {std::round(origin.x), std::round(origin.y)};
   cairo_translate(cairo_, origin.x, origin.y);
-  if (placed.degrees != 0) cairo_rotate(cairo_, -placed.degrees * std::numbers::pi / 180);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
   cairo_move_to(cairo_, 0, 0);
-  PangoLayoutLine* line = pango_layout_get_line_readonly(placed.text->layout.get(), 0);
+  PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
   if (is_raster()) {
     // Outlines, because Cairo would move the pictures of single letters to whole pixels.
     pango_cairo_layout_line_path(cairo_, line);
@@ -157,7 +171,19 @@ void Canvas::text(const PlacedText& placed, Colour colour) {
   } else {
     pango_cairo_show_layout_line(cairo_, line);
   }
-  cairo_restore(cairo_);
+}
+
+void Canvas::hinted_text(const HintedLine& line, Point origin, double degrees) {
+  // The lower left corner of the picture, turned about itself.
+  const double x = std::nearbyint(origin.x + line.left + line.descent * std::sin(radians(degrees)));
+  const double y = std::nearbyint(origin.y + line.descent * std::cos(radians(degrees))) + 1;
+  cairo_translate(cairo_, x, y);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
+  cairo_translate(cairo_, 0, -cairo_image_surface_get_height(line.coverage.get()));
+  cairo_pattern_t* picture = cairo_pattern_create_for_surface(line.coverage.get());
+  cairo_pattern_set_filter(picture, degrees == 0 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_BEST);
+  cairo_mask(cairo_, picture);
+  cairo_pattern_destroy(picture);
 }
 
 Canvas::PixelArea Canvas::pixel_area(const Box& box) const {

@@ -56,10 +56,13 @@ class Canvas {
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
+  void outlined_text(const Text& text, Point origin, double degrees);
+  void hinted_text(const HintedLine& line, Point origin, double degrees);
 
   PictureFormat format_;
   double dpi_;
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
+  double text_dy_ = 0;      ///< the same for texts
   std::string stream_;
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;

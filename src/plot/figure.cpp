@@ -4,11 +4,13 @@
 #include <cstdio>
 
 #include "attn/error.hpp"
+#include "plot/subplots.hpp"
 
 namespace attn::plot {
 namespace {
 
 constexpr double kPointsPerInch = 72;
+constexpr double kScreenDpi = 100;           // matplotlib's default
 constexpr double kCropMargin = 0.1;          // inches
 constexpr double kTightMargin = 1.08 * 10;   // points: matplotlib's pad, in font sizes
 constexpr double kLongestSide = 1000;        // inches
@@ -41,17 +43,36 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
 
 }  // namespace
 
+Figure::Figure(PictureFormat format, std::pair<double, double> size, double dpi,
+               double pixels_per_point, Lettering lettering)
+    : format_(format),
+      size_(size),
+      dpi_(dpi),
+      hinted_(lettering == Lettering::hinted),
+      typesetter_(pixels_per_point, lettering),
+      width_(size.first * kPointsPerInch * pixels_per_point),
+      height_(size.second * kPointsPerInch * pixels_per_point) {}
+
 Figure::Figure(const PlotOptions& options, PictureFormat format,
                std::pair<double, double> default_size)
-    : format_(format),
-      dpi_(checked_dpi(options.dpi)),
-      typesetter_(Canvas::pixels_per_point(format, dpi_)) {
-  const auto size = checked_size(options.figsize.value_or(default_size));
-  width_ = size.first * pixels(kPointsPerInch);
-  height_ = size.second * pixels(kPointsPerInch);
-}
+    : Figure(format, checked_size(options.figsize.value_or(default_size)), checked_dpi(options.dpi),
+             Canvas::pixels_per_point(format, options.dpi),
+             format == PictureFormat::png && options.style == PlotStyle::matplotlib
+                 ? Lettering::hinted
+                 : Lettering::outlines) {}
 
-double Figure::tight_margin() const { return pixels(kTightMargin); }
+Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {
+  std::optional<Figure> screen;
+  if (hinted_) {
+    screen.emplace(Figure(format_, size_, kScreenDpi, kScreenDpi / kPointsPerInch, Lettering::hinted_measure));
+  }
+  Figure& measured = screen ? *screen : *this;
+  const Box area = default_subplot_area(measured.width(), measured.height());
+  const Box tight = tight_subplot_area(area, decorated(measured, area), measured.width(),
+                                       measured.height(), measured.pixels(kTightMargin));
+  const double across = width_ / measured.width(), down = height_ / measured.height();
+  return {tight.left * across, tight.top * down, tight.right * across, tight.bottom * down};
+}
 
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
   Canvas canvas(format_, bounds.padded(kCropMargin * pixels(kPointsPerInch)), dpi_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,21 @@ class Figure {
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 
-  /// The margin between the figure's edge and the texts around its axes in a tight layout, in pixels.
-  double tight_margin() const;
+  /// The area for the axes that leaves all around it as much room as is written there: `decorated` says what an area of a figure
+  /// takes with its texts. The matplotlib style measures at the resolution of a screen, as matplotlib does.
+  Box tight_area(const std::function<Box(Figure&, const Box&)>& decorated);
 
   /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws.
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
 
  private:
+  Figure(PictureFormat format, std::pair<double, double> size, double dpi, double pixels_per_point,
+         Lettering lettering);
+
   PictureFormat format_;
+  std::pair<double, double> size_;  ///< inches
   double dpi_;
+  bool hinted_;
   Typesetter typesetter_;
   double width_, height_;
 };

@@ -4,12 +4,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "plot/box.hpp"
+#include "plot/hinted_font.hpp"
 
 namespace attn::plot {
 
@@ -17,10 +19,18 @@ struct ReleaseObject {
   void operator()(void* object) const { g_object_unref(object); }
 };
 
+/// How letters are made.
+enum class Lettering {
+  outlines,        ///< as the font has them, by Pango
+  hinted,          ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
+  hinted_measure,  ///< the same, but only to be measured
+};
+
 /// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so that lines of one font
 /// size take the same room whatever their letters.
 struct Text {
-  std::unique_ptr<PangoLayout, ReleaseObject> layout;
+  std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
+  std::optional<HintedLine> hinted;
   double width = 0;    ///< from the start to the end of the line, in pixels
   double height = 0;   ///< the whole height
   double descent = 0;  ///< the part of the height below the baseline
@@ -31,7 +41,7 @@ struct Text {
 /// threads at once; each may have its own.
 class Typesetter {
  public:
-  explicit Typesetter(double pixels_per_point);
+  Typesetter(double pixels_per_point, Lettering lettering);
 
   /// The line for a string at a font size in points; made once and kept. Control characters are shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
@@ -42,9 +52,13 @@ class Typesetter {
   std::vector<std::string> warnings() const;
 
  private:
+  bool set_hinted(Text& text, const std::string& line, double points);
+  void set_layout(Text& text, const std::string& line, double points);
   void note_missing_letters(PangoLayout* layout);
 
   double pixels_per_point_;
+  Lettering lettering_;
+  std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;
   std::map<std::pair<std::string, double>, Text> texts_;
   std::set<std::string> missing_scripts_;
