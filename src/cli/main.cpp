@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 #include <csignal>
 #include <exception>
 #include <new>
@@ -41,3 +42,6 @@ int main(int count, char** words) {
     return static_cast<int>(attn::ErrorKind::internal);
   }
 }
+=======
+int main() {}
+>>>>>>> io

@@ -17,19 +17,19 @@ TEST_CASE("plot draws the same heatmap from a result as the run that made it") {
   attn_cli({"run", std::string(ATTN_DATA) + "/causal.json", "--out", "r"}, folder.path());
   CHECK(attn_cli({"plot", "heatmap", "r/result.json", "--out", "again.png"}, folder.path())
             .exit_code == 0);
-  CHECK(file_text(folder / "again.png") == file_text(folder / "r" / "heatmap.png"));
+  CHECK(read_text(folder / "again.png") == read_text(folder / "r" / "heatmap.png"));
   CHECK(attn_cli({"plot", "dimensions", "r/result.json", "--out", "again.png"}, folder.path())
             .exit_code == 0);
-  CHECK(file_text(folder / "again.png") == file_text(folder / "r" / "dimensions.png"));
+  CHECK(read_text(folder / "again.png") == read_text(folder / "r" / "dimensions.png"));
 }
 
 TEST_CASE("plot writes what the extension says, and PNG to standard output") {
   const TemporaryFolder folder;
   folder.write("w.json", weights);
   CHECK(attn_cli({"plot", "heatmap", "w.json", "--out", "w.svg"}, folder.path()).exit_code == 0);
-  CHECK(file_text(folder / "w.svg").starts_with("<?xml"));
+  CHECK(read_text(folder / "w.svg").starts_with("<?xml"));
   CHECK(attn_cli({"plot", "heatmap", "w.json", "--out", "w.pdf"}, folder.path()).exit_code == 0);
-  CHECK(file_text(folder / "w.pdf").starts_with("%PDF"));
+  CHECK(read_text(folder / "w.pdf").starts_with("%PDF"));
   const Outcome printed =
       attn_cli({"plot", "heatmap", "w.json", "--out", "-", "--dpi", "72"}, folder.path());
   CHECK(printed.exit_code == 0);
@@ -46,7 +46,7 @@ TEST_CASE("plot dimensions takes bare shapes") {
                R"({"shapes":{"query":[2,3,4],"key":[2,5,4],"value":[2,5,6],"output":[2,3,6]}})");
   CHECK(plot.exit_code == 0);
   CHECK(plot.output.empty());
-  CHECK(png_header(file_text(folder / "d.png")).dpi == 300);
+  CHECK(png_header(read_text(folder / "d.png")).dpi == 300);
 }
 
 TEST_CASE("a picture format that is not known is exit 3") {

@@ -31,7 +31,7 @@ Outcome shell(const std::string& command, const std::filesystem::path& folder) {
                            quoted(captured / "errors");
   const int status = std::system(line.c_str());  // NOLINT: tests run the program as a shell does
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          file_text(captured / "output"), file_text(captured / "errors")};
+          read_text(captured / "output"), read_text(captured / "errors")};
 }
 
 Outcome attn_cli(const std::vector<std::string>& arguments, const std::filesystem::path& folder,

@@ -25,11 +25,11 @@ TEST_CASE("run writes the result and both pictures into the folder of the result
   CHECK(run.exit_code == 0);
   CHECK(run.errors.empty());
   const auto out = folder / "attention_results";
-  const PngHeader heatmap = png_header(file_text(out / "heatmap.png"));
+  const PngHeader heatmap = png_header(read_text(out / "heatmap.png"));
   CHECK(heatmap.dpi == 300);
   CHECK(heatmap.width > 2000);
-  CHECK(png_header(file_text(out / "dimensions.png")).dpi == 300);
-  CHECK(file_text(out / "result.json")
+  CHECK(png_header(read_text(out / "dimensions.png")).dpi == 300);
+  CHECK(read_text(out / "result.json")
             .starts_with("{\n  \"format\": 1,\n  \"attention\": \"scaled_dot_product\",\n"));
   CHECK(files_in(out) == 3);
 }
@@ -123,7 +123,7 @@ TEST_CASE("the same input gives the same bytes, whatever the threads") {
                                  folder.path());
     REQUIRE(run.exit_code == 0);
     for (const std::string name : {"result.json", "heatmap.png", "dimensions.png"}) {
-      CHECK(file_text(folder / "t1" / name) == file_text(folder / ("t" + threads) / name));
+      CHECK(read_text(folder / "t1" / name) == read_text(folder / ("t" + threads) / name));
     }
   }
 }
@@ -148,13 +148,13 @@ TEST_CASE("a query with no key left is warned of, counted, on standard error and
   const std::string warning =
       "2 queries have no key left to see: their weights and output are zero";
   CHECK(run.errors == "attn-cli: warning: " + warning + "\n");
-  CHECK(file_text(folder / "r" / "result.json").find(warning) != std::string::npos);
+  CHECK(read_text(folder / "r" / "result.json").find(warning) != std::string::npos);
 }
 
 TEST_CASE("--no-weights leaves the weights out, --plots none the pictures") {
   const TemporaryFolder folder;
   attn_cli({"run", "-", "--no-weights", "--plots", "none", "--out", "r"}, folder.path(), small);
-  const std::string result = file_text(folder / "r" / "result.json");
+  const std::string result = read_text(folder / "r" / "result.json");
   CHECK(result.find("\"output\": [\n") != std::string::npos);
   CHECK(result.find("\"weights\": [\n") == std::string::npos);
   CHECK(files_in(folder / "r") == 1);
@@ -203,7 +203,7 @@ TEST_CASE("results that cannot be written are exit 4 and leave nothing half writ
         "  help:  name a folder whose parent folder exists and can be written to\n");
   folder.write("file", "");
   CHECK(attn_cli({"run", "-", "--out", "file"}, folder.path(), small).exit_code == 4);
-  CHECK(file_text(folder / "file").empty());
+  CHECK(read_text(folder / "file").empty());
 
   std::filesystem::create_directory(folder / "r");
   std::filesystem::create_directory(folder / "r" / "result.json");
@@ -231,8 +231,8 @@ TEST_CASE("a closed standard output ends the printing, not the work") {
       "{ \"$ATTN\" run doc.json --out r; echo $? >code; } | true; "
       "\"$ATTN\" run doc.json --out closed >&-; echo $? >code2",
       folder.path());
-  CHECK(file_text(folder / "code") == "0\n");
-  CHECK(file_text(folder / "code2") == "0\n");
+  CHECK(read_text(folder / "code") == "0\n");
+  CHECK(read_text(folder / "code2") == "0\n");
   CHECK(files_in(folder / "r") == 3);
   CHECK(files_in(folder / "closed") == 3);
   CHECK(run.errors.empty());
@@ -248,8 +248,8 @@ TEST_CASE("every example in data runs as it is") {
     const Outcome run = attn_cli({"run", entry.path(), "--out", name}, folder.path());
     CHECK(run.exit_code == 0);
     CHECK(run.errors.empty());
-    CHECK(png_header(file_text(folder / name / "heatmap.png")).width > 0);
-    CHECK(file_text(data + "/README.md").find("`" + name + ".json`") != std::string::npos);
+    CHECK(png_header(read_text(folder / name / "heatmap.png")).width > 0);
+    CHECK(read_text(data + "/README.md").find("`" + name + ".json`") != std::string::npos);
     ++count;
   }
   CHECK(count >= 8);

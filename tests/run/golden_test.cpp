@@ -49,7 +49,7 @@ void check_case(const std::filesystem::path& document, const std::filesystem::pa
   const attn::RunReport report = attn::run(options);
   const attn::TensorFile result = attn::TensorFile::open(out / "result.json");
 
-  const attn::JsonValue expected = attn::parse_json(file_text(expected_file));
+  const attn::JsonValue expected = attn::parse_json(read_text(expected_file));
   const double tolerance = expected.find("tolerance")->find("float32")->number();
   for (const attn::JsonMember& member : expected.find("tensors")->members()) {
     CAPTURE(member.key);
