@@ -134,13 +134,14 @@ void check_parameters(const AttentionRequest& request, const Geometry& geometry)
     check_matrix(request.w_v, "w_v.weight", {1, hidden}, because);
   } else if (geometry.query_width != geometry.key_width) {
     const Tensor& key = request.key ? request.key : request.query;
-    throw input_error(
-        described("query", request.query) + " and " + described("key", key) +
-            " have heads of different width: " + std::to_string(geometry.query_width) + " and " +
-            std::to_string(geometry.key_width),
-        "/key",
-        "give both the same width; \"general\" and \"additive\" attention compare "
-        "different ones");
+    throw input_error(described("query", request.query) + " and " + described("key", key) +
+                          (geometry.heads == 1 ? " have different widths: "
+                                               : " have heads of different widths: ") +
+                          std::to_string(geometry.query_width) + " and " +
+                          std::to_string(geometry.key_width),
+                      "/key",
+                      "give both the same width; \"general\" and \"additive\" attention compare "
+                      "different ones");
   }
 }
 

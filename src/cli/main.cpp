@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 #include <csignal>
 #include <exception>
 #include <new>
@@ -42,6 +41,3 @@ int main(int count, char** words) {
     return static_cast<int>(attn::ErrorKind::internal);
   }
 }
-=======
-int main() {}
->>>>>>> io
