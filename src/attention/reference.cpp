@@ -1,5 +1,6 @@
 #include "attention/reference.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
+#include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -109,7 +111,7 @@ class Score {
     const Tensor& key = request.key ? request.key : request.query;
     query_ = Matrices(request.query, geometry.heads);
     key_ = Matrices(key, geometry.kv_heads);
-    if (request.past_key) past_key_ = Matrices(request.past_key, geometry.kv_heads);
+    if (geometry.past > 0) past_key_ = Matrices(request.past_key, geometry.kv_heads);
     if (kind_ == Kind::general) W_ = parameter(request.W);
     if (kind_ == Kind::additive) {
       W_q_ = parameter(request.W_q);
@@ -259,12 +261,17 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
                                     const Visibility& visibility) {
   const std::size_t queries = geometry.queries, keys = geometry.keys;
   const std::size_t map = queries * keys;
+  const std::size_t tasks = geometry.batch * geometry.heads;
+  const std::size_t at_once = std::min(thread_count(request.threads), tasks);
+  check_memory(at_once * map, 2 * sizeof(double),
+               "scores and weights " + text({at_once, queries, keys}) + " in double precision", "");
+
   const Score score(request, geometry);
   const Tensor& key = request.key ? request.key : request.query;
   const Tensor& value_tensor = request.value || request.kind == Kind::softmax ? request.value : key;
   Matrices value, past_value;
   if (value_tensor) value = Matrices(value_tensor, geometry.kv_heads);
-  if (request.past_value) past_value = Matrices(request.past_value, geometry.kv_heads);
+  if (geometry.past > 0) past_value = Matrices(request.past_value, geometry.kv_heads);
 
   double scale = info(request.kind).scales_by_width
                      ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
@@ -281,7 +288,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   std::vector<std::uint8_t> allowed(request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
 
-  parallel_for(geometry.batch * geometry.heads, request.threads, [&](std::size_t at) {
+  parallel_for(tasks, request.threads, [&](std::size_t at) {
     const std::size_t b = at / geometry.heads, h = at % geometry.heads;
     // 1. Scores, scaled.
     Matrix s = scale * score(b, h);

@@ -33,7 +33,8 @@ void TorchRandom::uniform(std::span<float> numbers, float low, float high) {
   for (float& number : numbers) {
     const auto bits = static_cast<std::uint32_t>(engine_()) & 0xffffffU;
     const float unit = static_cast<float>(bits) * 0x1p-24F;
-    number = unit * (high - low) + low;
+    // Rounded once, as PyTorch's AVX2 code does.
+    number = std::fma(unit, high - low, low);
   }
 }
 

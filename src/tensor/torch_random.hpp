@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// The numbers CPU PyTorch draws in float32 after torch.manual_seed, to a few units in the last
-/// place: the integers and uniform numbers are the same, the logarithm and cosine of the normal
-/// ones come from another mathematical library. Source:
+/// The numbers CPU PyTorch draws in float32 after torch.manual_seed: the uniform ones are the same,
+/// the normal ones differ by up to 2e-6, because their logarithm and cosine come from another
+/// mathematical library. Source:
 /// aten/src/ATen/native/cpu/DistributionTemplates.h and ATen/core/DistributionsHelper.h of
 /// PyTorch 1.13.
 class TorchRandom {
