@@ -9,7 +9,8 @@ namespace attn {
 
 Tensor apply(const LayerNorm& norm, const Tensor& x, double eps) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
-  const Tensor weight = norm.weight.converted(DType::float64), bias = norm.bias.converted(DType::float64);
+  const Tensor weight = norm.weight.converted(DType::float64),
+               bias = norm.bias.converted(DType::float64);
   const auto in = x.values<double>();
   std::vector<double> y(x.size());
   for (std::size_t row = 0; row < rows; ++row) {
@@ -34,12 +35,14 @@ Tensor apply(const LayerNorm& norm, const Tensor& x, double eps) {
   return {x.shape(), std::move(y)};
 }
 
-void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix, const std::string& name) {
+void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,
+                      const std::string& name) {
   const auto check = [&](const Tensor& tensor, const char* part) {
     if (!tensor || tensor.shape() == Shape{width}) return;
     const std::string full = prefix + name + part;
-    throw input_error(full + " " + text(tensor.shape()) + " does not fit: expected " + text({width}),
-                      "/parameters/" + full, "give it one number for each of the hidden state's");
+    throw input_error(
+        full + " " + text(tensor.shape()) + " does not fit: expected " + text({width}),
+        "/parameters/" + full, "give it one number for each of the hidden state's");
   };
   check(norm.weight, ".weight");
   check(norm.bias, ".bias");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -28,7 +29,8 @@ Tensor apply(const Linear& linear, const Tensor& x) {
   return {std::move(shape), std::move(y)};
 }
 
-Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix, const std::string& name) {
+Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,
+                   const std::string& name) {
   const std::string weight = prefix + name + ".weight";
   if (!linear.weight) {
     throw input_error("the parameter " + weight + " is missing", "/parameters/" + weight,
@@ -37,13 +39,15 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
   const Shape& shape = linear.weight.shape();
   if (shape.size() != 2 || shape[1] != x.back()) {
     const std::string expected = "[out," + std::to_string(x.back()) + "]";
-    throw input_error(weight + " " + text(shape) + " does not fit: expected " + expected, "/parameters/" + weight,
+    throw input_error(weight + " " + text(shape) + " does not fit: expected " + expected,
+                      "/parameters/" + weight,
                       "its second axis is the width of what it is applied to, " + text(x));
   }
   if (linear.bias && linear.bias.shape() != Shape{shape[0]}) {
-    throw input_error(prefix + name + ".bias " + text(linear.bias.shape()) + " does not fit: expected " +
-                          text({shape[0]}),
-                      "/parameters/" + prefix + name + ".bias", "give it one number a row of " + weight);
+    throw input_error(prefix + name + ".bias " + text(linear.bias.shape()) +
+                          " does not fit: expected " + text({shape[0]}),
+                      "/parameters/" + prefix + name + ".bias",
+                      "give it one number a row of " + weight);
   }
   Shape result = x;
   result.back() = shape[0];

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "attn/error.hpp"
+
 #include "attention/linear.hpp"
 #include "attention/visibility.hpp"
-#include "attn/error.hpp"
 
 namespace attn {
 namespace {
@@ -16,7 +17,9 @@ Tensor shape_only(const Shape& shape) {
   return Tensor::borrowed(shape, DType::float64, &nothing, nullptr);
 }
 
-const Tensor& key_of(const AttentionRequest& attention) { return attention.key ? attention.key : attention.query; }
+const Tensor& key_of(const AttentionRequest& attention) {
+  return attention.key ? attention.key : attention.query;
+}
 
 const Tensor& value_of(const AttentionRequest& attention) {
   return attention.value ? attention.value : key_of(attention);
@@ -24,9 +27,12 @@ const Tensor& value_of(const AttentionRequest& attention) {
 
 void check_states(const Tensor& states, const char* name) {
   const std::string where = std::string("/") + name;
-  if (!states) throw input_error(std::string("there is no ") + name, where, "give hidden states [L,D] or [B,L,D]");
+  if (!states)
+    throw input_error(std::string("there is no ") + name, where,
+                      "give hidden states [L,D] or [B,L,D]");
   if (states.rank() != 2 && states.rank() != 3) {
-    throw input_error(std::string(name) + " " + text(states.shape()) + " is not [L,D] or [B,L,D]", where,
+    throw input_error(std::string(name) + " " + text(states.shape()) + " is not [L,D] or [B,L,D]",
+                      where,
                       "give hidden states without a head axis: the projections make the heads");
   }
 }
@@ -40,8 +46,8 @@ void check_heads(std::size_t width, std::size_t heads, const std::string& weight
 
 void check_same_width(std::size_t query, std::size_t key, const std::string& prefix) {
   if (query == key) return;
-  throw input_error(prefix + "W_q.weight makes heads of width " + std::to_string(query) + ", " + prefix +
-                        "W_k.weight of width " + std::to_string(key),
+  throw input_error(prefix + "W_q.weight makes heads of width " + std::to_string(query) + ", " +
+                        prefix + "W_k.weight of width " + std::to_string(key),
                     "/parameters/" + prefix + "W_k.weight",
                     "give both the same rows a head; fewer key heads are set by \"kv_heads\"");
 }
@@ -56,7 +62,8 @@ Tensor heads_side_by_side(const Tensor& past) {
   for (std::size_t b = 0; b < s[0]; ++b) {
     for (std::size_t g = 0; g < s[1]; ++g) {
       for (std::size_t p = 0; p < s[2]; ++p) {
-        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(((b * s[1] + g) * s[2] + p) * s[3]), s[3],
+        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(((b * s[1] + g) * s[2] + p) * s[3]),
+                    s[3],
                     to.begin() + static_cast<std::ptrdiff_t>(((b * s[2] + p) * s[1] + g) * s[3]));
       }
     }
@@ -65,7 +72,8 @@ Tensor heads_side_by_side(const Tensor& past) {
 }
 
 // The same attention over tensors that are projected already.
-AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tensor key, Tensor value) {
+AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tensor key,
+                           Tensor value) {
   AttentionRequest inner = attention;
   inner.kind = Kind::scaled_dot_product;
   inner.query = std::move(query);
@@ -78,7 +86,8 @@ AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tens
 
 }  // namespace
 
-Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix, Shape& output) {
+Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
+                         Shape& output) {
   const AttentionRequest& attention = request.attention;
   const Tensor &key = key_of(attention), &value = value_of(attention);
   check_states(attention.query, "query");
@@ -88,7 +97,8 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   const Shape q = check_linear(p.query, attention.query.shape(), prefix, "W_q");
   const Shape k = check_linear(p.key, key.shape(), prefix, "W_k");
   const Shape v = check_linear(p.value, value.shape(), prefix, "W_v");
-  const std::size_t heads = attention.heads.value_or(1), kv_heads = attention.kv_heads.value_or(heads);
+  const std::size_t heads = attention.heads.value_or(1),
+                    kv_heads = attention.kv_heads.value_or(heads);
   check_heads(q.back(), heads, prefix + "W_q.weight");
   check_heads(k.back(), kv_heads, prefix + "W_k.weight");
   check_heads(v.back(), kv_heads, prefix + "W_v.weight");
@@ -115,8 +125,8 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   inner.dtype = DType::float64;
   AttentionResult result = attend(inner);
   if (p.output.weight) result.output = apply(p.output, result.output);
-  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores, &result.capped,
-                         &result.masked, &result.lse}) {
+  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
+                         &result.capped, &result.masked, &result.lse}) {
     *tensor = tensor->converted(attention.dtype);
   }
   return result;

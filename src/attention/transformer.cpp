@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "attn/error.hpp"
+
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
-#include "attn/error.hpp"
 
 namespace attn {
 namespace {
@@ -38,13 +39,15 @@ std::string prefix_of(const TransformerRequest& request, std::size_t layer) {
   return request.layers.size() > 1 ? "layers." + std::to_string(layer) + "." : "";
 }
 
-ProjectedAttentionRequest self_attention(const TransformerRequest& request, const TransformerLayer& layer, Tensor x) {
+ProjectedAttentionRequest self_attention(const TransformerRequest& request,
+                                         const TransformerLayer& layer, Tensor x) {
   ProjectedAttentionRequest self{request.attention, layer.self_attn};
   self.attention.query = std::move(x);
   return self;
 }
 
-ProjectedAttentionRequest cross_attention(const TransformerRequest& request, const TransformerLayer& layer, Tensor x) {
+ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
+                                          const TransformerLayer& layer, Tensor x) {
   ProjectedAttentionRequest cross{request.attention, layer.multihead_attn};
   cross.attention.query = std::move(x);
   cross.attention.key = request.memory;
@@ -54,10 +57,13 @@ ProjectedAttentionRequest cross_attention(const TransformerRequest& request, con
   return cross;
 }
 
-void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix, const std::string& name) {
+void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
+                   const std::string& name) {
   if (output == x) return;
-  throw input_error(prefix + name + " gives " + text(output) + ", which cannot be added to the hidden states " + text(x),
-                    "/parameters/" + prefix + name, "give it as many rows as the hidden states are wide");
+  throw input_error(prefix + name + " gives " + text(output) +
+                        ", which cannot be added to the hidden states " + text(x),
+                    "/parameters/" + prefix + name,
+                    "give it as many rows as the hidden states are wide");
 }
 
 // The error of a cross-attention speaks of its keys and mask as the document names them.
@@ -72,7 +78,8 @@ Error renamed_for_memory(const Error& error) {
   return {error.kind(), error.problem(), where, error.help()};
 }
 
-Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer, const Tensor& x) {
+Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
+                    const Tensor& x) {
   return apply(layer.linear2, activated(apply(layer.linear1, x), request.activation));
 }
 
@@ -80,30 +87,37 @@ Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& l
 
 TransformerGeometry check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
-    throw input_error("eps is not a finite positive number", "/eps", "give a small positive number such as 1e-5");
+    throw input_error("eps is not a finite positive number", "/eps",
+                      "give a small positive number such as 1e-5");
   }
   const Tensor& x = request.attention.query;
   TransformerGeometry geometry;
   if (request.decoder && !request.memory) {
-    throw input_error("there is no memory", "/memory", "give the encoder's hidden states [L,D] or [B,L,D]");
+    throw input_error("there is no memory", "/memory",
+                      "give the encoder's hidden states [L,D] or [B,L,D]");
   }
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
     const std::string prefix = prefix_of(request, i);
     Shape output;
-    geometry.self = check_projected(self_attention(request, layer, x), prefix + "self_attn.", output);
-    check_adds_up(output, x.shape(), prefix, layer.self_attn.output.weight ? "self_attn.W_o.weight" : "self_attn.W_v.weight");
+    geometry.self =
+        check_projected(self_attention(request, layer, x), prefix + "self_attn.", output);
+    check_adds_up(output, x.shape(), prefix,
+                  layer.self_attn.output.weight ? "self_attn.W_o.weight" : "self_attn.W_v.weight");
     if (request.decoder) {
       try {
-        geometry.cross = check_projected(cross_attention(request, layer, x), prefix + "multihead_attn.", output);
+        geometry.cross =
+            check_projected(cross_attention(request, layer, x), prefix + "multihead_attn.", output);
       } catch (const Error& error) {
         throw renamed_for_memory(error);
       }
       check_adds_up(output, x.shape(), prefix,
-                    layer.multihead_attn.output.weight ? "multihead_attn.W_o.weight" : "multihead_attn.W_v.weight");
+                    layer.multihead_attn.output.weight ? "multihead_attn.W_o.weight"
+                                                       : "multihead_attn.W_v.weight");
     }
     const Shape wide = check_linear(layer.linear1, x.shape(), prefix, "linear1");
-    check_adds_up(check_linear(layer.linear2, wide, prefix, "linear2"), x.shape(), prefix, "linear2.weight");
+    check_adds_up(check_linear(layer.linear2, wide, prefix, "linear2"), x.shape(), prefix,
+                  "linear2.weight");
     const std::size_t width = x.shape().back();
     check_layer_norm(layer.norm1, width, prefix, "norm1");
     check_layer_norm(layer.norm2, width, prefix, "norm2");
@@ -148,8 +162,9 @@ TransformerResult transform(const TransformerRequest& request) {
   }
   for (TransformerResult::Layer& layer : result.layers) {
     for (AttentionResult* attention : {&layer.self, &layer.cross}) {
-      for (Tensor* tensor : {&attention->weights, &attention->dropped, &attention->output, &attention->scores,
-                             &attention->capped, &attention->masked, &attention->lse}) {
+      for (Tensor* tensor :
+           {&attention->weights, &attention->dropped, &attention->output, &attention->scores,
+            &attention->capped, &attention->masked, &attention->lse}) {
         *tensor = tensor->converted(dtype);
       }
     }

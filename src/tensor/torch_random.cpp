@@ -54,6 +54,10 @@ void TorchRandom::normal(std::span<float> numbers) {
   }
 }
 
+void TorchRandom::bernoulli(std::span<std::uint8_t> kept, double keep) {
+  for (std::uint8_t& one : kept) one = uniform53() < keep;
+}
+
 double TorchRandom::uniform53() {
   const auto high = static_cast<std::uint64_t>(engine_());
   const auto low = static_cast<std::uint64_t>(engine_());

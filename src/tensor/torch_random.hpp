@@ -27,6 +27,10 @@ class TorchRandom {
   /// with the second number of a pair kept for the next such draw.
   void normal(std::span<float> numbers);
 
+  /// torch.nn.functional.dropout without MKL: which numbers are kept, each with the probability
+  /// `keep`, from 53 random bits.
+  void bernoulli(std::span<std::uint8_t> kept, double keep);
+
  private:
   double uniform53();
   double normal_one_by_one();
