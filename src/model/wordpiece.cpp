@@ -60,6 +60,9 @@ void WordPiece::append(Pieces& pieces, std::int64_t id) const {
 
 void WordPiece::append_text(Pieces& pieces, std::u32string_view text) const {
   const std::u32string normalized = bert_normalized(text, lowercase_);
+  const auto special = std::find_if(special_.begin(), special_.end(),
+                                    [&](const Special& s) { return normalized == s.text; });
+  if (special != special_.end()) return append(pieces, special->id);
   const std::u32string_view rest = normalized;
   for (std::size_t i = 0; i < rest.size();) {
     if (rest[i] == U' ') {

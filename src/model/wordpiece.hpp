@@ -26,8 +26,9 @@ class WordPiece {
   WordPiece(Vocabulary vocabulary, bool lowercase, const std::string& where);
 
   /// [CLS], the text's pieces, [SEP]. A special token ([PAD] [UNK] [CLS] [SEP] [MASK], as far as
-  /// the vocabulary has it) that is written out in the text stands for itself, wherever it is.
-  /// Throws Error(input) at `where` if the text is no UTF-8.
+  /// the vocabulary has it) that is written out in the text stands for itself, wherever it is; so
+  /// does a stretch between two of them that normalization turns into one, as in
+  /// @huggingface/tokenizers. Throws Error(input) at `where` if the text is no UTF-8.
   Pieces encode(std::string_view utf8, std::string_view where) const;
 
   const Vocabulary& vocabulary() const noexcept { return vocabulary_; }
