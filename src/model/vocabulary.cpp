@@ -135,7 +135,7 @@ std::int64_t Vocabulary::id(std::string_view token, std::string_view where,
   } else {
     help = "none of the vocabulary's " + std::to_string(tokens.size()) + " tokens is near it";
   }
-  if (!advice.empty()) help += "; " + std::string(advice);
+  if (!advice.empty()) help += (help.ends_with('?') ? " " : "; ") + std::string(advice);
   throw input_error("token " + in_quotes(token) + " is not in the vocabulary", std::string(where),
                     help);
 }

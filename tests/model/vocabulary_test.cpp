@@ -85,7 +85,7 @@ TEST_CASE("A token the vocabulary lacks is an error that helps") {
         "  help:  did you mean \"[PAD]\"?");
   CHECK(error_of([&] { vocabulary.id("喜欢你", "/tokens/0/1", "advice"); }) ==
         "token \"喜欢你\" is not in the vocabulary\n  where: /tokens/0/1\n"
-        "  help:  did you mean \"喜欢\"?; advice");
+        "  help:  did you mean \"喜欢\"? advice");
   // One byte away from 是, and yet not alike.
   CHECK(error_of([&] { vocabulary.id("晰", "/tokens/0/1"); }) ==
         "token \"晰\" is not in the vocabulary\n  where: /tokens/0/1\n"

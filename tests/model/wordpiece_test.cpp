@@ -133,7 +133,7 @@ TEST_CASE("WordPiece needs its special tokens in the vocabulary") {
   CHECK(
       error_of([&] { WordPiece(vocabulary, true, "vocab.txt"); }) ==
       "token \"[SEP]\" is not in the vocabulary\n  where: vocab.txt\n"
-      "  help:  did you mean \"SEP\"?; WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt "
+      "  help:  did you mean \"SEP\"? WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt "
       "has them");
 }
 
