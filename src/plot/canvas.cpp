@@ -40,20 +40,23 @@ double Canvas::pixels_per_point(PictureFormat format, double dpi) {
   return format == PictureFormat::png ? dpi / kPointsPerInch : 1;
 }
 
-Canvas::Canvas(PictureFormat format, const Box& crop, double dpi) : format_(format), dpi_(dpi) {
-  const double width = is_raster() ? std::max(1.0, std::floor(crop.width())) : crop.width();
-  const double height = is_raster() ? std::max(1.0, std::floor(crop.height())) : crop.height();
+Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi)
+    : format_(format), dpi_(dpi) {
+  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and texts to its upper one, as in
+  // matplotlib.
+  dx_ = -lower_left.x;
+  text_dy_ = height - lower_left.y;
+  if (is_raster()) {
+    width = std::max(1.0, std::floor(width));
+    height = std::max(1.0, std::floor(height));
+  }
+  dy_ = height - lower_left.y;
   if (!(width <= kLongestSide && height <= kLongestSide && width * height <= kLargestArea)) {
     throw Error(ErrorKind::usage,
                 "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
                     std::to_string(static_cast<long long>(height)) + " pixels large",
                 "", "ask for a smaller figure size or fewer dots per inch");
   }
-  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and texts to its upper one, as in
-  // matplotlib.
-  dx_ = -crop.left;
-  dy_ = height - crop.bottom;
-  text_dy_ = -crop.top;
   switch (format) {
     case PictureFormat::png:
       surface_ = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),

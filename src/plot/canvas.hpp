@@ -19,8 +19,8 @@ namespace attn::plot {
 /// On a raster, edges and lines are moved to whole pixels, so that they are sharp and equally thick.
 class Canvas {
  public:
-  /// Throws Error(usage) if the picture would be too large to be drawn.
-  Canvas(PictureFormat format, const Box& crop, double dpi);
+  /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the picture would be too large.
+  Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi);
   ~Canvas();
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;

@@ -75,7 +75,14 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
 }
 
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
-  Canvas canvas(format_, bounds.padded(kCropMargin * pixels(kPointsPerInch)), dpi_);
+  // By way of inches from the lower left corner: the same numbers as in matplotlib, so that they round to the same pixels.
+  const double scale = pixels(kPointsPerInch), inches = 1 / scale;
+  const double left = bounds.left * inches - kCropMargin;
+  const double right = bounds.right * inches + kCropMargin;
+  const double low = (height_ - bounds.bottom) * inches - kCropMargin;
+  const double high = (height_ - bounds.top) * inches + kCropMargin;
+  const Point lower_left = {left * scale, height_ - low * scale};
+  Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_);
   draw(canvas);
   return {canvas.finish(), typesetter_.warnings()};
 }

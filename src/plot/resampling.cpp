@@ -7,8 +7,9 @@
 namespace attn::plot {
 namespace {
 
+/// The place is rounded to a 256th of a cell: so does Agg, and an edge between cells falls on the same pixel.
 PixelShares nearest_share(std::size_t cells, double middle) {
-  return {std::min(static_cast<std::size_t>(middle), cells - 1), {1}};
+  return {std::min(static_cast<std::size_t>(std::floor(middle * 256 + 0.5)) / 256, cells - 1), {1}};
 }
 
 PixelShares mean_shares(std::size_t cells, double start, double end) {
