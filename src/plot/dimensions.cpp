@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "attn/error.hpp"
+
 #include "plot/colour_bar.hpp"
 #include "plot/figure.hpp"
 #include "plot/subplots.hpp"
@@ -38,14 +39,17 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
     for (const Source& source : sources) {
       if (source.shape.empty()) continue;
       if (source.shape.size() < 2) {
-        throw input_error("a tensor of shape " + text(source.shape) + " has no sequence length and width",
-                          source.name, "give a tensor of two axes or more");
+        throw input_error(
+            "a tensor of shape " + text(source.shape) + " has no sequence length and width",
+            source.name, "give a tensor of two axes or more");
       }
       const bool output = source.name == std::string("Output");
       const std::size_t size = source.shape[source.shape.size() - (lengths ? 2 : 1)];
       bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
                       static_cast<double>(size),
-                      output ? kOrange : lengths ? kSkyBlue : kLightGreen});
+                      output    ? kOrange
+                      : lengths ? kSkyBlue
+                                : kLightGreen});
     }
   }
   if (bars.empty()) {
@@ -73,11 +77,13 @@ class DimensionFigure {
     });
     const Axes axes = axes_in(area, figure_);
     const Decorations decorations = decorate(axes, figure_.typesetter());
-    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)), [&](Canvas& canvas) {
-      draw_bars(canvas, area);
-      draw_axes(canvas, axes, decorations, figure_);
-      for (const PlacedText& value : values_at(area, figure_)) canvas.text(value, kBlack);
-    });
+    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
+                           [&](Canvas& canvas) {
+                             draw_bars(canvas, area);
+                             draw_axes(canvas, axes, decorations, figure_);
+                             for (const PlacedText& value : values_at(area, figure_))
+                               canvas.text(value, kBlack);
+                           });
   }
 
  private:
@@ -108,7 +114,8 @@ class DimensionFigure {
     std::vector<PlacedText> values;
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       const double value = bars_[i].value;
-      const Text& text = figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
+      const Text& text =
+          figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
       const double rise = matplotlib() ? kValueRise : 0;
       Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
                       box.bottom - y(value + rise) * box.height()};
