@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "attn/error.hpp"
+
 #include "plot/cell_ticks.hpp"
 #include "plot/cell_values.hpp"
 #include "plot/colour_bar.hpp"
@@ -10,10 +11,11 @@ namespace attn {
 namespace plot {
 namespace {
 
-constexpr double kPanelSide = 1.75, kLeastSide = 2.5;  // inches of the figure for each panel, and at least
+constexpr double kPanelSide = 1.75,
+                 kLeastSide = 2.5;  // inches of the figure for each panel, and at least
 constexpr const char* kXLabel = "Keys";
 constexpr const char* kYLabel = "Queries";
-constexpr double kColourBarHeight = 0.6;  // of the panels' height
+constexpr double kColourBarHeight = 0.6;           // of the panels' height
 constexpr double kTitleSize = 14, kTitlePad = 10;  // points; of the whole figure's title
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
@@ -29,8 +31,9 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
     if (shape != first) {
-      throw input_error("weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
-                        where, "panels share their axes: all must have one shape");
+      throw input_error(
+          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
+          where, "panels share their axes: all must have one shape");
     }
   }
   return matrices;
@@ -40,8 +43,8 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
   std::vector<std::string> titles(grid.panels.size());
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
     throw Error(ErrorKind::usage,
-                std::to_string(options.titles->size()) + " titles for " + std::to_string(grid.columns) +
-                    (grid.columns == 1 ? " column" : " columns"),
+                std::to_string(options.titles->size()) + " titles for " +
+                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
                 "", "give one title for each column, or none");
   }
   for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -136,7 +139,8 @@ class GridFigure {
       Panel panel;
       panel.axes = axes_in(with_aspect(places[i], aspect, 1), i);
       panel.colours = {&map_, range_, options_.style};
-      if (each_panel_its_range()) panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
+      if (each_panel_its_range())
+        panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
       panel.decorations = decorate(panel.axes, figure_.typesetter());
       panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
                                  figure_.typesetter());
@@ -167,7 +171,9 @@ class GridFigure {
                  std::size_t count, double length, bool horizontal) {
     const bool labelled = options_.ticks == Ticks::labels ||
                           (options_.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
-    set_cell_ticks(axis, {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index, options_.style},
+    set_cell_ticks(axis,
+                   {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index,
+                    options_.style},
                    length, horizontal, figure_);
   }
 

@@ -1,4 +1,5 @@
 #include "attn/error.hpp"
+
 #include "plot/cell_ticks.hpp"
 #include "plot/cell_values.hpp"
 #include "plot/colour_bar.hpp"
