@@ -87,6 +87,13 @@ Tensor torch_rand(TorchRandom& random, Shape shape) {
   return {std::move(shape), std::move(numbers)};
 }
 
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs) {
+  std::vector<float> numbers(outputs);
+  const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(inputs)));
+  random.uniform(numbers, -bound, bound);
+  return {{outputs}, std::move(numbers)};
+}
+
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs) {
   Shape shape{outputs, inputs};
   std::vector<float> numbers(element_count(shape));

@@ -47,4 +47,7 @@ Tensor torch_rand(TorchRandom& random, Shape shape);
 /// with a = √5).
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs);
 
+/// The bias [outputs] of a new torch.nn.Linear, drawn after its weight: uniform in ±1/√inputs.
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs);
+
 }  // namespace attn
