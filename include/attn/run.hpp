@@ -16,6 +16,10 @@ namespace attn {
 
 enum class PlotKind { heatmap, dimensions, grid };
 
+/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor, one `tensors.npz`, one
+/// `tensors.safetensors`, or one .csv file a matrix.
+enum class TensorFormat { json, npy, npz, safetensors, csv };
+
 /// What to do with one input document. What is set here goes before what the document says.
 struct RunOptions {
   std::filesystem::path input;                      ///< the document; "-" = standard input
@@ -32,6 +36,7 @@ struct RunOptions {
   bool weights = true;  ///< whether the weights are written
   bool timing =
       false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
+  TensorFormat tensors = TensorFormat::json;
   std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};

@@ -88,6 +88,8 @@ Arguments parse_arguments(int count, const char* const* words) {
   add_text(run, "--plots", r.plots, "LIST",
            "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
   add_text(run, "--format", r.format, "FORMAT", "png, svg or pdf");
+  add_text(run, "--tensors", r.tensors, "FORMAT",
+           "json, npy, npz, safetensors or csv: where the numbers go (default json)");
   run.add_flag("--stages", r.stages,
                "Write the steps of the score too: scores, capped, masked, lse");
   run.add_flag("--no-weights", r.no_weights, "Do not write the weights");

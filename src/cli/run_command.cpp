@@ -82,6 +82,10 @@ RunOptions options_of(const RunArguments& arguments) {
     constexpr std::array<std::string_view, 3> formats{"png", "svg", "pdf"};
     options.format = static_cast<PictureFormat>(choice("--format", *arguments.format, formats));
   }
+  if (arguments.tensors) {
+    constexpr std::array<std::string_view, 5> formats{"json", "npy", "npz", "safetensors", "csv"};
+    options.tensors = static_cast<TensorFormat>(choice("--tensors", *arguments.tensors, formats));
+  }
   return options;
 }
 

@@ -292,4 +292,29 @@ Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DTyp
   return read_as(dtype, data, {count}, count, data_pointer).reshaped(std::move(wanted));
 }
 
+void check_stated(const JsonValue& reference, const Tensor& tensor, const std::string& pointer) {
+  constexpr const char* help = "name the file that was written with this entry, or leave this out";
+  if (const JsonValue* shape = reference.find("shape")) {
+    const std::string at = pointer_to(pointer, "shape");
+    const Shape stated = shape_from_json(*shape, at);
+    if (stated != tensor.shape()) {
+      throw input_error("the tensor in the file has the shape " + text(tensor.shape()) + ", not " +
+                            text(stated),
+                        at, help);
+    }
+  }
+  if (const JsonValue* dtype = reference.find("dtype")) {
+    const std::string at = pointer_to(pointer, "dtype");
+    if (!dtype->is(JsonValue::Type::string)) {
+      throw input_error(described(*dtype) + " is no type of elements", at,
+                        "the types are \"float32\", \"float64\", \"int64\" and \"bool\"");
+    }
+    if (dtype->string() != name(tensor.dtype())) {
+      throw input_error("the tensor in the file is of " + std::string(name(tensor.dtype())) +
+                            ", not " + in_quotes(dtype->string()),
+                        at, help);
+    }
+  }
+}
+
 }  // namespace attn
