@@ -92,10 +92,10 @@ RunOptions options_of(const RunArguments& arguments) {
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const RunReport report = run(options_of(arguments));
+  const RunOutcome outcome = run(options_of(arguments));
   if (arguments.common.quiet) return 0;
-  warn(report.warnings);
-  print(arguments.common.json ? report_json(report) : report_text(report));
+  for (const RunReport& report : outcome.reports) warn(report.warnings);
+  print(arguments.common.json ? report_json(outcome) : report_text(outcome));
   return 0;
 }
 

@@ -14,7 +14,7 @@ class Collector {
   }
 
   void add(const std::string& name, const Tensor& tensor) {
-    if (tensor) result_.tensors.push_back({name, tensor});
+    if (tensor) result_.tensors.emplace_back(name, tensor);
   }
 
   // Everything but the output, which layers have once for all.

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
 #include "run/document.hpp"
@@ -22,7 +22,7 @@ struct WeightMap {
 
 /// All results of one document, under the names of result.json.
 struct Computation {
-  std::vector<NamedTensor> tensors;  ///< weights and what is drawn of them first
+  std::vector<std::pair<std::string, Tensor>> tensors;  ///< weights and what is drawn of them first
   std::vector<WeightMap> maps;       ///< in the order of computation
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of weights and output
   std::size_t empty_rows = 0;        ///< queries with no key left, in all attentions
