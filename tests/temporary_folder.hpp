@@ -27,6 +27,12 @@ class TemporaryFolder {
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
 
+  /// Makes a file of that name and gives its path.
+  std::filesystem::path write(std::string_view name, std::string_view text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+
  private:
   std::filesystem::path path_;
 };

@@ -15,8 +15,8 @@ enum class ErrorKind {
 
 /// The one exception the library throws: what is wrong, where, and what to do about it.
 ///
-/// `what` is a sentence without a full stop; `where` names a file, byte, line or JSON pointer and may be empty;
-/// `help` says what the user can do and may be empty.
+/// `what` is a sentence without a full stop; `where` names a file, byte, line or JSON pointer and
+/// may be empty; `help` says what the user can do and may be empty.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string problem, std::string where, std::string help);

@@ -12,13 +12,14 @@
 
 namespace attn {
 
-/// A file of tensors: .npy, .npz, .safetensors, or JSON (a result of this program, or nested arrays). The format is
-/// recognised by content, never by the name. Opened once, read as often as needed; memory-mapped where the elements
-/// need no conversion.
+/// A file of tensors: .npy, .npz, .safetensors, or JSON (a result of this program, or nested
+/// arrays). The format is recognised by content, never by the name. Opened once, read as often as
+/// needed; memory-mapped where the elements need no conversion.
 ///
-/// Element types are widened, never narrowed: float16, bfloat16 and float32 become float32, float64 stays, integers
-/// become int64, booleans stay. Throws Error(file) if the file cannot be opened or read, Error(input) naming the
-/// file and the byte or JSON pointer if it is malformed, truncated, oversized or of an unknown format.
+/// Element types are widened, never narrowed: float16, bfloat16 and float32 become float32, float64
+/// stays, integers become int64, booleans stay. Throws Error(file) if the file cannot be opened or
+/// read, Error(input) naming the file and the byte or JSON pointer if it is malformed, truncated,
+/// oversized or of an unknown format.
 class TensorFile {
  public:
   static TensorFile open(const std::filesystem::path& path);
@@ -33,8 +34,8 @@ class TensorFile {
   /// In the order of the file; a .npy file and a bare JSON array hold one tensor named "".
   const std::vector<std::string>& names() const noexcept;
 
-  /// Throws Error(input) with the nearest known name if there is none of that name. An empty name takes the only
-  /// tensor of the file.
+  /// Throws Error(input) with the nearest known name if there is none of that name. An empty name
+  /// takes the only tensor of the file.
   Tensor read(std::string_view name) const;
 
   class Content;
@@ -54,7 +55,8 @@ std::string npy_bytes(const Tensor& tensor);
 std::string npz_bytes(std::span<const NamedTensor> tensors);
 std::string safetensors_bytes(std::span<const NamedTensor> tensors);
 
-/// One matrix [rows, columns] as comma-separated values, each in the shortest form that reads back the same.
+/// One matrix [rows, columns] as comma-separated values, each in the shortest form that reads back
+/// the same.
 std::string csv_text(const Tensor& matrix);
 
 }  // namespace attn

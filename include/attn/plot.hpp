@@ -13,14 +13,16 @@ namespace attn {
 
 enum class PictureFormat { png, svg, pdf };
 
-/// `matplotlib` is the look of the usual matplotlib tutorials to the letter; `standard` departs from it only where it
-/// is better: values turn white on dark cells, turned labels end at their tick, hidden cells are told from zeros.
+/// `matplotlib` is the look of the usual matplotlib tutorials to the letter; `standard` departs
+/// from it only where it is better: values turn white on dark cells, turned labels end at their
+/// tick, hidden cells are told from zeros.
 enum class PlotStyle { standard, matplotlib };
 
 enum class Annotate { automatic, on, off };
 enum class Ticks { automatic, labels, index };
 
-/// How colours are spread over the values: one range for all panels, one a panel, or the range given.
+/// How colours are spread over the values: one range for all panels, one a panel, or the range
+/// given.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
   double low = 0, high = 1;  ///< used by `given`
@@ -30,23 +32,23 @@ struct ColorRange {
 struct PlotOptions {
   PlotStyle style = PlotStyle::standard;
   std::optional<std::string> title, xlabel, ylabel;
-  std::optional<std::vector<std::string>> titles;       ///< grid: one a column; empty = none
-  std::string cmap = "YlOrRd";                          ///< a name of colour_maps()
-  std::optional<std::pair<double, double>> figsize;     ///< inches, before the margins are trimmed
+  std::optional<std::vector<std::string>> titles;    ///< grid: one a column; empty = none
+  std::string cmap = "YlOrRd";                       ///< a name of colour_maps()
+  std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed
   double dpi = 300;
   Annotate annotate = Annotate::automatic;
-  std::optional<std::string> annotate_color;            ///< a CSS colour name or #rrggbb; absent = automatic
+  std::optional<std::string> annotate_color;  ///< a CSS colour name or #rrggbb; absent = automatic
   Ticks ticks = Ticks::automatic;
   ColorRange color_range;
 };
 
 /// One matrix of weights with the names of its rows and columns.
 struct Heatmap {
-  Tensor weights;                          ///< [Lq,Lk], float32 or float64
-  Tensor allowed;                          ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
-  std::vector<std::string> query_labels;   ///< Lq names, or empty: Q_1…
-  std::vector<std::string> key_labels;     ///< Lk names, or empty: K_1…
-  std::string title;                       ///< of the panel; PlotOptions::title goes before it
+  Tensor weights;  ///< [Lq,Lk], float32 or float64
+  Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
+  std::vector<std::string> query_labels;  ///< Lq names, or empty: Q_1…
+  std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
+  std::string title;                      ///< of the panel; PlotOptions::title goes before it
 };
 
 /// Panels in rows × columns with shared axes; all weights of one shape.
@@ -55,7 +57,8 @@ struct HeatmapGrid {
   std::vector<Heatmap> panels;  ///< row by row
 };
 
-/// The sizes of the last two axes of the tensors of one attention. An absent tensor has an empty shape.
+/// The sizes of the last two axes, length and width, of the tensors of one attention. An absent
+/// tensor has an empty shape, one whose length alone is known a shape of one axis.
 struct DimensionChart {
   Shape query, key, value, output;
 };
@@ -66,11 +69,12 @@ struct Picture {
   std::vector<std::string> warnings;  ///< what could not be drawn as asked: a missing glyph, …
 };
 
-/// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that cannot be drawn.
-/// The same input gives the same bytes.
+/// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that
+/// cannot be drawn. The same input gives the same bytes.
 Picture draw_heatmap(const Heatmap& heatmap, const PlotOptions& options, PictureFormat format);
 Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format);
-Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options, PictureFormat format);
+Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
+                        PictureFormat format);
 
 /// The names PlotOptions::cmap takes, in the order they are listed to users.
 std::vector<std::string_view> colour_maps();

@@ -22,7 +22,8 @@ const char* name(DType dtype) noexcept;
 /// Bytes of one element; a boolean takes one.
 std::size_t size_of(DType dtype) noexcept;
 
-/// The number of elements. Throws Error(input) naming the shape if it (or its size in bytes) overflows.
+/// The number of elements. Throws Error(input) naming the shape if it (or its size in bytes)
+/// overflows.
 std::size_t element_count(const Shape& shape);
 
 /// "[2,3,4]"
@@ -38,7 +39,8 @@ constexpr DType dtype_of() {
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return DType::int64;
   } else {
-    static_assert(std::is_same_v<T, std::uint8_t>, "a tensor holds float, double, int64_t or uint8_t");
+    static_assert(std::is_same_v<T, std::uint8_t>,
+                  "a tensor holds float, double, int64_t or uint8_t");
     return DType::boolean;
   }
 }
@@ -74,7 +76,8 @@ class Tensor {
     return {static_cast<const T*>(elements_), size_};
   }
 
-  /// The same numbers as another type, rounded to nearest; shares the elements if nothing changes.
+  /// The same numbers as another type, rounded to nearest; shares the elements if nothing changes. An absent tensor stays
+  /// absent.
   Tensor converted(DType dtype) const;
 
   /// The same elements in another shape of equal size.

@@ -35,6 +35,9 @@ class JsonValue {
   std::span<const double> numbers() const;
   std::span<const JsonValue> elements() const;
 
+  /// Element i of any array, as a value of its own.
+  JsonValue element(std::size_t i) const;
+
   /// Objects. `find` gives null if there is no such member.
   std::span<const JsonMember> members() const;
   const JsonValue* find(std::string_view key) const noexcept;

@@ -10,7 +10,8 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Optimal string alignment distance (Damerau 1964, with no substring edited twice), by dynamic programming over three rows.
+// Optimal string alignment distance (Damerau 1964, with no substring edited twice), by dynamic
+// programming over three rows.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;

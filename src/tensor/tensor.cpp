@@ -24,10 +24,14 @@ Tensor convert(const Tensor& from) {
 template <class To>
 Tensor convert_to(const Tensor& from) {
   switch (from.dtype()) {
-    case DType::float32: return convert<To, float>(from);
-    case DType::float64: return convert<To, double>(from);
-    case DType::int64: return convert<To, std::int64_t>(from);
-    case DType::boolean: return convert<To, std::uint8_t>(from);
+    case DType::float32:
+      return convert<To, float>(from);
+    case DType::float64:
+      return convert<To, double>(from);
+    case DType::int64:
+      return convert<To, std::int64_t>(from);
+    case DType::boolean:
+      return convert<To, std::uint8_t>(from);
   }
   return {};
 }
@@ -36,26 +40,35 @@ Tensor convert_to(const Tensor& from) {
 
 const char* name(DType dtype) noexcept {
   switch (dtype) {
-    case DType::float32: return "float32";
-    case DType::float64: return "float64";
-    case DType::int64: return "int64";
-    case DType::boolean: return "bool";
+    case DType::float32:
+      return "float32";
+    case DType::float64:
+      return "float64";
+    case DType::int64:
+      return "int64";
+    case DType::boolean:
+      return "bool";
   }
   return "";
 }
 
 std::size_t size_of(DType dtype) noexcept {
   switch (dtype) {
-    case DType::float32: return sizeof(float);
-    case DType::float64: return sizeof(double);
-    case DType::int64: return sizeof(std::int64_t);
-    case DType::boolean: return sizeof(std::uint8_t);
+    case DType::float32:
+      return sizeof(float);
+    case DType::float64:
+      return sizeof(double);
+    case DType::int64:
+      return sizeof(std::int64_t);
+    case DType::boolean:
+      return sizeof(std::uint8_t);
   }
   return 0;
 }
 
 std::size_t element_count(const Shape& shape) {
-  // Eight bytes is the widest element, and a signed difference of pointers must be able to span them all.
+  // Eight bytes is the widest element, and a signed difference of pointers must be able to span
+  // them all.
   constexpr std::size_t most =
       static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / 8;
   bool empty = false;
@@ -90,12 +103,16 @@ Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
 }
 
 Tensor Tensor::converted(DType dtype) const {
-  if (dtype == dtype_) return *this;
+  if (!*this || dtype == dtype_) return *this;
   switch (dtype) {
-    case DType::float32: return convert_to<float>(*this);
-    case DType::float64: return convert_to<double>(*this);
-    case DType::int64: return convert_to<std::int64_t>(*this);
-    case DType::boolean: return convert_to<std::uint8_t>(*this);
+    case DType::float32:
+      return convert_to<float>(*this);
+    case DType::float64:
+      return convert_to<double>(*this);
+    case DType::int64:
+      return convert_to<std::int64_t>(*this);
+    case DType::boolean:
+      return convert_to<std::uint8_t>(*this);
   }
   return {};
 }

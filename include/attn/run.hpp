@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/plot.hpp"
+#include "attn/spec.hpp"
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+enum class PlotKind { heatmap, dimensions, grid };
+
+/// What to do with one input document. What is set here goes before what the document says.
+struct RunOptions {
+  std::filesystem::path input;                      ///< the document; "-" = standard input
+  std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
+
+  std::optional<std::string> attention, dtype;
+  std::optional<std::size_t> heads;
+  std::optional<double> scale;
+  std::optional<std::int64_t> seed;
+  std::optional<std::vector<std::int64_t>> valid_lens;
+  bool causal = false;
+
+  bool stages = false;  ///< whether the steps of the score are written too
+  bool weights = true;  ///< whether the weights are written
+  bool timing =
+      false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
+  std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
+  std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
+  std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
+  PictureFormat format = PictureFormat::png;
+  PlotOptions plot;
+};
+
+/// What a run did, for people and programs.
+struct RunReport {
+  std::string document, title, description;
+  Kind kind = Kind::scaled_dot_product;
+  DType dtype = DType::float32;
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs, weights and output
+  std::size_t sample = 0, head = 0;
+  Tensor weights;  ///< [Lq,Lk] of that sample and head; absent if not wanted
+  std::vector<std::string> query_labels,
+      key_labels;                     ///< their names, made up (Q_1…) if none were given
+  std::string mask;                   ///< the parts of the mask in words; empty without one
+  std::size_t hidden = 0, cells = 0;  ///< how many of all weights the mask hides
+  std::vector<std::string> warnings;
+  std::vector<std::filesystem::path> files;  ///< written, in the order of writing
+};
+
+/// Computes one document and writes `result.json` and the pictures asked for. Everything is
+/// computed and drawn before the first file is written. Throws Error; then no file is half written.
+RunReport run(const RunOptions& options);
+
+/// The report to read: shapes, the chosen weights as a table with two decimals, what is masked, the
+/// files.
+std::string report_text(const RunReport& report);
+/// The same as one JSON object.
+std::string report_json(const RunReport& report);
+
+/// A picture of numbers that already exist: a result, any tensor file, or {"weights":…,"labels":…}
+/// / {"shapes":…}.
+struct PlotRequest {
+  PlotKind kind = PlotKind::heatmap;
+  std::filesystem::path input;  ///< "-" = standard input
+  std::optional<std::filesystem::path>
+      labels;  ///< {"query":[…],"key":[…]}, instead of the input's own
+  std::size_t sample = 0, head = 0;
+  PictureFormat format = PictureFormat::png;
+  PlotOptions options;
+};
+
+Picture plot(const PlotRequest& request);
+
+/// Writes the bytes to a file that appears whole or not at all.
+void write_picture(const Picture& picture, const std::filesystem::path& path);
+
+/// By the name's extension. Throws Error(input) for one that is not .png, .svg or .pdf.
+PictureFormat picture_format(const std::filesystem::path& path);
+
+}  // namespace attn

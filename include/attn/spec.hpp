@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// How a query is compared with a key. What differs between kinds stands in kinds(), one row each.
+enum class Kind { softmax, dot_product, scaled_dot_product, general, additive };
+
+struct ParameterInfo {
+  std::string_view name;
+  std::string_view shape;  ///< in the terms of the formula: "[dq,dk]"
+};
+
+/// One kind of attention, as users meet it.
+struct KindInfo {
+  Kind kind;
+  std::string_view name;
+  std::span<const std::string_view> aliases;
+  std::string_view score;                     ///< the formula of one score
+  std::span<const ParameterInfo> parameters;  ///< in order of construction
+  bool scales_by_width;                       ///< whether the default scale is 1/√d_k, else 1
+  std::string_view source;                    ///< paper and section
+};
+
+/// The table of kinds, in the order they are listed to users.
+std::span<const KindInfo> kinds() noexcept;
+const KindInfo& info(Kind kind) noexcept;
+/// By name or alias; null if there is none.
+const KindInfo* find_kind(std::string_view name) noexcept;
+
+/// What to tell a user who wrote a name that is not known: "did you mean \"causal\"?", or all the
+/// known ones where none is near.
+std::string nearest_known(std::string_view name, std::span<const std::string_view> known);
+
+/// Where position i of the queries stands among the keys. With `offset` o, query i stands at key i
+/// + o.
+enum class Alignment {
+  upper_left,  ///< o = number of past keys
+  lower_right,  ///< o = n − Lq; n = the sample's 1-D valid_lens, else its keys not padded, else all
+                ///< keys
+};
+
+/// Keys seen around position p of a query: p − left ≤ j ≤ p + right; absent = unbounded.
+struct Window {
+  std::optional<std::size_t> left, right;
+};
+
+/// Which keys each query sees. All parts hold together: a key is seen only if each allows it. In
+/// the shapes, Lk counts the past keys too, and an attention without a batch axis has none here
+/// either.
+struct Mask {
+  bool causal = false;  ///< key j is seen by query i if j ≤ i + offset
+  Alignment align = Alignment::upper_left;
+  std::optional<Window> window;
+  std::vector<std::size_t> global;  ///< with a window: positions that see all and are seen by all
+                                    ///< (Longformer, Beltagy et al. 2020, §3.1)
+  Tensor padding;                   ///< bool [B,Lk]; true = not seen
+  Tensor allow, block;              ///< bool, broadcast against the weights; true = seen / not seen
+  Tensor bias;        ///< broadcast against the weights, added to the scores; −inf hides
+  Tensor valid_lens;  ///< int64 [B] or [B,Lq]: how many leading keys are valid
+  std::optional<double>
+      fill;  ///< replaces unseen scores; absent = −inf: an unseen key weighs exactly 0
+
+  /// Whether any part can hide a key or change a score.
+  bool present() const noexcept;
+  /// Whether any part but `bias` is there.
+  bool hides() const noexcept;
+};
+
+}  // namespace attn

@@ -1,0 +1,296 @@
+#include "attention/geometry.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+// One input seen as [batch, heads, length, width].
+struct View {
+  std::size_t batch, heads, length, width;
+};
+
+std::string described(const char* name, const Tensor& tensor) {
+  return std::string(name) + " " + text(tensor.shape());
+}
+
+void check_axes(const Tensor& tensor, const char* name) {
+  const std::string where = std::string("/") + name;
+  if (tensor.rank() < 2 || tensor.rank() > 4) {
+    throw input_error(described(name, tensor) + " has " + std::to_string(tensor.rank()) +
+                          (tensor.rank() == 1 ? " axis" : " axes"),
+                      where, "give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]");
+  }
+  for (const std::size_t size : tensor.shape()) {
+    if (size == 0) {
+      throw input_error(described(name, tensor) + " has an axis of size 0", where,
+                        "give every axis at least one element");
+    }
+  }
+}
+
+void check_same_rank(const Tensor& first, const char* first_name, const Tensor& second,
+                     const char* second_name) {
+  if (first.rank() == second.rank()) return;
+  throw input_error(
+      described(second_name, second) + " does not have the axes of " + described(first_name, first),
+      std::string("/") + second_name,
+      "give both the same number of axes: [L,D], [B,L,D] or [B,H,L,D]");
+}
+
+// [B,H,L,D] as it stands; [L,D] and [B,L,D] with their last axis split into `heads`.
+View split(const Tensor& tensor, const char* name, std::size_t heads) {
+  const Shape& shape = tensor.shape();
+  const std::size_t rank = shape.size();
+  View view{rank >= 3 ? shape[0] : 1, heads, shape[rank - 2], shape[rank - 1]};
+  if (rank == 4) {
+    view.heads = shape[1];
+    return view;
+  }
+  if (view.width % heads != 0) {
+    throw input_error(described(name, tensor) + " cannot be split into " + std::to_string(heads) +
+                          " heads: its width " + std::to_string(view.width) +
+                          " is not divisible by " + std::to_string(heads),
+                      std::string("/") + name, "choose a number of heads that divides the width");
+  }
+  view.width /= heads;
+  return view;
+}
+
+std::size_t common_batch(std::size_t batch, const View& view, const Tensor& tensor,
+                         const char* name, const Tensor& query, const char* query_name) {
+  if (view.batch == batch || view.batch == 1) return batch;
+  if (batch == 1) return view.batch;
+  throw input_error(
+      described(name, tensor) + " has " + std::to_string(view.batch) + " samples, but " +
+          described(query_name, query) + " has " + std::to_string(batch),
+      std::string("/") + name, "give both the same batch axis, or one of them a batch axis of 1");
+}
+
+void check_heads_option(const AttentionRequest& request, const Tensor& query) {
+  if (request.kv_heads && !request.heads && query.rank() < 4) {
+    throw input_error("kv_heads is given without heads", "/kv_heads",
+                      "give \"heads\" too, the number of heads of the query");
+  }
+  if (request.heads && *request.heads == 0) {
+    throw input_error("heads is 0", "/heads", "give at least one head");
+  }
+  if (request.kv_heads && *request.kv_heads == 0) {
+    throw input_error("kv_heads is 0", "/kv_heads", "give at least one head");
+  }
+}
+
+void check_option_against_axis(std::optional<std::size_t> option, const char* option_name,
+                               const Tensor& tensor, const char* name) {
+  if (!option || tensor.rank() != 4 || tensor.shape()[1] == *option) return;
+  throw input_error(
+      std::string(option_name) + " is " + std::to_string(*option) + ", but " +
+          described(name, tensor) + " has " + std::to_string(tensor.shape()[1]) + " heads",
+      std::string("/") + option_name, "leave it out: a tensor of 4 axes brings its own heads");
+}
+
+void check_groups(const Geometry& geometry, const char* where) {
+  if (geometry.heads % geometry.kv_heads == 0) return;
+  throw input_error("the query has " + std::to_string(geometry.heads) + " heads and the key " +
+                        std::to_string(geometry.kv_heads),
+                    where, "make the number of query heads a multiple of the key heads");
+}
+
+void check_score_options(const AttentionRequest& request) {
+  if (request.scale && !std::isfinite(*request.scale)) {
+    throw input_error("the scale is not a finite number", "/scale", "give a finite number");
+  }
+  if (request.softcap && !(std::isfinite(*request.softcap) && *request.softcap > 0)) {
+    throw input_error("the softcap is not a finite positive number", "/softcap",
+                      "give a positive number, or leave it out for no cap");
+  }
+}
+
+void check_matrix(const Tensor& tensor, const char* name, const Shape& expected,
+                  const std::string& because) {
+  const std::string where = std::string("/parameters/") + name;
+  if (!tensor) {
+    throw input_error(std::string("the parameter ") + name + " is missing", where,
+                      "give it the shape " + text(expected) + because);
+  }
+  if (tensor.shape() == expected) return;
+  throw input_error(described(name, tensor) + " does not fit: expected " + text(expected), where,
+                    "give it the shape " + text(expected) + because);
+}
+
+void check_parameters(const AttentionRequest& request, const Geometry& geometry) {
+  const std::string widths = ": query width " + std::to_string(geometry.query_width) +
+                             ", key width " + std::to_string(geometry.key_width);
+  if (request.kind == Kind::general) {
+    check_matrix(request.W, "W", {geometry.query_width, geometry.key_width}, widths);
+  } else if (request.kind == Kind::additive) {
+    const std::size_t hidden = request.W_k && request.W_k.rank() == 2 ? request.W_k.shape()[0] : 1;
+    const std::string because = widths + ", hidden width " + std::to_string(hidden);
+    check_matrix(request.W_k, "W_k.weight", {hidden, geometry.key_width}, because);
+    check_matrix(request.W_q, "W_q.weight", {hidden, geometry.query_width}, because);
+    check_matrix(request.w_v, "w_v.weight", {1, hidden}, because);
+  } else if (geometry.query_width != geometry.key_width) {
+    const Tensor& key = request.key ? request.key : request.query;
+    throw input_error(described("query", request.query) + " and " + described("key", key) +
+                          (geometry.heads == 1 ? " have different widths: "
+                                               : " have heads of different widths: ") +
+                          std::to_string(geometry.query_width) + " and " +
+                          std::to_string(geometry.key_width),
+                      "/key",
+                      "give both the same width; \"general\" and \"additive\" attention compare "
+                      "different ones");
+  }
+}
+
+// The past goes in front of the present along the length; all other axes must agree.
+std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& present,
+                       const char* name) {
+  check_axes(past, past_name);
+  check_same_rank(present, name, past, past_name);
+  Shape expected = present.shape();
+  expected[expected.size() - 2] = past.shape()[past.rank() - 2];
+  if (past.shape() != expected) {
+    throw input_error(described(past_name, past) + " does not continue " + described(name, present),
+                      std::string("/") + past_name,
+                      "give both the same axes but the length, the second last one");
+  }
+  return past.shape()[past.rank() - 2];
+}
+
+Geometry check_given_scores(const AttentionRequest& request) {
+  if (!request.scores) {
+    throw input_error("softmax attention has no scores", "/scores",
+                      "give \"scores\" of shape [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+  }
+  check_axes(request.scores, "scores");
+  const Shape& shape = request.scores.shape();
+  const std::size_t rank = shape.size();
+  Geometry geometry;
+  geometry.batch_axis = rank >= 3;
+  geometry.head_axis = rank == 4;
+  geometry.batch = rank >= 3 ? shape[0] : 1;
+  geometry.heads = rank == 4 ? shape[1] : 1;
+  geometry.kv_heads = geometry.heads;
+  geometry.queries = shape[rank - 2];
+  geometry.keys = shape[rank - 1];
+  if (!request.value) return geometry;
+
+  check_axes(request.value, "value");
+  check_same_rank(request.scores, "scores", request.value, "value");
+  const View value = split(request.value, "value", 1);
+  geometry.batch =
+      common_batch(geometry.batch, value, request.value, "value", request.scores, "scores");
+  geometry.kv_heads = value.heads;
+  geometry.value_width = value.width;
+  check_groups(geometry, "/value");
+  if (value.length != geometry.keys) {
+    throw input_error(described("value", request.value) + " has " + std::to_string(value.length) +
+                          " rows, but " + described("scores", request.scores) + " has " +
+                          std::to_string(geometry.keys) + " keys",
+                      "/value", "give the value one row a key");
+  }
+  return geometry;
+}
+
+}  // namespace
+
+Shape Geometry::row_shape() const {
+  Shape shape;
+  if (batch_axis) shape.push_back(batch);
+  if (head_axis) shape.push_back(heads);
+  shape.push_back(queries);
+  return shape;
+}
+
+Shape Geometry::weights_shape() const {
+  Shape shape = row_shape();
+  shape.push_back(keys);
+  return shape;
+}
+
+Shape Geometry::output_shape() const {
+  Shape shape;
+  if (batch_axis) shape.push_back(batch);
+  if (head_axis && !joined) shape.push_back(heads);
+  shape.push_back(queries);
+  shape.push_back(joined ? heads * value_width : value_width);
+  return shape;
+}
+
+Geometry check_geometry(const AttentionRequest& request) {
+  check_score_options(request);
+  if (request.kind == Kind::softmax) return check_given_scores(request);
+
+  if (!request.query) {
+    throw input_error("there is no query", "/query",
+                      "give \"query\" of shape [L,D], [B,L,D] or [B,H,L,D]");
+  }
+  const Tensor& key = request.key ? request.key : request.query;
+  const Tensor& value = request.value ? request.value : key;
+  check_axes(request.query, "query");
+  check_axes(key, "key");
+  check_axes(value, "value");
+  check_same_rank(request.query, "query", key, "key");
+  check_same_rank(key, "key", value, "value");
+  check_heads_option(request, request.query);
+  check_option_against_axis(request.heads, "heads", request.query, "query");
+  check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
+
+  const std::size_t rank = request.query.rank();
+  const std::size_t heads = request.heads.value_or(1);
+  const std::size_t kv_heads = request.kv_heads.value_or(heads);
+  const View q = split(request.query, "query", heads);
+  const View k = split(key, "key", kv_heads);
+  const View v = split(value, "value", kv_heads);
+
+  Geometry geometry;
+  geometry.batch_axis = rank >= 3;
+  geometry.joined = rank < 4 && request.heads.has_value();
+  geometry.head_axis = rank == 4 || geometry.joined;
+  geometry.batch = common_batch(q.batch, k, key, "key", request.query, "query");
+  geometry.batch = common_batch(geometry.batch, v, value, "value",
+                                q.batch == geometry.batch ? request.query : key,
+                                q.batch == geometry.batch ? "query" : "key");
+  geometry.heads = q.heads;
+  geometry.kv_heads = k.heads;
+  geometry.queries = q.length;
+  geometry.query_width = q.width;
+  geometry.key_width = k.width;
+  geometry.value_width = v.width;
+  check_groups(geometry, rank == 4 ? "/key" : "/kv_heads");
+  if (v.heads != k.heads) {
+    throw input_error(described("key", key) + " has " + std::to_string(k.heads) + " heads and " +
+                          described("value", value) + " has " + std::to_string(v.heads),
+                      "/value", "give key and value the same heads");
+  }
+  if (v.length != k.length) {
+    throw input_error(described("key", key) + " and " + described("value", value) +
+                          " have different lengths: " + std::to_string(k.length) + " and " +
+                          std::to_string(v.length),
+                      "/value", "give the value one row a key");
+  }
+  check_parameters(request, geometry);
+
+  if (static_cast<bool>(request.past_key) != static_cast<bool>(request.past_value)) {
+    throw input_error(request.past_key ? "past_key is given without past_value"
+                                       : "past_value is given without past_key",
+                      request.past_key ? "/past_key" : "/past_value", "give both or neither");
+  }
+  if (request.past_key) {
+    geometry.past = check_past(request.past_key, "past_key", key, "key");
+    const std::size_t past_values = check_past(request.past_value, "past_value", value, "value");
+    if (past_values != geometry.past) {
+      throw input_error(described("past_key", request.past_key) + " and " +
+                            described("past_value", request.past_value) + " have different lengths",
+                        "/past_value", "give the past value one row a past key");
+    }
+  }
+  geometry.keys = geometry.past + k.length;
+  element_count(geometry.weights_shape());
+  return geometry;
+}
+
+}  // namespace attn

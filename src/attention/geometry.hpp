@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+#include "attn/attention.hpp"
+
+namespace attn {
+
+/// The sizes of one attention after its tensors were found to fit together.
+struct Geometry {
+  bool batch_axis = false;  ///< whether the results have one
+  bool head_axis = false;   ///< whether the weights have one
+  bool joined = false;      ///< whether the output's heads stand side by side in its last axis
+  std::size_t batch = 1, heads = 1, kv_heads = 1;
+  std::size_t queries = 0;                     ///< Lq
+  std::size_t past = 0;                        ///< past keys
+  std::size_t keys = 0;                        ///< Lk, past keys included
+  std::size_t query_width = 0, key_width = 0;  ///< of one head; 0 for given scores
+  std::size_t value_width = 0;                 ///< of one head; 0 without a value
+
+  Shape weights_shape() const;
+  Shape output_shape() const;
+  Shape row_shape() const;  ///< [..,Lq]: one number a query
+};
+
+/// Checks every tensor and option of the request but the mask. Throws Error(input) as attend()
+/// does.
+Geometry check_geometry(const AttentionRequest& request);
+
+}  // namespace attn

@@ -1,0 +1,75 @@
+#include <array>
+
+#include "attn/spec.hpp"
+
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+using Names = std::string_view;
+
+constexpr std::array<Names, 1> scaled_dot_product_aliases{"sdpa"};
+constexpr std::array<Names, 1> general_aliases{"luong"};
+constexpr std::array<Names, 1> additive_aliases{"bahdanau"};
+constexpr std::array<ParameterInfo, 1> general_parameters{{{"W", "[dq,dk]"}}};
+constexpr std::array<ParameterInfo, 3> additive_parameters{
+    {{"W_k.weight", "[h,dk]"}, {"W_q.weight", "[h,dq]"}, {"w_v.weight", "[1,h]"}}};
+
+constexpr std::array<KindInfo, 5> table{{
+    {Kind::softmax, "softmax", {}, "scores as given", {}, false, "Bridle 1990"},
+    {Kind::dot_product, "dot_product", {}, "q·k", {}, false, "Luong et al. 2015, section 3.1"},
+    {Kind::scaled_dot_product,
+     "scaled_dot_product",
+     scaled_dot_product_aliases,
+     "q·k / √d_k",
+     {},
+     true,
+     "Vaswani et al. 2017, section 3.2.1"},
+    {Kind::general, "general", general_aliases, "qᵀ W k", general_parameters, false,
+     "Luong et al. 2015, section 3.1"},
+    {Kind::additive, "additive", additive_aliases, "w_vᵀ tanh(W_q q + W_k k)", additive_parameters,
+     false, "Bahdanau et al. 2015, appendix A.1.2"},
+}};
+
+constexpr bool rows_stand_at_their_kind() {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (static_cast<std::size_t>(table[i].kind) != i) return false;
+  }
+  return true;
+}
+static_assert(rows_stand_at_their_kind());
+
+}  // namespace
+
+std::span<const KindInfo> kinds() noexcept {
+  return table;
+}
+
+const KindInfo& info(Kind kind) noexcept {
+  return table[static_cast<std::size_t>(kind)];
+}
+
+const KindInfo* find_kind(std::string_view name) noexcept {
+  for (const KindInfo& row : table) {
+    if (row.name == name) return &row;
+    for (const std::string_view alias : row.aliases) {
+      if (alias == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
+std::string nearest_known(std::string_view name, std::span<const std::string_view> known) {
+  return suggestion(name, known);
+}
+
+bool Mask::hides() const noexcept {
+  return causal || window || padding || allow || block || valid_lens;
+}
+
+bool Mask::present() const noexcept {
+  return hides() || bias;
+}
+
+}  // namespace attn

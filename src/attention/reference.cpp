@@ -1,0 +1,333 @@
+#include "attention/reference.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+using Matrix = xt::xtensor<double, 2>;
+using Vector = xt::xtensor<double, 1>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// A tensor seen as [batch, heads, length, width] whose matrices are read one by one as doubles.
+class Matrices {
+ public:
+  Matrices() = default;
+
+  // A tensor of rank 4, or one of rank 2 or 3 whose last axis holds `heads` heads side by side.
+  Matrices(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(DType::float64)) {
+    const Shape& shape = tensor.shape();
+    const std::size_t rank = shape.size();
+    length_ = shape[rank - 2];
+    width_ = shape[rank - 1];
+    std::size_t batch = rank >= 3 ? shape[0] : 1;
+    if (rank == 4) {
+      row_stride_ = width_;
+      head_stride_ = length_ * width_;
+      batch_stride_ = shape[1] * head_stride_;
+    } else {
+      row_stride_ = width_;
+      width_ /= heads;
+      head_stride_ = width_;
+      batch_stride_ = length_ * row_stride_;
+    }
+    if (batch == 1) batch_stride_ = 0;
+  }
+
+  std::size_t length() const { return length_; }
+  std::size_t width() const { return width_; }
+
+  void copy_to(double* target, std::size_t batch, std::size_t head) const {
+    const double* from =
+        numbers_.values<double>().data() + batch * batch_stride_ + head * head_stride_;
+    for (std::size_t row = 0; row < length_; ++row) {
+      std::copy_n(from + row * row_stride_, width_, target + row * width_);
+    }
+  }
+
+  Matrix matrix(std::size_t batch, std::size_t head) const {
+    Matrix result = xt::empty<double>({length_, width_});
+    copy_to(result.data(), batch, head);
+    return result;
+  }
+
+ private:
+  Tensor numbers_;
+  std::size_t length_ = 0, width_ = 0, row_stride_ = 0, head_stride_ = 0, batch_stride_ = 0;
+};
+
+// a bᵀ: [n,d] and [m,d] give [n,m].
+Matrix times_transposed(const Matrix& a, const Matrix& b) {
+  Matrix product = xt::empty<double>({a.shape(0), b.shape(0)});
+  const std::size_t depth = a.shape(1);
+  for (std::size_t i = 0; i < a.shape(0); ++i) {
+    for (std::size_t j = 0; j < b.shape(0); ++j) {
+      const double* x = a.data() + i * depth;
+      const double* y = b.data() + j * depth;
+      double sum = 0;
+      for (std::size_t d = 0; d < depth; ++d) sum += x[d] * y[d];
+      product(i, j) = sum;
+    }
+  }
+  return product;
+}
+
+Matrix parameter(const Tensor& tensor) {
+  return Matrices(tensor, 1).matrix(0, 0);
+}
+
+// Past rows first, then the present ones.
+Matrix continued(const Matrices& past, const Matrices& present, std::size_t batch,
+                 std::size_t head) {
+  Matrix rows = xt::empty<double>({past.length() + present.length(), present.width()});
+  if (past.length() > 0) past.copy_to(rows.data(), batch, head);
+  present.copy_to(rows.data() + past.length() * present.width(), batch, head);
+  return rows;
+}
+
+// The score of every query with every key, before the scale: [Lq,Lk].
+class Score {
+ public:
+  Score(const AttentionRequest& request, const Geometry& geometry)
+      : kind_(request.kind), group_(geometry.heads / geometry.kv_heads) {
+    if (kind_ == Kind::softmax) {
+      given_ = Matrices(request.scores, 1);
+      return;
+    }
+    const Tensor& key = request.key ? request.key : request.query;
+    query_ = Matrices(request.query, geometry.heads);
+    key_ = Matrices(key, geometry.kv_heads);
+    if (request.past_key) past_key_ = Matrices(request.past_key, geometry.kv_heads);
+    if (kind_ == Kind::general) W_ = parameter(request.W);
+    if (kind_ == Kind::additive) {
+      W_q_ = parameter(request.W_q);
+      W_k_ = parameter(request.W_k);
+      const Matrix w_v = parameter(request.w_v);
+      w_v_ = xt::row(w_v, 0);
+    }
+  }
+
+  Matrix operator()(std::size_t batch, std::size_t head) const {
+    if (kind_ == Kind::softmax) return given_.matrix(batch, head);
+    const Matrix q = query_.matrix(batch, head);
+    const Matrix k = continued(past_key_, key_, batch, head / group_);
+    switch (kind_) {
+      case Kind::general:
+        return times_transposed(q, times_transposed(k, W_));
+      case Kind::additive:
+        return additive(times_transposed(q, W_q_), times_transposed(k, W_k_));
+      default:
+        return times_transposed(q, k);
+    }
+  }
+
+ private:
+  // Σ_u w_v[u] tanh(a[i,u] + b[j,u]) with a = W_q q and b = W_k k.
+  Matrix additive(const Matrix& a, const Matrix& b) const {
+    Matrix scores = xt::empty<double>({a.shape(0), b.shape(0)});
+    for (std::size_t i = 0; i < a.shape(0); ++i) {
+      for (std::size_t j = 0; j < b.shape(0); ++j) {
+        scores(i, j) = xt::sum(w_v_ * xt::tanh(xt::row(a, static_cast<std::ptrdiff_t>(i)) +
+                                               xt::row(b, static_cast<std::ptrdiff_t>(j))))();
+      }
+    }
+    return scores;
+  }
+
+  Kind kind_;
+  std::size_t group_;
+  Matrices given_, query_, key_, past_key_;
+  Matrix W_, W_q_, W_k_;
+  Vector w_v_;
+};
+
+// The softmax of each row and its log-sum-exp. A score of −inf weighs exactly 0; a row of nothing
+// else is empty: all zeros.
+struct Softmax {
+  Matrix weights;
+  Vector lse;
+  std::size_t empty_rows = 0;
+};
+
+Softmax softmax(const Matrix& masked) {
+  const std::size_t queries = masked.shape(0);
+  Softmax result{xt::zeros<double>({queries, masked.shape(1)}), xt::empty<double>({queries}), 0};
+  for (std::size_t i = 0; i < queries; ++i) {
+    const auto scores = xt::row(masked, static_cast<std::ptrdiff_t>(i));
+    // 1. The largest score, so that no exponential overflows. NaN is never larger; it enters
+    // through the sum.
+    double largest = -infinity;
+    bool empty = true;
+    for (const double score : scores) {
+      largest = score > largest ? score : largest;
+      empty = empty && score == -infinity;
+    }
+    if (empty) {
+      result.lse(i) = -infinity;
+      ++result.empty_rows;
+      continue;
+    }
+    // 2. Exponentials and their sum.
+    const Vector exponentials =
+        xt::where(xt::equal(scores, -infinity), 0.0, xt::exp(scores - largest));
+    const double sum = xt::sum(exponentials)();
+    // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
+    xt::row(result.weights, static_cast<std::ptrdiff_t>(i)) =
+        xt::where(xt::equal(scores, -infinity), 0.0, exponentials / sum);
+    result.lse(i) = largest + std::log(sum);
+  }
+  return result;
+}
+
+// Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv].
+Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value) {
+  const std::size_t width = value.shape(1);
+  Matrix output = xt::zeros<double>({weights.shape(0), width});
+  for (std::size_t i = 0; i < weights.shape(0); ++i) {
+    double* sum = output.data() + i * width;
+    for (std::size_t j = 0; j < weights.shape(1); ++j) {
+      if (masked(i, j) == -infinity) continue;
+      const double weight = weights(i, j);
+      const double* row = value.data() + j * width;
+      for (std::size_t d = 0; d < width; ++d) sum[d] += weight * row[d];
+    }
+  }
+  return output;
+}
+
+// A result under construction: matrices [rows, columns] rounded to the dtype asked for and put
+// where they belong.
+class Collector {
+ public:
+  Collector(bool wanted, Shape shape, DType dtype)
+      : wanted_(wanted), shape_(std::move(shape)), dtype_(dtype) {
+    if (!wanted_) return;
+    if (dtype_ == DType::float64) {
+      doubles_.resize(element_count(shape_));
+    } else {
+      floats_.resize(element_count(shape_));
+    }
+  }
+
+  bool wanted() const { return wanted_; }
+
+  // Row i of the matrix goes to `offset + i * stride`.
+  void put(const double* matrix, std::size_t rows, std::size_t columns, std::size_t offset,
+           std::size_t stride) {
+    if (!wanted_) return;
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double number = matrix[i * columns + j];
+        if (dtype_ == DType::float64) {
+          doubles_[offset + i * stride + j] = number;
+        } else {
+          floats_[offset + i * stride + j] = static_cast<float>(number);
+        }
+      }
+    }
+  }
+
+  Tensor finish() {
+    if (!wanted_) return {};
+    if (dtype_ == DType::float64) return {std::move(shape_), std::move(doubles_)};
+    return {std::move(shape_), std::move(floats_)};
+  }
+
+ private:
+  bool wanted_;
+  Shape shape_;
+  DType dtype_;
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
+};
+
+}  // namespace
+
+AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,
+                                    const Visibility& visibility) {
+  const std::size_t queries = geometry.queries, keys = geometry.keys;
+  const std::size_t map = queries * keys;
+  const Score score(request, geometry);
+  const Tensor& key = request.key ? request.key : request.query;
+  const Tensor& value_tensor = request.value || request.kind == Kind::softmax ? request.value : key;
+  Matrices value, past_value;
+  if (value_tensor) value = Matrices(value_tensor, geometry.kv_heads);
+  if (request.past_value) past_value = Matrices(request.past_value, geometry.kv_heads);
+
+  double scale = info(request.kind).scales_by_width
+                     ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
+                     : 1.0;
+  scale = request.scale.value_or(scale);
+
+  const Shape weights_shape = geometry.weights_shape();
+  Collector weights(true, weights_shape, request.dtype);
+  Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
+  Collector scores(request.stages, weights_shape, request.dtype);
+  Collector capped(request.stages, weights_shape, request.dtype);
+  Collector masked(request.stages, weights_shape, request.dtype);
+  Collector lse(request.stages, geometry.row_shape(), request.dtype);
+  std::vector<std::uint8_t> allowed(request.mask.present() ? element_count(weights_shape) : 0);
+  std::atomic<std::size_t> empty_rows = 0;
+
+  parallel_for(geometry.batch * geometry.heads, request.threads, [&](std::size_t at) {
+    const std::size_t b = at / geometry.heads, h = at % geometry.heads;
+    // 1. Scores, scaled.
+    Matrix s = scale * score(b, h);
+    scores.put(s.data(), queries, keys, at * map, keys);
+    // 2. Softcap.
+    if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
+    capped.put(s.data(), queries, keys, at * map, keys);
+    // 3. Bias and mask.
+    if (request.mask.present()) {
+      std::vector<std::uint8_t> seen(keys);
+      for (std::size_t i = 0; i < queries; ++i) {
+        visibility.see(b, h, i, seen);
+        visibility.mask(b, h, i, seen, {s.data() + i * keys, keys});
+        std::copy(seen.begin(), seen.end(),
+                  allowed.begin() + static_cast<std::ptrdiff_t>(at * map + i * keys));
+      }
+    }
+    masked.put(s.data(), queries, keys, at * map, keys);
+    // 4. Softmax.
+    const Softmax p = softmax(s);
+    weights.put(p.weights.data(), queries, keys, at * map, keys);
+    lse.put(p.lse.data(), queries, 1, at * queries, 1);
+    empty_rows += p.empty_rows;
+    // 5. The weighted sum of the values.
+    if (value_tensor) {
+      const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
+      const Matrix o = weighted_sum(p.weights, s, v);
+      const std::size_t width = geometry.value_width;
+      if (geometry.joined) {
+        const std::size_t row = geometry.heads * width;
+        output.put(o.data(), queries, width, b * queries * row + h * width, row);
+      } else {
+        output.put(o.data(), queries, width, at * queries * width, width);
+      }
+    }
+  });
+  AttentionResult result;
+  result.empty_rows = empty_rows;
+  result.weights = weights.finish();
+  result.output = output.finish();
+  result.scores = scores.finish();
+  result.capped = capped.finish();
+  result.masked = masked.finish();
+  result.lse = lse.finish();
+  if (request.mask.present()) result.allowed = Tensor(weights_shape, std::move(allowed));
+  return result;
+}
+
+}  // namespace attn

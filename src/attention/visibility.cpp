@@ -1,0 +1,212 @@
+#include "attention/visibility.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+Shape without_batch(const Geometry& geometry, std::size_t size) {
+  return geometry.batch_axis ? Shape{geometry.batch, size} : Shape{size};
+}
+
+}  // namespace
+
+Visibility::Visibility(const Mask& mask, const Geometry& geometry)
+    : mask_(mask), queries_(geometry.queries), keys_(geometry.keys), past_(geometry.past) {
+  if (mask.fill && !std::isfinite(*mask.fill)) {
+    throw input_error("the fill is neither a finite number nor -inf", "/mask/fill",
+                      "give a finite number such as -1e9, or leave it out for -inf");
+  }
+  if (mask.padding) {
+    const Shape& shape = mask.padding.shape();
+    const bool fits = shape == without_batch(geometry, keys_) || shape == Shape{1, keys_} ||
+                      (shape == Shape{keys_} && geometry.batch == 1);
+    if (!fits) {
+      throw input_error("the padding mask has the shape " + text(shape) + ", but there are " +
+                            std::to_string(geometry.batch) + " samples of " +
+                            std::to_string(keys_) + " keys",
+                        "/mask/padding",
+                        "give it the shape " + text(without_batch(geometry, keys_)) +
+                            ", true where a key is padding");
+    }
+    padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
+  }
+  if (mask.valid_lens) {
+    const Shape& shape = mask.valid_lens.shape();
+    const bool one_a_sample = shape.size() == 1 && (shape[0] == geometry.batch || shape[0] == 1);
+    const bool one_a_query =
+        shape.size() == 2 && (shape[0] == geometry.batch || shape[0] == 1) && shape[1] == queries_;
+    if (!one_a_sample && !one_a_query) {
+      throw input_error("valid_lens has the shape " + text(shape) + ", but there are " +
+                            std::to_string(geometry.batch) + " samples of " +
+                            std::to_string(queries_) + " queries",
+                        "/valid_lens",
+                        "give one number a sample, " + text({geometry.batch}) +
+                            ", or one a query, " + text({geometry.batch, queries_}));
+    }
+    lens_query_stride_ = one_a_query ? 1 : 0;
+    lens_batch_stride_ = shape[0] > 1 ? (one_a_query ? queries_ : 1) : 0;
+    const auto lens = mask.valid_lens.values<std::int64_t>();
+    for (std::size_t i = 0; i < lens.size(); ++i) {
+      if (lens[i] < 0 || static_cast<std::uint64_t>(lens[i]) > keys_) {
+        const std::string place =
+            one_a_query ? "/" + std::to_string(i / queries_) + "/" + std::to_string(i % queries_)
+                        : "/" + std::to_string(i);
+        throw input_error(
+            "the valid length " + std::to_string(lens[i]) + " is outside 0…" +
+                std::to_string(keys_),
+            "/valid_lens" + place,
+            "there are " + std::to_string(keys_) + " keys; give how many of them are valid");
+      }
+    }
+  }
+  allow_ = broadcast(mask.allow, geometry, "allow");
+  block_ = broadcast(mask.block, geometry, "block");
+  bias_ = broadcast(mask.bias.converted(DType::float64), geometry, "bias");
+
+  is_global_.assign(keys_, 0);
+  for (std::size_t i = 0; i < mask.global.size(); ++i) {
+    if (mask.global[i] >= keys_) {
+      throw input_error("the global position " + std::to_string(mask.global[i]) +
+                            " is beyond the last key, " + std::to_string(keys_ - 1),
+                        "/mask/global/" + std::to_string(i),
+                        "give positions from 0 to " + std::to_string(keys_ - 1));
+    }
+    is_global_[mask.global[i]] = 1;
+  }
+  for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+}
+
+Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, const Geometry& geometry,
+                                            const char* name) {
+  Broadcast result;
+  if (!tensor) return result;
+  result.tensor = tensor;
+  const Shape axes = geometry.weights_shape();
+  const Shape& shape = tensor.shape();
+  const bool too_long = shape.size() > axes.size();
+  Shape strides(axes.size(), 0);
+  bool fits = !too_long;
+  std::size_t stride = 1;
+  for (std::size_t back = 1; fits && back <= shape.size(); ++back) {
+    const std::size_t size = shape[shape.size() - back];
+    const std::size_t axis = axes.size() - back;
+    fits = size == 1 || size == axes[axis];
+    strides[axis] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+  if (!fits) {
+    throw input_error(std::string(name) + " " + text(shape) +
+                          " does not broadcast against the weights " + text(axes),
+                      std::string("/mask/") + name,
+                      "each axis, counted from the last, must be 1 or that of the weights");
+  }
+  const std::size_t rank = axes.size();
+  result.key = strides[rank - 1];
+  result.query = strides[rank - 2];
+  if (geometry.head_axis) result.head = strides[rank - 3];
+  if (geometry.batch_axis) result.batch = strides[0];
+  return result;
+}
+
+std::size_t Visibility::valid_keys(std::size_t batch, std::size_t query) const {
+  if (!mask_.valid_lens) return keys_;
+  const auto lens = mask_.valid_lens.values<std::int64_t>();
+  return static_cast<std::size_t>(lens[batch * lens_batch_stride_ + query * lens_query_stride_]);
+}
+
+std::ptrdiff_t Visibility::find_offset(std::size_t batch) const {
+  if (mask_.align == Alignment::upper_left) return static_cast<std::ptrdiff_t>(past_);
+  std::size_t last = keys_;
+  if (mask_.valid_lens && mask_.valid_lens.rank() == 1) {
+    last = valid_keys(batch, 0);
+  } else if (mask_.padding) {
+    const auto padding =
+        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_, keys_);
+    last = static_cast<std::size_t>(std::count(padding.begin(), padding.end(), std::uint8_t{0}));
+  }
+  return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(queries_);
+}
+
+void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
+                     std::span<std::uint8_t> seen) const {
+  const std::ptrdiff_t keys = static_cast<std::ptrdiff_t>(keys_);
+  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
+  // A limit beyond the keys at either side hides nothing; comparing sizes first keeps the sums from
+  // overflowing.
+  const auto clamped = [keys](std::ptrdiff_t key) {
+    return std::clamp<std::ptrdiff_t>(key, 0, keys);
+  };
+
+  // 1. The window: an interval of keys, joined by the global positions.
+  std::fill(seen.begin(), seen.end(), std::uint8_t{1});
+  if (mask_.window) {
+    const bool query_is_global =
+        position >= 0 && position < keys && is_global_[static_cast<std::size_t>(position)];
+    if (!query_is_global) {
+      const auto reach = [&](std::optional<std::size_t> side) {
+        const std::size_t farthest = keys_ + queries_ + past_;
+        return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));
+      };
+      const std::ptrdiff_t first = clamped(position - reach(mask_.window->left));
+      const std::ptrdiff_t end = clamped(position + reach(mask_.window->right) + 1);
+      for (std::ptrdiff_t j = 0; j < keys; ++j) {
+        const bool near = j >= first && j < end;
+        seen[static_cast<std::size_t>(j)] = near || is_global_[static_cast<std::size_t>(j)];
+      }
+    }
+  }
+  // 2. Causal and valid lengths: a prefix of the keys.
+  std::size_t end = valid_keys(batch, query);
+  if (mask_.causal) end = std::min(end, static_cast<std::size_t>(clamped(position + 1)));
+  std::fill(seen.begin() + static_cast<std::ptrdiff_t>(end), seen.end(), std::uint8_t{0});
+  // 3. Key by key.
+  if (mask_.padding) {
+    const auto padding =
+        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_, keys_);
+    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= !padding[j];
+  }
+  if (allow_.tensor) {
+    const auto allow = allow_.tensor.values<std::uint8_t>();
+    const std::size_t at = allow_.at(batch, head, query);
+    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= allow[at + j * allow_.key];
+  }
+  if (block_.tensor) {
+    const auto block = block_.tensor.values<std::uint8_t>();
+    const std::size_t at = block_.at(batch, head, query);
+    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= !block[at + j * block_.key];
+  }
+  if (bias_.tensor) {
+    const auto bias = bias_.tensor.values<double>();
+    const std::size_t at = bias_.at(batch, head, query);
+    constexpr double hidden = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
+  }
+}
+
+void Visibility::mask(std::size_t batch, std::size_t head, std::size_t query,
+                      std::span<const std::uint8_t> seen, std::span<double> scores) const {
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  const double fill = mask_.fill.value_or(hidden);
+  if (!bias_.tensor) {
+    for (std::size_t j = 0; j < keys_; ++j) scores[j] = seen[j] ? scores[j] : fill;
+    return;
+  }
+  const auto bias = bias_.tensor.values<double>();
+  const std::size_t at = bias_.at(batch, head, query);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    const double added = bias[at + j * bias_.key];
+    if (added == hidden) {
+      scores[j] = hidden;
+    } else {
+      scores[j] = seen[j] ? scores[j] + added : fill;
+    }
+  }
+}
+
+}  // namespace attn

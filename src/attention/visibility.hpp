@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attn/spec.hpp"
+
+#include "attention/geometry.hpp"
+
+namespace attn {
+
+/// A Mask checked against the sizes of one attention: which keys a query sees and what is added to
+/// its scores.
+class Visibility {
+ public:
+  /// Throws Error(input) naming the part of the mask that does not fit. Keeps a reference to
+  /// neither argument.
+  Visibility(const Mask& mask, const Geometry& geometry);
+
+  /// seen[j] = 1 if no part of the mask hides key j from this query, a bias of −inf included.
+  /// `seen` has Lk places.
+  void see(std::size_t batch, std::size_t head, std::size_t query,
+           std::span<std::uint8_t> seen) const;
+
+  /// Turns the query's scores into masked ones: adds the bias, then puts the fill where a key is
+  /// not seen. A bias of −inf stays −inf whatever the score (NaN too) and the fill are.
+  void mask(std::size_t batch, std::size_t head, std::size_t query,
+            std::span<const std::uint8_t> seen, std::span<double> scores) const;
+
+ private:
+  /// A tensor broadcast against [B,H,Lq,Lk]: an axis that is repeated has stride 0.
+  struct Broadcast {
+    Tensor tensor;
+    std::size_t batch = 0, head = 0, query = 0, key = 0;  ///< strides, in elements
+    std::size_t at(std::size_t b, std::size_t h, std::size_t i) const {
+      return b * batch + h * head + i * query;
+    }
+  };
+  static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
+
+  std::size_t valid_keys(std::size_t batch, std::size_t query) const;
+  std::ptrdiff_t find_offset(std::size_t batch) const;
+
+  Mask mask_;
+  std::size_t queries_, keys_, past_;
+  std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
+  Broadcast allow_, block_, bias_;
+  std::vector<std::ptrdiff_t> offsets_;  ///< a sample: query i stands at key i + offset
+  std::vector<std::uint8_t> is_global_;  ///< a key
+};
+
+}  // namespace attn

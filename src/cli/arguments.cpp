@@ -1,0 +1,149 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "attn/attn.hpp"
+
+namespace attn::cli {
+namespace {
+
+void add_text(CLI::App& app, const std::string& flag, Text& target, const std::string& value,
+              const std::string& help) {
+  app.add_option(flag, target, help)->type_name(value);
+}
+
+void add_common(CLI::App& app, CommonArguments& common) {
+  app.add_flag("--json", common.json, "Print the report as JSON");
+  app.add_flag("--quiet", common.quiet, "Print nothing but errors");
+  app.add_flag("--no-color", common.no_color, "Print without colours");
+  add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
+}
+
+void add_picture(CLI::App& app, PictureArguments& picture) {
+  add_text(app, "--sample", picture.sample, "N", "Sample to draw, from 0");
+  add_text(app, "--head", picture.head, "N", "Head to draw, from 0");
+  add_text(app, "--style", picture.style, "NAME",
+           "standard, or matplotlib for its look to the letter");
+  add_text(app, "--title", picture.title, "TEXT", "Title of the picture");
+  add_text(app, "--xlabel", picture.xlabel, "TEXT", "Name of the key axis");
+  add_text(app, "--ylabel", picture.ylabel, "TEXT", "Name of the query axis");
+  add_text(app, "--titles", picture.titles, "A,B,…", "Titles of a grid's columns, or none");
+  add_text(app, "--cmap", picture.cmap, "NAME", "Colour map (default YlOrRd)");
+  add_text(app, "--figsize", picture.figsize, "WxH",
+           "Size in inches before the margins are trimmed");
+  add_text(app, "--dpi", picture.dpi, "N", "Pixels an inch (default 300)");
+  add_text(app, "--annotate", picture.annotate, "WHEN", "auto, on or off: each cell's value");
+  add_text(app, "--annotate-color", picture.annotate_color, "COLOR",
+           "auto, a colour name or #rrggbb");
+  add_text(app, "--ticks", picture.ticks, "WHAT", "auto, labels or index");
+  add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
+}
+
+std::vector<std::string_view> views(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+// The word that is no flag or command of `app`, with the nearest that is.
+[[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
+                                 const std::string& command) {
+  if (!word.starts_with('-') || word == "-") {
+    if (!command.empty()) {
+      throw Error(ErrorKind::usage, "unexpected argument \"" + word + "\"", command,
+                  "see " + command + " --help");
+    }
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+    throw Error(ErrorKind::usage, "unknown command \"" + word + "\"", "",
+                nearest_known(word, views(names)));
+  }
+  const std::string flag = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options(nullptr)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  throw Error(ErrorKind::usage, "unknown flag \"" + flag + "\"",
+              command.empty() ? "attn-cli" : command, nearest_known(flag, views(names)));
+}
+
+}  // namespace
+
+Arguments parse_arguments(int count, const char* const* words) {
+  Arguments arguments;
+  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
+  app.set_help_flag("-h,--help", "Print this help");
+  bool version = false;
+  app.add_flag("--version", version, "Print the version");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+
+  CLI::App& run = *app.add_subcommand("run", "Compute one input document and draw it");
+  RunArguments& r = arguments.run;
+  run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
+  add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
+  add_text(run, "--attention", r.attention, "KIND", "Kind of attention, instead of the document's");
+  add_text(run, "--plots", r.plots, "LIST",
+           "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
+  add_text(run, "--format", r.format, "FORMAT", "png, svg or pdf");
+  run.add_flag("--stages", r.stages,
+               "Write the steps of the score too: scores, capped, masked, lse");
+  run.add_flag("--no-weights", r.no_weights, "Do not write the weights");
+  run.add_flag("--timing", r.timing, "Write the seconds taken into result.json");
+  run.add_flag("--causal", r.causal, "Hide the keys after each query");
+  add_text(run, "--valid-lens", r.valid_lens, "N,N,…", "Valid keys, one number a sample");
+  add_text(run, "--heads", r.heads, "N", "Heads to split tensors without a head axis into");
+  add_text(run, "--scale", r.scale, "X", "Factor of the scores");
+  add_text(run, "--seed", r.seed, "N", "Seed of random tensors");
+  add_text(run, "--dtype", r.dtype, "TYPE", "float32 or float64");
+  add_picture(run, r.picture);
+  add_common(run, r.common);
+
+  CLI::App& plot = *app.add_subcommand("plot", "Draw numbers that already exist");
+  PlotArguments& p = arguments.plot;
+  plot.add_option("WORDS", p.words,
+                  "KIND (heatmap, dimensions, grid) and FILE, - for standard input")
+      ->type_name("");
+  add_text(plot, "--out", p.out, "FILE",
+           "Picture to write: .png, .svg or .pdf; - for PNG on standard output");
+  add_text(plot, "--labels", p.labels, "FILE",
+           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_picture(plot, p.picture);
+  add_common(plot, p.common);
+
+  for (CLI::App* sub : {&run, &plot}) {
+    sub->set_help_flag("-h,--help", "Print this help");
+    sub->allow_extras();
+  }
+
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    arguments.print = chosen.empty() ? app.help() : chosen[0]->help("attn-cli");
+    return arguments;
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage, error.what(), "", "see attn-cli --help");
+  }
+  if (version) {
+    arguments.print = "attn-cli " ATTN_VERSION "\n";
+    return arguments;
+  }
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) {
+    const auto extras = chosen[0]->remaining();
+    if (!extras.empty()) refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name());
+  }
+  const auto extras = app.remaining();
+  if (!extras.empty()) refuse_unknown(app, extras[0], "");
+  if (chosen.empty()) {
+    throw Error(ErrorKind::usage, "no command given", "",
+                "try attn-cli run INPUT, or see attn-cli --help");
+  }
+  arguments.command = chosen[0] == &run ? Arguments::Command::run : Arguments::Command::plot;
+  return arguments;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,133 @@
+#include "cli/flag_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "attn/error.hpp"
+#include "attn/spec.hpp"
+
+namespace attn::cli {
+namespace {
+
+Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected) {
+  return {ErrorKind::usage, "\"" + text + "\" is not what " + flag + " takes", flag,
+          "give " + expected};
+}
+
+template <class Number>
+bool parse_whole(const std::string& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+}  // namespace
+
+std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least) {
+  std::size_t number = 0;
+  if (parse_whole(text, number) && number >= least) return number;
+  throw wrong_value(flag, text, "a whole number of at least " + std::to_string(least));
+}
+
+std::int64_t integer(const std::string& flag, const std::string& text) {
+  std::int64_t number = 0;
+  if (parse_whole(text, number)) return number;
+  throw wrong_value(flag, text, "a whole number");
+}
+
+double finite_number(const std::string& flag, const std::string& text) {
+  double number = 0;
+  if (parse_whole(text, number) && std::isfinite(number)) return number;
+  throw wrong_value(flag, text, "a finite number");
+}
+
+std::vector<std::string> comma_separated(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (std::size_t comma = text.find(','); comma != std::string::npos;
+       comma = text.find(',', start)) {
+    parts.push_back(text.substr(start, comma - start));
+    start = comma + 1;
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+std::size_t choice(const std::string& flag, const std::string& text,
+                   std::span<const std::string_view> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return i;
+  }
+  throw Error(ErrorKind::usage, "\"" + text + "\" is not what " + flag + " takes", flag,
+              nearest_known(text, names));
+}
+
+PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample,
+                            std::size_t& head) {
+  constexpr std::array<std::string_view, 2> styles{"standard", "matplotlib"};
+  constexpr std::array<std::string_view, 3> annotations{"auto", "on", "off"};
+  constexpr std::array<std::string_view, 3> ticks{"auto", "labels", "index"};
+
+  if (arguments.sample) sample = whole_number("--sample", *arguments.sample);
+  if (arguments.head) head = whole_number("--head", *arguments.head);
+  PlotOptions options;
+  if (arguments.style)
+    options.style = static_cast<PlotStyle>(choice("--style", *arguments.style, styles));
+  options.title = arguments.title;
+  options.xlabel = arguments.xlabel;
+  options.ylabel = arguments.ylabel;
+  if (arguments.titles) {
+    options.titles = *arguments.titles == "none" ? std::vector<std::string>{}
+                                                 : comma_separated(*arguments.titles);
+  }
+  if (arguments.cmap) {
+    const auto names = colour_maps();
+    options.cmap = names[choice("--cmap", *arguments.cmap, names)];
+  }
+  if (arguments.figsize) {
+    const std::string& text = *arguments.figsize;
+    const std::size_t by = text.find('x');
+    double width = 0, height = 0;
+    if (by == std::string::npos || !parse_whole(text.substr(0, by), width) ||
+        !parse_whole(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
+        !(height > 0 && height <= 1000)) {
+      throw wrong_value("--figsize", text, "width and height in inches, such as 8x6");
+    }
+    options.figsize = {width, height};
+  }
+  if (arguments.dpi) {
+    options.dpi = finite_number("--dpi", *arguments.dpi);
+    if (!(options.dpi >= 1 && options.dpi <= 10000)) {
+      throw wrong_value("--dpi", *arguments.dpi, "a number from 1 to 10000, such as 300");
+    }
+  }
+  if (arguments.annotate) {
+    options.annotate =
+        static_cast<Annotate>(choice("--annotate", *arguments.annotate, annotations));
+  }
+  if (arguments.annotate_color && *arguments.annotate_color != "auto") {
+    options.annotate_color = arguments.annotate_color;
+  }
+  if (arguments.ticks)
+    options.ticks = static_cast<Ticks>(choice("--ticks", *arguments.ticks, ticks));
+  if (arguments.color_range) {
+    const std::string& text = *arguments.color_range;
+    const std::vector<std::string> bounds = comma_separated(text);
+    if (text == "shared") {
+      options.color_range.scope = ColorRange::Scope::shared;
+    } else if (text == "panel") {
+      options.color_range.scope = ColorRange::Scope::panel;
+    } else if (bounds.size() == 2 && parse_whole(bounds[0], options.color_range.low) &&
+               parse_whole(bounds[1], options.color_range.high) &&
+               std::isfinite(options.color_range.low) && std::isfinite(options.color_range.high) &&
+               options.color_range.low < options.color_range.high) {
+      options.color_range.scope = ColorRange::Scope::given;
+    } else {
+      throw wrong_value("--color-range", text,
+                        "shared, panel, or the lowest and highest value, such as 0,1");
+    }
+  }
+  return options;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/plot.hpp"
+
+#include "cli/arguments.hpp"
+
+namespace attn::cli {
+
+/// What the text of a flag means. Each throws Error(usage) naming the flag and what it takes.
+
+std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least = 0);
+std::int64_t integer(const std::string& flag, const std::string& text);
+double finite_number(const std::string& flag, const std::string& text);
+std::vector<std::string> comma_separated(const std::string& text);
+
+/// The index of `text` among the names, with the nearest one in the error.
+std::size_t choice(const std::string& flag, const std::string& text,
+                   std::span<const std::string_view> names);
+
+/// The options of a picture; `sample` and `head` are set if given.
+PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample,
+                            std::size_t& head);
+
+}  // namespace attn::cli

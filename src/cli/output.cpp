@@ -1,0 +1,44 @@
+#include "cli/output.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "attn/error.hpp"
+
+namespace attn::cli {
+namespace {
+
+// 0, or the error number of the first failing write.
+int write_all(int descriptor, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  const int failure = write_all(STDOUT_FILENO, text);
+  if (failure == 0 || failure == EPIPE || failure == EBADF) return;
+  throw Error(ErrorKind::file,
+              std::string("cannot write to standard output: ") + std::strerror(failure), "",
+              "check where the output is sent");
+}
+
+void warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) complain("warning: " + warning);
+}
+
+void complain(std::string_view text) noexcept {
+  write_all(STDERR_FILENO, "attn-cli: ");
+  write_all(STDERR_FILENO, text);
+  write_all(STDERR_FILENO, "\n");
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn::cli {
+
+/// Prints to standard output. A reader that has gone away ends the printing silently; any other
+/// failure is an Error(file).
+void print(std::string_view text);
+
+/// "warning: …" lines on standard error.
+void warn(const std::vector<std::string>& warnings);
+
+/// "attn-cli: …" on standard error.
+void complain(std::string_view text) noexcept;
+
+}  // namespace attn::cli

@@ -1,0 +1,98 @@
+#include "cli/run_command.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "attn/error.hpp"
+#include "attn/run.hpp"
+
+#include "cli/flag_values.hpp"
+#include "cli/output.hpp"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::array<std::string_view, 5> plot_names{"heatmap", "dimensions", "grid", "all",
+                                                     "none"};
+
+std::vector<PlotKind> plots(const std::string& text) {
+  std::vector<PlotKind> kinds;
+  const auto add = [&](PlotKind kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  const std::vector<std::string> names = comma_separated(text);
+  for (const std::string& name : names) {
+    switch (choice("--plots", name, plot_names)) {
+      case 0:
+        add(PlotKind::heatmap);
+        break;
+      case 1:
+        add(PlotKind::dimensions);
+        break;
+      case 2:
+        add(PlotKind::grid);
+        break;
+      case 3:
+        for (const PlotKind kind : {PlotKind::heatmap, PlotKind::dimensions, PlotKind::grid})
+          add(kind);
+        break;
+      default:
+        if (names.size() > 1) {
+          throw Error(ErrorKind::usage, "--plots takes none only alone", "--plots",
+                      "leave out either none or the others");
+        }
+    }
+  }
+  return kinds;
+}
+
+RunOptions options_of(const RunArguments& arguments) {
+  if (arguments.inputs.empty()) {
+    throw Error(ErrorKind::usage, "no input document given", "attn-cli run",
+                "name a document, or - for standard input; data/ has examples");
+  }
+  if (arguments.inputs.size() > 1) {
+    throw Error(ErrorKind::usage,
+                "more than one input document given: \"" + arguments.inputs[1] + "\" is the second",
+                "attn-cli run", "run them one by one");
+  }
+  RunOptions options;
+  options.input = arguments.inputs[0];
+  if (arguments.out) options.out = *arguments.out;
+  options.attention = arguments.attention;
+  options.dtype = arguments.dtype;
+  if (arguments.heads) options.heads = whole_number("--heads", *arguments.heads, 1);
+  if (arguments.scale) options.scale = finite_number("--scale", *arguments.scale);
+  if (arguments.seed) options.seed = integer("--seed", *arguments.seed);
+  if (arguments.valid_lens) {
+    options.valid_lens.emplace();
+    for (const std::string& part : comma_separated(*arguments.valid_lens)) {
+      options.valid_lens->push_back(static_cast<std::int64_t>(whole_number("--valid-lens", part)));
+    }
+  }
+  options.causal = arguments.causal;
+  options.stages = arguments.stages;
+  options.weights = !arguments.no_weights;
+  options.timing = arguments.timing;
+  if (arguments.common.threads)
+    options.threads = whole_number("--threads", *arguments.common.threads, 1);
+  options.plot = picture_options(arguments.picture, options.sample, options.head);
+  if (arguments.plots) options.plots = plots(*arguments.plots);
+  if (arguments.format) {
+    constexpr std::array<std::string_view, 3> formats{"png", "svg", "pdf"};
+    options.format = static_cast<PictureFormat>(choice("--format", *arguments.format, formats));
+  }
+  return options;
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments) {
+  const RunReport report = run(options_of(arguments));
+  if (arguments.common.quiet) return 0;
+  warn(report.warnings);
+  print(arguments.common.json ? report_json(report) : report_text(report));
+  return 0;
+}
+
+}  // namespace attn::cli

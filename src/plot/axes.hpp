@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/plot.hpp"
+#include "plot/box.hpp"
+#include "plot/text.hpp"
+
+namespace attn::plot {
+
+struct Tick {
+  double position = 0;  ///< from 0, the left or the bottom, to 1
+  std::string label;
+};
+
+/// A horizontal or vertical edge of the axes with its ticks and texts. Sizes are in points.
+struct Axis {
+  std::vector<Tick> ticks;
+  bool labelled = true;             ///< whether the tick labels are shown
+  double tick_label_size = 10;
+  double tick_label_degrees = 0;
+  bool labels_end_at_tick = false;  ///< turned labels end at their tick; else their middles stand under it
+  std::string offset;               ///< a factor and a summand common to all tick labels
+  std::string label;
+  double label_size = 10;
+  bool drawn = true;
+};
+
+/// A framed area with everything written around it. Sizes are in points.
+struct Axes {
+  Box box;
+  PlotStyle style = PlotStyle::standard;
+  Axis x;  ///< below the box
+  Axis y;  ///< left of the box
+  bool y_on_right = false;
+  std::string title;
+  double title_size = 12;
+  double title_pad = 6;
+};
+
+/// The texts around an axes at their places.
+struct Decorations {
+  std::vector<PlacedText> texts;
+  /// Around the frame, its ticks and all texts. The matplotlib style takes no account of the lengths of axis labels, so that those
+  /// longer than their axis may be cut off.
+  Box bounds;
+  /// The same without the lengths of axis labels and title, which no change of the frame can mend.
+  Box layout_bounds;
+};
+
+inline constexpr double kTickLength = 3.5;  ///< points
+inline constexpr double kTickPad = 3.5;     ///< points between a tick and its label
+inline constexpr double kLineWidth = 0.8;   ///< points; of the frame and the ticks
+
+Decorations decorate(const Axes& axes, Typesetter& typesetter);
+
+}  // namespace attn::plot

@@ -1,0 +1,236 @@
+#include "plot/canvas.hpp"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "attn/error.hpp"
+#include "plot/png.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double kPointsPerInch = 72;
+constexpr double kLongestSide = 30000;      // pixels; Cairo's rasters end at 32767
+constexpr double kLargestArea = 400e6;      // pixels; 1.6 GB
+// Equal figures must be equal files, so the time of drawing is not told.
+constexpr const char* kCreationDate = "2000-01-01T00:00:00Z";
+
+/// The whole pixel edge nearest to a place.
+double edge(double place) { return std::floor(place + 0.5); }
+
+/// Where a line's middle goes so that a line of odd width fills whole pixels, one of even width too.
+double line_middle(double place, double line_width) {
+  const bool odd = static_cast<long>(edge(line_width)) % 2 != 0;
+  return edge(place) + (odd ? 0.5 : 0.0);
+}
+
+double radians(double degrees) { return degrees * std::numbers::pi / 180; }
+
+cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
+  static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+double Canvas::pixels_per_point(PictureFormat format, double dpi) {
+  return format == PictureFormat::png ? dpi / kPointsPerInch : 1;
+}
+
+Canvas::Canvas(PictureFormat format, const Box& crop, double dpi) : format_(format), dpi_(dpi) {
+  const double width = is_raster() ? std::max(1.0, std::floor(crop.width())) : crop.width();
+  const double height = is_raster() ? std::max(1.0, std::floor(crop.height())) : crop.height();
+  if (!(width <= kLongestSide && height <= kLongestSide && width * height <= kLargestArea)) {
+    throw Error(ErrorKind::usage,
+                "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
+                    std::to_string(static_cast<long long>(height)) + " pixels large",
+                "", "ask for a smaller figure size or fewer dots per inch");
+  }
+  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and texts to its upper one, as in
+  // matplotlib.
+  dx_ = -crop.left;
+  dy_ = height - crop.bottom;
+  text_dy_ = -crop.top;
+  switch (format) {
+    case PictureFormat::png:
+      surface_ = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),
+                                            static_cast<int>(height));
+      break;
+    case PictureFormat::svg:
+      surface_ = cairo_svg_surface_create_for_stream(append, &stream_, width, height);
+      cairo_svg_surface_set_document_unit(surface_, CAIRO_SVG_UNIT_PT);
+      break;
+    case PictureFormat::pdf:
+      surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, kCreationDate);
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, "attn-cli");
+      break;
+  }
+  cairo_ = cairo_create(surface_);
+  set_colour(kWhite);
+  cairo_paint(cairo_);
+}
+
+Canvas::~Canvas() {
+  cairo_destroy(cairo_);
+  cairo_surface_destroy(surface_);
+}
+
+void Canvas::set_colour(Colour colour) {
+  cairo_set_source_rgb(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+}
+
+Box Canvas::snapped(const Box& box) const {
+  const Box moved_box = box.moved(dx_, dy_);
+  if (!is_raster()) return moved_box;
+  return {edge(moved_box.left), edge(moved_box.top), edge(moved_box.right),
+          edge(moved_box.bottom)};
+}
+
+void Canvas::fill(const Box& box, Colour colour) {
+  const Box area = snapped(box);
+  set_colour(colour);
+  cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  cairo_fill(cairo_);
+}
+
+void Canvas::stroke(const Box& box, Colour colour, double line_width) {
+  Box line = box.moved(dx_, dy_);
+  if (is_raster()) {
+    line = {line_middle(line.left, line_width), line_middle(line.top, line_width),
+            line_middle(line.right, line_width), line_middle(line.bottom, line_width)};
+  }
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_rectangle(cairo_, line.left, line.top, line.width(), line.height());
+  cairo_stroke(cairo_);
+}
+
+void Canvas::tick(Point from, double dx, double dy, Colour colour, double line_width) {
+  Point start = moved(from);
+  Point end = {start.x + dx, start.y + dy};
+  if (is_raster()) {
+    // The length is rounded apart from the place, so that all ticks of an axis are equally long.
+    start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
+    end = {start.x + edge(dx), start.y + edge(dy)};
+  }
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_move_to(cairo_, start.x, start.y);
+  cairo_line_to(cairo_, end.x, end.y);
+  cairo_stroke(cairo_);
+}
+
+void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width,
+                   double distance) {
+  if (boxes.empty()) return;
+  cairo_save(cairo_);
+  Box around = snapped(boxes.front());
+  for (const Box& box : boxes) {
+    const Box area = snapped(box);
+    around = united(around, area);
+    cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  }
+  cairo_clip(cairo_);
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  const double height = around.height();
+  for (double x = around.left - height; x < around.right; x += distance) {
+    cairo_move_to(cairo_, x, around.bottom);
+    cairo_line_to(cairo_, x + height, around.top);
+  }
+  cairo_stroke(cairo_);
+  cairo_restore(cairo_);
+}
+
+void Canvas::text(const PlacedText& placed, Colour colour) {
+  const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
+  set_colour(colour);
+  cairo_save(cairo_);
+  if (placed.text->hinted) {
+    hinted_text(*placed.text->hinted, origin, placed.degrees);
+  } else {
+    outlined_text(*placed.text, origin, placed.degrees);
+  }
+  cairo_restore(cairo_);
+}
+
+void Canvas::outlined_text(const Text& text, Point origin, double degrees) {
+  if (is_raster()) origin = {std::round(origin.x), std::round(origin.y)};
+  cairo_translate(cairo_, origin.x, origin.y);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
+  cairo_move_to(cairo_, 0, 0);
+  PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
+  if (is_raster()) {
+    // Outlines, because Cairo would move the pictures of single letters to whole pixels.
+    pango_cairo_layout_line_path(cairo_, line);
+    cairo_fill(cairo_);
+  } else {
+    pango_cairo_show_layout_line(cairo_, line);
+  }
+}
+
+void Canvas::hinted_text(const HintedLine& line, Point origin, double degrees) {
+  // The lower left corner of the picture, turned about itself.
+  const double x = std::nearbyint(origin.x + line.left + line.descent * std::sin(radians(degrees)));
+  const double y = std::nearbyint(origin.y + line.descent * std::cos(radians(degrees))) + 1;
+  cairo_translate(cairo_, x, y);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
+  cairo_translate(cairo_, 0, -cairo_image_surface_get_height(line.coverage.get()));
+  cairo_pattern_t* picture = cairo_pattern_create_for_surface(line.coverage.get());
+  cairo_pattern_set_filter(picture, degrees == 0 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_BEST);
+  cairo_mask(cairo_, picture);
+  cairo_pattern_destroy(picture);
+}
+
+Canvas::PixelArea Canvas::pixel_area(const Box& box) const {
+  const Box area = box.moved(dx_, dy_);
+  const int width = std::max(1, static_cast<int>(std::ceil(area.width())));
+  const int height = std::max(1, static_cast<int>(std::ceil(area.height())));
+  return {static_cast<int>(edge(area.left)), static_cast<int>(edge(area.bottom)) - height, width,
+          height};
+}
+
+void Canvas::copy(const std::vector<std::uint32_t>& pixels, const PixelArea& area,
+                  const Box& clip) {
+  cairo_surface_flush(surface_);
+  const Box inside = snapped(clip);
+  const int left = std::max({0, area.left, static_cast<int>(inside.left)});
+  const int top = std::max({0, area.top, static_cast<int>(inside.top)});
+  const int right = std::min({cairo_image_surface_get_width(surface_), area.left + area.width,
+                              static_cast<int>(inside.right)});
+  const int bottom = std::min({cairo_image_surface_get_height(surface_), area.top + area.height,
+                               static_cast<int>(inside.bottom)});
+  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  const auto stride = cairo_image_surface_get_stride(surface_) / 4;
+  for (int y = top; y < bottom && left < right; ++y) {
+    const auto* from = pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
+    std::copy(from, from + (right - left), data + std::ptrdiff_t{y} * stride + left);
+  }
+  cairo_surface_mark_dirty(surface_);
+}
+
+std::string Canvas::finish() {
+  if (!is_raster()) cairo_show_page(cairo_);
+  if (const auto status = cairo_status(cairo_); status != CAIRO_STATUS_SUCCESS) {
+    throw Error(ErrorKind::internal,
+                std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
+                "");
+  }
+  cairo_surface_flush(surface_);
+  if (!is_raster()) {
+    cairo_surface_finish(surface_);
+    return std::move(stream_);
+  }
+  const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
+  const auto* data = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  return encode_png({data, height * stride},
+                    static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height, stride,
+                    dpi_);
+}
+
+}  // namespace attn::plot

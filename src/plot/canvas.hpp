@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cairo.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/plot.hpp"
+#include "plot/box.hpp"
+#include "plot/colour.hpp"
+#include "plot/text.hpp"
+
+namespace attn::plot {
+
+/// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it inside the crop is kept.
+/// On a raster, edges and lines are moved to whole pixels, so that they are sharp and equally thick.
+class Canvas {
+ public:
+  /// Throws Error(usage) if the picture would be too large to be drawn.
+  Canvas(PictureFormat format, const Box& crop, double dpi);
+  ~Canvas();
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  /// Pixels per point at which to lay out a figure for a format: vector formats have no pixels but points.
+  static double pixels_per_point(PictureFormat format, double dpi);
+
+  bool is_raster() const { return format_ == PictureFormat::png; }
+
+  void fill(const Box& box, Colour colour);
+  void stroke(const Box& box, Colour colour, double line_width);
+  /// A tick of an axis: a line from `from` that leads `dx`, `dy` away, one of them 0.
+  void tick(Point from, double dx, double dy, Colour colour, double line_width);
+  /// Parallel strokes from lower left to upper right over all boxes.
+  void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance);
+  void text(const PlacedText& text, Colour colour);
+
+  /// The whole pixels of a raster that an image spread over a box covers.
+  struct PixelArea {
+    int left = 0, top = 0, width = 0, height = 0;
+  };
+  PixelArea pixel_area(const Box& box) const;
+
+  /// The same box on the canvas after edges have been moved to whole pixels.
+  Box snapped(const Box& box) const;
+
+  /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
+  void copy(const std::vector<std::uint32_t>& pixels, const PixelArea& area, const Box& clip);
+
+  /// The finished file. Nothing can be drawn after it.
+  std::string finish();
+
+ private:
+  Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
+  void set_colour(Colour colour);
+  void outlined_text(const Text& text, Point origin, double degrees);
+  void hinted_text(const HintedLine& line, Point origin, double degrees);
+
+  PictureFormat format_;
+  double dpi_;
+  double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
+  double text_dy_ = 0;      ///< the same for texts
+  std::string stream_;
+  cairo_surface_t* surface_ = nullptr;
+  cairo_t* cairo_ = nullptr;
+};
+
+}  // namespace attn::plot

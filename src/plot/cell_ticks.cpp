@@ -1,0 +1,135 @@
+#include "plot/cell_ticks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plot/colour_bar.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double kRoomAcross = 1.1;   // of a level label's width, to be told from its neighbour
+constexpr double kRoomAlong = 1.15;   // of a line's height
+constexpr double kLongestShare = 0.25;  // of the figure's width or height that a label may take
+constexpr double kLongestMatplotlib = 3;  // figure widths or heights: a bound for absurd tokens only
+constexpr double kCrowded = 0.5;  // of a line's height between labels of the matplotlib style
+
+double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
+  const double place = (static_cast<double>(cell) + 0.5) / static_cast<double>(cells);
+  return horizontal ? place : 1 - place;
+}
+
+/// Round numbers of cells from one label to the next: 1, 2, 5, 10, …
+std::size_t round_step(double least) {
+  std::size_t decade = 1;
+  for (;; decade *= 10) {
+    for (const std::size_t step : {decade, 2 * decade, 5 * decade}) {
+      if (static_cast<double>(step) >= least) return step;
+    }
+  }
+}
+
+/// matplotlib's own ticks for an axis of numbers; the standard style leaves out those between cells.
+void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizontal, bool standard,
+                     const Figure& figure) {
+  const Interval view = {-0.5, static_cast<double>(cells) - 0.5};
+  Axis numbers = axis;
+  if (!standard) {
+    set_value_ticks(numbers, view, length, horizontal, figure);
+    for (Tick& tick : numbers.ticks) {
+      axis.ticks.push_back({horizontal ? tick.position : 1 - tick.position, tick.label});
+    }
+    axis.offset = numbers.offset;
+    return;
+  }
+  const int intervals = tick_intervals(figure.points(length), axis.tick_label_size, horizontal);
+  for (const double value : tick_values(view, intervals)) {
+    if (value != std::floor(value) || value < 0 || value >= static_cast<double>(cells)) continue;
+    const auto cell = static_cast<std::size_t>(value);
+    axis.ticks.push_back({middle_of(cell, cells, horizontal), std::to_string(cell)});
+  }
+}
+
+struct Extent {
+  double width = 0, height = 0;
+};
+
+Extent largest_extent(const std::vector<std::string>& labels, double size, Typesetter& typesetter) {
+  Extent largest;
+  for (const std::string& label : labels) {
+    const Text& text = typesetter.text(label, size);
+    largest.width = std::max(largest.width, text.width);
+    largest.height = std::max(largest.height, text.height);
+  }
+  return largest;
+}
+
+/// Turns the labels of a horizontal axis until they fit, and says how many cells there must be from one to the next.
+std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all) {
+  axis.labels_end_at_tick = true;
+  if (largest.width * kRoomAcross <= cell) return 1;
+  const double line = largest.height * kRoomAlong;
+  if (line * std::sqrt(2.0) <= cell) {
+    axis.tick_label_degrees = 45;
+    return 1;
+  }
+  const double along = std::min(largest.width * kRoomAcross, 3 * line);
+  if (line > cell && !all && along >= largest.width) {
+    return round_step(largest.width * kRoomAcross / cell);  // short ones stay level and thin out
+  }
+  axis.tick_label_degrees = 90;
+  return line <= cell || all ? 1 : round_step(line / cell);
+}
+
+}  // namespace
+
+std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
+                                   std::size_t count) {
+  if (!given.empty()) return given;
+  std::vector<std::string> labels;
+  labels.reserve(count);
+  for (std::size_t i = 1; i <= count; ++i) labels.push_back(prefix + std::to_string(i));
+  return labels;
+}
+
+void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                    Figure& figure) {
+  const std::size_t cells = ticks.labels.size();
+  const bool standard = ticks.style == PlotStyle::standard;
+  const bool all = ticks.ticks == Ticks::labels;
+  const double cell = length / static_cast<double>(cells);
+  Typesetter& typesetter = figure.typesetter();
+  const double line = typesetter.text("lp", axis.tick_label_size).height;
+  if (ticks.ticks == Ticks::index || (!standard && !all && cell < kCrowded * line)) {
+    set_index_ticks(axis, cells, length, horizontal, standard, figure);
+    return;
+  }
+
+  std::size_t step = 1;
+  std::vector<std::string> labels = ticks.labels;
+  if (standard && !all && cell < line) {
+    // Only those that may be shown are measured.
+    const std::size_t least = round_step(line / cell);
+    for (std::size_t i = 0; i < cells; ++i) {
+      if (i % least != 0) labels[i].clear();
+    }
+  }
+  const double side = horizontal ? figure.height() : figure.width();
+  const double longest = side * (standard ? kLongestShare : kLongestMatplotlib);
+  for (std::string& label : labels) {
+    label = shortened(label, axis.tick_label_size, longest, typesetter);
+  }
+  if (standard) {
+    const Extent largest = largest_extent(labels, axis.tick_label_size, typesetter);
+    if (horizontal) {
+      step = turned_step(axis, largest, cell, all);
+    } else if (!all) {
+      step = round_step(largest.height * kRoomAlong / cell);
+    }
+  }
+  for (std::size_t i = 0; i < cells; i += step) {
+    axis.ticks.push_back({middle_of(i, cells, horizontal), labels[i]});
+  }
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plot/axes.hpp"
+#include "plot/figure.hpp"
+
+namespace attn::plot {
+
+/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", …
+std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
+                                   std::size_t count);
+
+/// What the cells along one axis of a heatmap are to be called.
+struct CellTicks {
+  std::vector<std::string> labels;  ///< one a cell
+  Ticks ticks = Ticks::automatic;
+  PlotStyle style = PlotStyle::standard;
+};
+
+/// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels of a horizontal axis turn before
+/// they collide, those of either axis thin out before they overlap (unless all are asked for), and long ones are shortened; in the matplotlib
+/// style all labels are shown as they are, unless there are so many that they would be unreadable: then indices are.
+void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal, Figure& figure);
+
+}  // namespace attn::plot

@@ -1,0 +1,83 @@
+#include "plot/cell_values.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace attn::plot {
+namespace {
+
+constexpr double kSize = 10, kLeastSize = 6;  // points
+constexpr double kShareOfCell = 0.92;         // that a value may take in the standard style
+constexpr double kShareInMatplotlib = 1.2;    // its users are used to crowded cells
+
+std::string value_text(double value, PlotStyle style) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : style == PlotStyle::standard ? "\u2212inf" : "-inf";
+  char buffer[400];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 2).ptr;
+  const std::string text(buffer, end);
+  if (style == PlotStyle::matplotlib) return text;
+  return text == "-0.00" ? "0.00" : with_minus_signs(text);
+}
+
+/// Whether all values fit their cells at a font size.
+bool fit(const Box& cell, const Matrix& matrix, PlotStyle style, double size,
+         Typesetter& typesetter) {
+  const bool standard = style == PlotStyle::standard;
+  const double share = standard ? kShareOfCell : kShareInMatplotlib;
+  const auto fits = [&](const std::string& string) {
+    const Text& text = typesetter.text(string, size);
+    return text.width <= share * cell.width() && text.ink.height() <= share * cell.height();
+  };
+  if (!fits("0.00")) return false;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      if (standard && matrix.hidden(i, j)) continue;
+      if (!fits(value_text(matrix.at(i, j), style))) return false;
+    }
+  }
+  return true;
+}
+
+/// The font size to write the values in; none if they are not to be written.
+std::optional<double> value_size(const Box& cell, const Matrix& matrix, const CellValueOptions& options,
+                                 PlotStyle style, Typesetter& typesetter) {
+  const bool demanded = options.annotate == Annotate::on;
+  if (options.annotate == Annotate::off) return std::nullopt;
+  if (style == PlotStyle::matplotlib) {
+    if (demanded || fit(cell, matrix, style, kSize, typesetter)) return kSize;
+    return std::nullopt;
+  }
+  for (double size = kSize; size >= kLeastSize; --size) {
+    if (fit(cell, matrix, style, size, typesetter)) return size;
+  }
+  return demanded ? std::optional(kLeastSize) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const CellColours& colours,
+                                   const CellValueOptions& options, Typesetter& typesetter) {
+  const bool standard = colours.style == PlotStyle::standard;
+  const double width = box.width() / static_cast<double>(matrix.columns());
+  const double height = box.height() / static_cast<double>(matrix.rows());
+  const auto size = value_size({0, 0, width, height}, matrix, options, colours.style, typesetter);
+  std::vector<CellValue> values;
+  if (!size) return values;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      if (standard && matrix.hidden(i, j)) continue;
+      const double value = matrix.at(i, j);
+      const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
+                            box.top + (static_cast<double>(i) + 0.5) * height};
+      const Text& text = typesetter.text(value_text(value, colours.style), *size);
+      const Colour automatic = standard ? readable_on(colours.of(value)) : kBlack;
+      values.push_back({place(text, middle, {Horizontal::centre, Vertical::centre}),
+                        options.colour.value_or(automatic)});
+    }
+  }
+  return values;
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "plot/colour.hpp"
+
+namespace attn::plot {
+
+/// 256 colours spread evenly over [0, 1].
+class ColourMap {
+ public:
+  /// One of attn::colour_maps(). Throws Error(usage) for another name, with the nearest one.
+  explicit ColourMap(const std::string& name);
+
+  /// The colour of a position; positions beyond an end take the end's colour. Not for NaN.
+  Colour at(double position) const;
+
+  Colour operator[](std::size_t index) const { return colours_[index]; }
+  static constexpr std::size_t size() { return 256; }
+
+ private:
+  std::array<Colour, 256> colours_;
+};
+
+}  // namespace attn::plot

@@ -1,0 +1,149 @@
+#include <array>
+#include <limits>
+
+#include "attn/error.hpp"
+#include "plot/colour_bar.hpp"
+#include "plot/figure.hpp"
+#include "plot/subplots.hpp"
+
+namespace attn {
+namespace plot {
+namespace {
+
+constexpr Colour kSkyBlue = {135, 206, 235}, kOrange = {255, 165, 0}, kLightGreen = {144, 238, 144};
+constexpr std::pair<double, double> kDefaultSize = {10, 6};
+constexpr const char* kTitle = "Dimension Comparison of Q/K/V and Attention Output";
+constexpr const char* kYLabel = "Dimension Size";
+constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12, kValueSize = 10;  // points
+constexpr double kBarWidth = 0.8;     // of the distance between bars
+constexpr double kSideMargin = 0.05;  // of the width that the bars take
+constexpr double kValueRise = 0.05;   // of a value above its bar, in values
+
+struct Bar {
+  std::string label;
+  double value;
+  Colour colour;
+};
+
+/// Sequence lengths first, then widths; absent tensors and widths have no bars.
+std::vector<Bar> bars_of(const DimensionChart& chart) {
+  struct Source {
+    const char* name;
+    const Shape& shape;
+  };
+  const std::array<Source, 4> sources = {
+      {{"Q", chart.query}, {"K", chart.key}, {"V", chart.value}, {"Output", chart.output}}};
+  std::vector<Bar> bars;
+  for (const bool lengths : {true, false}) {
+    for (const Source& source : sources) {
+      if (source.shape.empty()) continue;
+      const bool has_width = source.shape.size() > 1;
+      if (!lengths && !has_width) continue;
+      const bool output = source.name == std::string("Output");
+      const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
+      bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
+                      static_cast<double>(size),
+                      output ? kOrange : lengths ? kSkyBlue : kLightGreen});
+    }
+  }
+  if (bars.empty()) {
+    throw input_error("there are no shapes to draw", "", "give the shape of at least one tensor");
+  }
+  return bars;
+}
+
+class DimensionFigure {
+ public:
+  DimensionFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
+      : bars_(bars_of(chart)), options_(options), figure_(options, format, kDefaultSize) {
+    const double half = kBarWidth / 2, count = static_cast<double>(bars_.size());
+    const double margin = kSideMargin * (count - 1 + kBarWidth);
+    x_view_ = {-half - margin, count - 1 + half + margin};
+    double largest = 0;
+    for (const Bar& bar : bars_) largest = std::max(largest, bar.value);
+    y_view_ = {0, matplotlib() ? largest + 1 : std::max(largest + 1, largest * 1.1)};
+  }
+
+  Picture draw() {
+    const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
+      return united(decorate(axes_in(box, figure), figure.typesetter()).layout_bounds,
+                    values_bounds(box, figure));
+    });
+    const Axes axes = axes_in(area, figure_);
+    const Decorations decorations = decorate(axes, figure_.typesetter());
+    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)), [&](Canvas& canvas) {
+      draw_bars(canvas, area);
+      draw_axes(canvas, axes, decorations, figure_);
+      for (const PlacedText& value : values_at(area, figure_)) canvas.text(value, kBlack);
+    });
+  }
+
+ private:
+  bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
+  double x(double place) const { return (place - x_view_.low) / (x_view_.high - x_view_.low); }
+  double y(double value) const { return (value - y_view_.low) / (y_view_.high - y_view_.low); }
+
+  Axes axes_in(const Box& box, const Figure& figure) const {
+    Axes axes;
+    axes.box = box;
+    axes.style = options_.style;
+    axes.title = options_.title.value_or(kTitle);
+    axes.title_size = kTitleSize;
+    axes.title_pad = kTitlePad;
+    axes.x.label = options_.xlabel.value_or("");
+    axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.x.label_size = axes.y.label_size = kLabelSize;
+    axes.x.tick_label_degrees = 45;
+    axes.x.labels_end_at_tick = !matplotlib();
+    for (std::size_t i = 0; i < bars_.size(); ++i) {
+      axes.x.ticks.push_back({x(static_cast<double>(i)), bars_[i].label});
+    }
+    set_value_ticks(axes.y, y_view_, box.height(), false, figure);
+    return axes;
+  }
+
+  std::vector<PlacedText> values_at(const Box& box, Figure& figure) const {
+    std::vector<PlacedText> values;
+    for (std::size_t i = 0; i < bars_.size(); ++i) {
+      const double value = bars_[i].value;
+      const Text& text = figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
+      const double rise = matplotlib() ? kValueRise : 0;
+      Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
+                      box.bottom - y(value + rise) * box.height()};
+      if (!matplotlib()) anchor.y -= figure.pixels(2);
+      values.push_back(place(text, anchor, {Horizontal::centre, Vertical::bottom}));
+    }
+    return values;
+  }
+
+  Box values_bounds(const Box& box, Figure& figure) const {
+    Box bounds = box;
+    for (const PlacedText& value : values_at(box, figure)) bounds = united(bounds, value.bounds);
+    return bounds;
+  }
+
+  void draw_bars(Canvas& canvas, const Box& box) const {
+    for (std::size_t i = 0; i < bars_.size(); ++i) {
+      const double middle = static_cast<double>(i);
+      canvas.fill({box.left + x(middle - kBarWidth / 2) * box.width(),
+                   box.bottom - y(bars_[i].value) * box.height(),
+                   box.left + x(middle + kBarWidth / 2) * box.width(), box.bottom},
+                  bars_[i].colour);
+    }
+  }
+
+  std::vector<Bar> bars_;
+  const PlotOptions& options_;
+  Figure figure_;
+  Interval x_view_, y_view_;
+};
+
+}  // namespace
+}  // namespace plot
+
+Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
+                        PictureFormat format) {
+  return plot::DimensionFigure(chart, options, format).draw();
+}
+
+}  // namespace attn

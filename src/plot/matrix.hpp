@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "attn/plot.hpp"
+#include "plot/ticks.hpp"
+
+namespace attn::plot {
+
+/// The weights of a heatmap and which of them a mask hides; shares their elements.
+class Matrix {
+ public:
+  /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two axes, an axis of size 0, labels
+  /// or `allowed` that do not match the weights.
+  Matrix(const Heatmap& heatmap, const std::string& where);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+
+  double at(std::size_t row, std::size_t column) const {
+    const std::size_t index = row * columns_ + column;
+    return floats_.empty() ? doubles_[index] : static_cast<double>(floats_[index]);
+  }
+
+  bool has_hidden() const { return static_cast<bool>(allowed_); }
+  bool hidden(std::size_t row, std::size_t column) const {
+    return has_hidden() && allowed_.values<std::uint8_t>()[row * columns_ + column] == 0;
+  }
+
+ private:
+  Tensor weights_, allowed_;
+  std::size_t rows_ = 0, columns_ = 0;
+  std::span<const float> floats_;
+  std::span<const double> doubles_;
+};
+
+/// The smallest and the largest finite value of all matrices, hidden cells apart if `without_hidden`; equal ones are
+/// spread a little, and without any finite value it is 0…1.
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden);
+
+}  // namespace attn::plot

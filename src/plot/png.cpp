@@ -1,0 +1,112 @@
+#include "plot/png.hpp"
+
+#include <libdeflate.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "attn/error.hpp"
+
+namespace {
+
+// Level 1 already packs the flat areas of figures well; higher ones take several times as long.
+constexpr int kCompressionLevel = 1;
+
+/// What stb_image_write calls to compress: a zlib stream that it frees with free().
+unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(kCompressionLevel), libdeflate_free_compressor);
+  if (compressor == nullptr) return nullptr;
+  const std::size_t bound =
+      libdeflate_zlib_compress_bound(compressor.get(), static_cast<std::size_t>(size));
+  auto* packed = static_cast<unsigned char*>(std::malloc(bound));
+  if (packed == nullptr) return nullptr;
+  *packed_size = static_cast<int>(libdeflate_zlib_compress(
+      compressor.get(), data, static_cast<std::size_t>(size), packed, bound));
+  return packed;
+}
+
+}  // namespace
+
+#define STBIW_ZLIB_COMPRESS compress
+#define STBI_WRITE_NO_STDIO
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb_image_write.h>
+
+namespace attn::plot {
+namespace {
+
+constexpr int kChannels = 3;
+constexpr std::size_t kHeaderEnd = 8 + 25;  // the signature and the IHDR chunk, which must come first
+constexpr double kMetresPerInch = 0.0254;
+
+void append_number(std::string& bytes, std::uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+}
+
+std::string chunk(std::string_view type, std::string_view content) {
+  std::string bytes;
+  append_number(bytes, static_cast<std::uint32_t>(content.size()));
+  bytes.append(type).append(content);
+  append_number(bytes, libdeflate_crc32(0, bytes.data() + 4, bytes.size() - 4));
+  return bytes;
+}
+
+std::string resolution_chunk(double dpi) {
+  const auto pixels_per_metre = static_cast<std::uint32_t>(std::lround(dpi / kMetresPerInch));
+  std::string content;
+  append_number(content, pixels_per_metre);
+  append_number(content, pixels_per_metre);
+  content += '\1';  // the unit is the metre
+  return chunk("pHYs", content);
+}
+
+std::vector<unsigned char> rgb_bytes(std::span<const std::uint32_t> pixels, std::size_t width,
+                                     std::size_t height, std::size_t stride) {
+  std::vector<unsigned char> rgb(width * height * kChannels);
+  unsigned char* out = rgb.data();
+  for (std::size_t y = 0; y < height; ++y) {
+    for (const std::uint32_t pixel : pixels.subspan(y * stride, width)) {
+      *out++ = static_cast<unsigned char>(pixel >> 16);
+      *out++ = static_cast<unsigned char>(pixel >> 8);
+      *out++ = static_cast<unsigned char>(pixel);
+    }
+  }
+  return rgb;
+}
+
+}  // namespace
+
+std::string encode_png(std::span<const std::uint32_t> pixels, std::size_t width, std::size_t height,
+                       std::size_t stride, double dpi) {
+  // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing. The setting belongs to this
+  // file and is made once, before the first use in any thread.
+  static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
+  static_cast<void>(unfiltered);
+
+  const auto rgb = rgb_bytes(pixels, width, height, stride);
+  int size = 0;
+  const std::unique_ptr<unsigned char, decltype(&std::free)> png(
+      stbi_write_png_to_mem(rgb.data(), static_cast<int>(width) * kChannels,
+                            static_cast<int>(width), static_cast<int>(height), kChannels, &size),
+      std::free);
+  if (png == nullptr) {
+    throw Error(ErrorKind::internal, "a picture could not be compressed", "", "");
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(png.get()),
+                               static_cast<std::size_t>(size));
+  std::string file;
+  file.reserve(bytes.size() + 128);
+  file.append(bytes.substr(0, kHeaderEnd));
+  file += resolution_chunk(dpi);
+  file += chunk("tEXt", std::string_view("Software\0attn-cli " ATTN_VERSION,
+                                         sizeof("Software\0attn-cli " ATTN_VERSION) - 1));
+  file.append(bytes.substr(kHeaderEnd));
+  return file;
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,166 @@
+#include "plot/text.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace attn::plot {
+namespace {
+
+constexpr const char* kFamily = "DejaVu Sans";
+constexpr double kUnitsPerPixel = PANGO_SCALE;
+constexpr double kPointsPerInch = 72;
+
+PangoContext* new_context() {
+  // The default font map belongs to the calling thread.
+  PangoContext* context = pango_font_map_create_context(pango_cairo_font_map_get_default());
+  pango_context_set_round_glyph_positions(context, FALSE);
+  pango_context_set_language(context, pango_language_from_string("en"));
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  pango_cairo_context_set_font_options(context, options);
+  cairo_font_options_destroy(options);
+  return context;
+}
+
+Box ink_of(PangoLayoutLine* line, double& width) {
+  PangoRectangle ink, logical;
+  pango_layout_line_get_extents(line, &ink, &logical);
+  width = logical.width / kUnitsPerPixel;
+  return {ink.x / kUnitsPerPixel, ink.y / kUnitsPerPixel, (ink.x + ink.width) / kUnitsPerPixel,
+          (ink.y + ink.height) / kUnitsPerPixel};
+}
+
+/// "Hangul", "Devanagari"
+std::string script_name(gunichar letter) {
+  const guint32 code = g_unicode_script_to_iso15924(g_unichar_get_script(letter));
+  auto* scripts = static_cast<GEnumClass*>(g_type_class_ref(PANGO_TYPE_SCRIPT));
+  const GEnumValue* value = g_enum_get_value(scripts, g_unicode_script_from_iso15924(code));
+  std::string name = value != nullptr ? value->value_nick : "unknown";
+  g_type_class_unref(scripts);
+  name.front() = g_ascii_toupper(name.front());
+  return name;
+}
+
+}  // namespace
+
+Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
+    : pixels_per_point_(pixels_per_point), lettering_(lettering) {
+  if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(kFamily);
+}
+
+const Text& Typesetter::text(const std::string& string, double points) {
+  const auto [entry, is_new] = texts_.try_emplace({string, points});
+  Text& text = entry->second;
+  if (!is_new) return text;
+
+  const std::string line = printable(string);
+  if (hinted_font_ == nullptr || !set_hinted(text, line, points)) set_layout(text, line, points);
+  text.height = text.ink.height();
+  text.descent = text.ink.bottom;
+  if (string != "lp") {
+    const Text& lp = this->text("lp", points);
+    text.height = std::max(text.height, lp.height);
+    text.descent = std::max(text.descent, lp.descent);
+  }
+  return text;
+}
+
+bool Typesetter::set_hinted(Text& text, const std::string& line, double points) {
+  // The resolution is whole but for rounding.
+  const double dpi = std::floor(pixels_per_point_ * kPointsPerInch + 1e-6);
+  text.hinted = hinted_font_->line(line, points, dpi, lettering_ == Lettering::hinted);
+  if (!text.hinted) return false;
+  text.width = text.hinted->width;
+  text.ink = {text.hinted->left, -text.hinted->ascent, text.hinted->right, text.hinted->descent};
+  return true;
+}
+
+void Typesetter::set_layout(Text& text, const std::string& line, double points) {
+  if (context_ == nullptr) context_.reset(new_context());
+  text.layout.reset(pango_layout_new(context_.get()));
+  PangoFontDescription* font = pango_font_description_new();
+  pango_font_description_set_family_static(font, kFamily);
+  pango_font_description_set_absolute_size(font, pixels(points) * kUnitsPerPixel);
+  pango_layout_set_font_description(text.layout.get(), font);
+  pango_font_description_free(font);
+  pango_layout_set_single_paragraph_mode(text.layout.get(), TRUE);
+  pango_layout_set_text(text.layout.get(), line.data(), static_cast<int>(line.size()));
+  if (pango_layout_get_unknown_glyphs_count(text.layout.get()) > 0) {
+    note_missing_letters(text.layout.get());
+  }
+  text.ink = ink_of(pango_layout_get_line_readonly(text.layout.get(), 0), text.width);
+}
+
+void Typesetter::note_missing_letters(PangoLayout* layout) {
+  for (GSList* run = pango_layout_get_line_readonly(layout, 0)->runs; run != nullptr;
+       run = run->next) {
+    const PangoGlyphString* glyphs = static_cast<PangoLayoutRun*>(run->data)->glyphs;
+    for (int i = 0; i < glyphs->num_glyphs; ++i) {
+      const PangoGlyph glyph = glyphs->glyphs[i].glyph;
+      if ((glyph & PANGO_GLYPH_UNKNOWN_FLAG) == 0) continue;
+      missing_scripts_.insert(script_name(glyph & ~PANGO_GLYPH_UNKNOWN_FLAG));
+    }
+  }
+}
+
+std::vector<std::string> Typesetter::warnings() const {
+  std::vector<std::string> warnings;
+  for (const auto& script : missing_scripts_) {
+    warnings.push_back("no installed font has some letters of the script " + script +
+                       ": they are drawn as boxes; install a font for it, such as Noto Sans");
+  }
+  return warnings;
+}
+
+std::string printable(const std::string& string) {
+  std::string result;
+  const char* at = string.data();
+  const char* const end = at + string.size();
+  const auto escape = [&result](unsigned char byte) {
+    char buffer[5];
+    std::snprintf(buffer, sizeof buffer, "\\x%02x", byte);
+    result += buffer;
+  };
+  while (at < end) {
+    const auto byte = static_cast<unsigned char>(*at);
+    const gunichar letter = g_utf8_get_char_validated(at, end - at);
+    if (byte == '\n' || byte == '\t' || byte == '\r') {
+      result += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : "\\r";
+      ++at;
+    } else if (letter >= 0x80000000U || byte < 0x20 || byte == 0x7f) {
+      escape(byte);
+      ++at;
+    } else {
+      const char* next = g_utf8_next_char(at);
+      result.append(at, next);
+      at = next;
+    }
+  }
+  return result;
+}
+
+std::string shortened(const std::string& string, double points, double width,
+                      Typesetter& typesetter) {
+  const Text& whole = typesetter.text(string, points);
+  if (whole.width <= width) return string;
+  const std::string line = printable(string);
+  const auto letters = g_utf8_strlen(line.data(), static_cast<gssize>(line.size()));
+  const auto keeping = [&](glong count) {
+    const char* const start = line.data();
+    const char* const head = g_utf8_offset_to_pointer(start, (count + 1) / 2);
+    const char* const tail = g_utf8_offset_to_pointer(start, letters - count / 2);
+    return std::string(start, head) + "\u2026" + tail;
+  };
+  // Widths grow with the letters kept, near enough for a search by halves.
+  glong fits = 1, too_many = letters;
+  while (too_many - fits > 1) {
+    const glong middle = (fits + too_many) / 2;
+    (typesetter.text(keeping(middle), points).width <= width ? fits : too_many) = middle;
+  }
+  return keeping(fits);
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/attention.hpp"
+#include "attn/run.hpp"
+
+#include "io/json_value.hpp"
+#include "run/problems.hpp"
+
+namespace attn {
+
+/// An input document as parsed, with what the command line puts in its place.
+class Document {
+ public:
+  /// Reads and parses a file ("-" = standard input). Throws Error(file) or Error(input).
+  static Document open(const std::filesystem::path& path);
+  static Document parse(std::string_view text, std::string name, std::filesystem::path folder);
+
+  /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
+  /// there name the flag.
+  void override_with(std::string_view key, JsonValue value, std::string flag);
+  void override_inside(std::string_view key, std::string_view inner, JsonValue value,
+                       std::string flag);
+
+  /// The error with its JSON pointer put into words a user can follow: "doc.json, /query/1", or the
+  /// flag that gave the value.
+  Error placed(const Error& error) const;
+
+  const JsonValue& root() const noexcept { return root_; }
+  const std::filesystem::path& folder() const noexcept { return folder_; }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  JsonValue root_;
+  std::string name_;
+  std::filesystem::path folder_;
+  std::vector<std::pair<std::string, std::string>> flags_;  ///< JSON pointer → flag
+};
+
+/// Names of queries and keys: none, one list for all samples, or one list a sample.
+struct Labels {
+  std::vector<std::vector<std::string>> query, key;
+
+  /// The list of one sample; empty if there is none.
+  static std::vector<std::string> of_sample(const std::vector<std::vector<std::string>>& lists,
+                                            std::size_t sample);
+};
+
+/// A document checked and ready to compute.
+struct DocumentRequest {
+  AttentionRequest attention;
+  Labels labels;
+  std::string title, description;
+  bool weights = true;
+  std::vector<std::string> warnings;
+};
+
+/// Reads every part of the document. All problems go to `problems`, those of shapes that do not fit
+/// together too; the request is to be computed only if there are none.
+DocumentRequest read_document(const Document& document, Problems& problems);
+
+/// The top-level keys of a document.
+std::vector<std::string_view> document_keys();
+
+/// Reads {"query":…,"key":…} whose lists must have the given lengths (0 = any) for `batch` samples
+/// (0 = any).
+Labels read_labels(const JsonValue& value, const std::string& pointer, std::size_t batch,
+                   std::size_t queries, std::size_t keys);
+
+}  // namespace attn

@@ -1,0 +1,84 @@
+#include "run/map_selection.hpp"
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+std::string only(std::size_t count, const char* noun) {
+  return count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + noun + "s";
+}
+
+void check_index(std::size_t index, std::size_t count, const char* noun) {
+  if (index < count) return;
+  throw input_error(
+      "there is no " + std::string(noun) + " " + std::to_string(index) + ": the weights have " +
+          only(count, noun),
+      std::string("--") + noun,
+      count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
+}
+
+}  // namespace
+
+Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
+  const Shape& shape = weights.shape();
+  const std::size_t rank = shape.size();
+  if (rank < 2 || rank > 4) {
+    throw input_error("the weights have the shape " + text(shape), "/weights",
+                      "give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+  }
+  if (weights.size() == 0) {
+    throw input_error("the weights " + text(shape) + " have an axis of size 0", "/weights",
+                      "give every axis at least one element");
+  }
+  keys_ = shape[rank - 1];
+  queries_ = shape[rank - 2];
+  if (rank == 4) {
+    samples_ = shape[0];
+    heads_ = shape[1];
+  } else if (rank == 3) {
+    (heads_only ? heads_ : samples_) = shape[0];
+  }
+}
+
+Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
+  const std::size_t at = (sample * heads_ + head) * queries_ * keys_;
+  const auto* elements =
+      static_cast<const std::byte*>(weights_.bytes()) + at * size_of(weights_.dtype());
+  // The matrix keeps the whole tensor alive.
+  return Tensor::borrowed({queries_, keys_}, weights_.dtype(), elements,
+                          std::make_shared<const Tensor>(weights_));
+}
+
+void Maps::check(std::size_t sample, std::size_t head) const {
+  check_index(sample, samples_, "sample");
+  check_index(head, heads_, "head");
+}
+
+Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
+                       const std::string& title, std::size_t sample, std::size_t head) {
+  Heatmap heatmap;
+  heatmap.weights = weights.matrix(sample, head);
+  if (allowed) heatmap.allowed = allowed->matrix(sample, head);
+  heatmap.query_labels = Labels::of_sample(labels.query, sample);
+  heatmap.key_labels = Labels::of_sample(labels.key, sample);
+  const std::string place =
+      "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
+  heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;
+  return heatmap;
+}
+
+HeatmapGrid all_heatmaps(const Maps& weights, const Maps* allowed, const Labels& labels) {
+  HeatmapGrid grid{weights.samples(), weights.heads(), {}};
+  const bool several = grid.rows * grid.columns > 1;
+  for (std::size_t sample = 0; sample < grid.rows; ++sample) {
+    for (std::size_t head = 0; head < grid.columns; ++head) {
+      Heatmap panel = chosen_heatmap(weights, allowed, labels, "", sample, head);
+      panel.title = several ? "Head " + std::to_string(head + 1) : "";
+      grid.panels.push_back(std::move(panel));
+    }
+  }
+  return grid;
+}
+
+}  // namespace attn

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "attn/spec.hpp"
+
+#include "io/json_value.hpp"
+#include "run/problems.hpp"
+#include "run/tensor_source.hpp"
+
+namespace attn {
+
+/// Reads the `mask` object and `valid_lens` of a document (either may be null) into a Mask whose
+/// tensors are not yet held against the attention's sizes. What is wrong goes into `problems`; what
+/// implies nothing, into `warnings`.
+Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, DType dtype,
+               TensorSource& tensors, Problems& problems, std::vector<std::string>& warnings);
+
+/// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens".
+std::string mask_text(const Mask& mask);
+
+}  // namespace attn

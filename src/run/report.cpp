@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "attn/run.hpp"
+
+#include "io/json_writer.hpp"
+#include "support/display_width.hpp"
+
+namespace attn {
+namespace {
+
+// What is shown of a large table: its first rows and columns, then an ellipsis, then the last one.
+constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
+
+std::string two_decimals(double number) {
+  std::array<char, 400> text{};  // the largest double has 309 digits before the point
+  std::snprintf(text.data(), text.size(), "%.2f", number);
+  return text.data();
+}
+
+std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < std::min(count, most - 1); ++i) indices.push_back(i);
+  if (count >= most) indices.push_back(count - 1);
+  return indices;
+}
+
+std::string table(const RunReport& report) {
+  const Tensor weights = report.weights.converted(DType::float64);
+  const auto numbers = weights.values<double>();
+  const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
+  const std::vector<std::size_t> rows = shown(queries, most_rows),
+                                 columns = shown(keys, most_columns);
+
+  // One column of names, one a key; each as wide as its widest entry.
+  std::vector<std::vector<std::string>> cells(columns.size() + 1);
+  cells[0].emplace_back();
+  for (const std::size_t i : rows)
+    cells[0].push_back(shortened(report.query_labels[i], widest_label));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    cells[c + 1].push_back(shortened(report.key_labels[columns[c]], widest_label));
+    for (const std::size_t i : rows)
+      cells[c + 1].push_back(two_decimals(numbers[i * keys + columns[c]]));
+  }
+  std::vector<std::size_t> widths;
+  for (const auto& column : cells) {
+    std::size_t width = 0;
+    for (const std::string& cell : column) width = std::max(width, display_width(cell));
+    widths.push_back(width);
+  }
+  std::string text;
+  for (std::size_t r = 0; r <= rows.size(); ++r) {
+    if (r > 0 && r == rows.size() && queries > rows.size()) text += "  …\n";
+    text += "  " + padded_right(cells[0][r], widths[0]);
+    for (std::size_t c = 1; c < cells.size(); ++c) {
+      if (c > 1 && c + 1 == cells.size() && keys > columns.size()) text += "  …";
+      text += "  " + padded_left(cells[c][r], widths[c]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string share_hidden(const RunReport& report) {
+  std::array<char, 32> percent{};
+  std::snprintf(percent.data(), percent.size(), "%.3g",
+                100.0 * static_cast<double>(report.hidden) / static_cast<double>(report.cells));
+  return std::to_string(report.hidden) + " of " + std::to_string(report.cells) +
+         " weights hidden (" + percent.data() + " %)";
+}
+
+}  // namespace
+
+std::string report_text(const RunReport& report) {
+  std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) +
+                     ", of " + report.document + "\n";
+  if (!report.title.empty()) text += report.title + "\n";
+  if (!report.description.empty()) text += report.description + "\n";
+
+  text += "\nShapes\n";
+  std::size_t widest = 0;
+  for (const auto& [tensor, shape] : report.shapes) widest = std::max(widest, tensor.size());
+  for (const auto& [tensor, shape] : report.shapes) {
+    text += "  " + padded_right(tensor, widest) + "  " + attn::text(shape) + "\n";
+  }
+  if (report.weights) {
+    text += "\nWeights of sample " + std::to_string(report.sample) + ", head " +
+            std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(report);
+  }
+  if (!report.mask.empty()) text += "\nMask: " + report.mask + "; " + share_hidden(report) + "\n";
+  if (!report.files.empty()) {
+    text += "\nWritten\n";
+    for (const auto& file : report.files) text += "  " + file.string() + "\n";
+  }
+  return text;
+}
+
+std::string report_json(const RunReport& report) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  const auto write_strings = [&](const char* key, const auto& strings) {
+    json.key(key);
+    json.begin_array();
+    for (const auto& string : strings) json.value(std::string_view(string));
+    json.end_array();
+  };
+  json.begin_object();
+  json.key("document");
+  json.value(report.document);
+  json.key("attention");
+  json.value(info(report.kind).name);
+  if (!report.title.empty()) {
+    json.key("title");
+    json.value(report.title);
+  }
+  json.key("dtype");
+  json.value(name(report.dtype));
+  json.key("shapes");
+  json.begin_object();
+  for (const auto& [tensor, shape] : report.shapes) {
+    json.key(tensor);
+    json.value(shape);
+  }
+  json.end_object();
+  if (report.weights) {
+    json.key("sample");
+    json.value(report.sample);
+    json.key("head");
+    json.value(report.head);
+    write_strings("query_labels", report.query_labels);
+    write_strings("key_labels", report.key_labels);
+    json.key("weights");
+    json.value(report.weights);
+  }
+  if (!report.mask.empty()) {
+    json.key("mask");
+    json.value(report.mask);
+    json.key("hidden");
+    json.value(report.hidden);
+    json.key("cells");
+    json.value(report.cells);
+  }
+  write_strings("warnings", report.warnings);
+  std::vector<std::string> files;
+  for (const auto& file : report.files) files.push_back(file.string());
+  write_strings("files", files);
+  json.end_object();
+  json.finish();
+  return text;
+}
+
+}  // namespace attn

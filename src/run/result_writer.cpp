@@ -1,0 +1,88 @@
+#include "run/result_writer.hpp"
+
+#include "io/json_writer.hpp"
+#include "support/atomic_file.hpp"
+
+namespace attn {
+namespace {
+
+void write_strings(JsonWriter& json, const std::vector<std::string>& strings) {
+  json.begin_array();
+  for (const std::string& string : strings) json.value(string);
+  json.end_array();
+}
+
+void write_labels(JsonWriter& json, const std::vector<std::vector<std::string>>& lists) {
+  if (lists.size() == 1) {
+    write_strings(json, lists[0]);
+    return;
+  }
+  json.begin_array();
+  for (const auto& list : lists) write_strings(json, list);
+  json.end_array();
+}
+
+}  // namespace
+
+void write_result(const ResultFile& result, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  JsonWriter json([&](std::string_view piece) { file.write(piece); });
+  json.begin_object();
+  json.key("format");
+  json.value(std::size_t{1});
+  json.key("attention");
+  json.value(info(result.kind).name);
+  if (!result.title.empty()) {
+    json.key("title");
+    json.value(result.title);
+  }
+  if (!result.description.empty()) {
+    json.key("description");
+    json.value(result.description);
+  }
+  if (!result.labels.query.empty() || !result.labels.key.empty()) {
+    json.key("labels");
+    json.begin_object();
+    if (!result.labels.query.empty()) {
+      json.key("query");
+      write_labels(json, result.labels.query);
+    }
+    if (!result.labels.key.empty()) {
+      json.key("key");
+      write_labels(json, result.labels.key);
+    }
+    json.end_object();
+  }
+  json.key("dtype");
+  json.value(name(result.dtype));
+  json.key("shapes");
+  json.begin_object();
+  for (const auto& [tensor, shape] : result.shapes) {
+    json.key(tensor);
+    json.value(shape);
+  }
+  json.end_object();
+  json.key("tensors");
+  json.begin_object();
+  for (const auto& [tensor, numbers] : result.tensors) {
+    json.key(tensor);
+    json.value(numbers);
+  }
+  json.end_object();
+  json.key("warnings");
+  write_strings(json, result.warnings);
+  json.key("pictures");
+  write_strings(json, result.pictures);
+  if (result.seconds) {
+    json.key("timing");
+    json.begin_object();
+    json.key("compute_seconds");
+    json.value(*result.seconds);
+    json.end_object();
+  }
+  json.end_object();
+  json.finish();
+  file.commit();
+}
+
+}  // namespace attn

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/attention.hpp"
+#include "attn/tensor.hpp"
+
+#include "run/document.hpp"
+
+namespace attn {
+
+/// What result.json tells.
+struct ResultFile {
+  Kind kind = Kind::scaled_dot_product;
+  DType dtype = DType::float32;
+  std::string title, description;
+  Labels labels;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::vector<std::string> warnings;
+  std::vector<std::string> pictures;  ///< relative to the result
+  std::optional<double> seconds;      ///< of the computation; absent = no timing
+};
+
+/// Writes it, whole or not at all.
+void write_result(const ResultFile& result, const std::filesystem::path& path);
+
+}  // namespace attn

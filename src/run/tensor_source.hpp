@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "attn/io.hpp"
+#include "attn/tensor.hpp"
+
+#include "io/json_value.hpp"
+#include "tensor/torch_random.hpp"
+
+namespace attn {
+
+/// Turns each form of a tensor in a document into a Tensor: nested arrays, shape and data, files,
+/// constants and PyTorch's random numbers. Random tensors are drawn from one generator in the order
+/// of the calls.
+class TensorSource {
+ public:
+  /// File names are relative to `folder`.
+  explicit TensorSource(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Starts the generator that random tensors without a seed of their own draw from.
+  void seed(std::int64_t seed);
+
+  /// `pointer` is the JSON pointer of the value. Throws Error(input) below it, or Error(file)
+  /// naming the file.
+  Tensor read(const JsonValue& value, DType dtype, const std::string& pointer);
+
+  /// The document's generator. Throws Error(input) at `pointer` if there is no seed.
+  TorchRandom& generator(const std::string& pointer);
+
+  /// A file of tensors, opened once however often it is named.
+  const TensorFile& file(const std::string& name);
+
+ private:
+  Tensor read_object(const JsonValue& value, DType dtype, const std::string& pointer);
+
+  std::filesystem::path folder_;
+  std::optional<TorchRandom> random_;
+  std::map<std::string, TensorFile> files_;
+};
+
+/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
+TorchRandom torch_manual_seed(std::int64_t seed);
+
+/// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit: beyond the range
+/// of a float32, no integer, or no 0 or 1 for a boolean.
+Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer);
+
+}  // namespace attn

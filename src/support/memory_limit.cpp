@@ -1,0 +1,36 @@
+#include "support/memory_limit.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "attn/error.hpp"
+
+namespace attn {
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 7> units{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %s", bytes, units[unit]);
+  return text.data();
+}
+
+void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
+                  const std::string& where) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  const double memory = static_cast<double>(pages) * static_cast<double>(page);
+  const double needed = static_cast<double>(elements) * static_cast<double>(bytes_each);
+  if (needed <= memory) return;
+  throw input_error(what + " would take " + bytes_text(needed) +
+                        ", more than the memory of this machine, " + bytes_text(memory),
+                    where, "make it smaller");
+}
+
+}  // namespace attn

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace attn {
+
+/// Throws Error(input) naming `what` and its size if it takes more than this machine's memory,
+/// before anything is allocated: the system would grant the memory and end the program when it is
+/// touched.
+void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
+                  const std::string& where);
+
+/// "1.5 GB", to three digits.
+std::string bytes_text(double bytes);
+
+}  // namespace attn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace attn {
+
+/// Calls task(i) once for each i in 0…count−1 on up to `threads` threads (0 = as many as the
+/// machine has), the calling one among them. An exception of a task ends the others' taking of new
+/// ones and is thrown again here.
+void parallel_for(std::size_t count, std::size_t threads,
+                  const std::function<void(std::size_t)>& task);
+
+}  // namespace attn

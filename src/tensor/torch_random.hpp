@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// The numbers CPU PyTorch draws in float32 after torch.manual_seed, to a few units in the last
+/// place: the integers and uniform numbers are the same, the logarithm and cosine of the normal
+/// ones come from another mathematical library. Source:
+/// aten/src/ATen/native/cpu/DistributionTemplates.h and ATen/core/DistributionsHelper.h of
+/// PyTorch 1.13.
+class TorchRandom {
+ public:
+  /// Only the low 32 bits of the seed count, as in PyTorch.
+  explicit TorchRandom(std::uint64_t seed);
+
+  /// torch.rand, Tensor.uniform_(low, high): 24 random bits a number.
+  void uniform(std::span<float> numbers, float low = 0, float high = 1);
+
+  /// torch.randn. Sixteen numbers and more are made sixteen at a time, fewer one after the other
+  /// with the second number of a pair kept for the next such draw.
+  void normal(std::span<float> numbers);
+
+ private:
+  double uniform53();
+  double normal_one_by_one();
+
+  std::mt19937 engine_;
+  std::optional<double> kept_;
+};
+
+/// A tensor of the shape filled by torch.randn, torch.rand, or uniformly in [−bound, bound].
+Tensor torch_randn(TorchRandom& random, Shape shape);
+Tensor torch_rand(TorchRandom& random, Shape shape);
+
+/// The weight [outputs, inputs] of a new torch.nn.Linear: uniform in ±1/√inputs (kaiming_uniform_
+/// with a = √5).
+Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs);
+
+}  // namespace attn
