@@ -1,6 +1,5 @@
 #include "io/json_tensor.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -9,18 +8,13 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/number_text.hpp"
 
 namespace attn {
 namespace {
 
 // NumPy's own limit; it also bounds the recursion over nested arrays.
 constexpr std::size_t most_axes = 32;
-
-std::string number_text(double number) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-  return std::string(buffer, end);
-}
 
 // What an array so many axes deep is called.
 struct Noun {
@@ -95,7 +89,7 @@ class Reader {
     const std::size_t axes = shape_.size() - axis;
     if (value.is_packed() && axes > 1) {
       index_[axis] = 0;
-      throw_not_a_row({JsonValue::Number{value.numbers()[0], 0, false}}, axis + 1);
+      throw_not_a_row(value.element(0), axis + 1);
     }
     if (value.size() == shape_[axis]) return;
     bool second = index_[axis - 1] == 1;
@@ -260,9 +254,7 @@ Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
   check_axes(value.size(), pointer);
   Shape shape;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const JsonValue element = value.is_packed()
-                                  ? JsonValue{JsonValue::Number{value.numbers()[i], 0, false}}
-                                  : value.elements()[i];
+    const JsonValue element = value.element(i);
     double size = 0;
     if (element.is(JsonValue::Type::number)) size = element.number();
     if (!(size >= 1) || std::trunc(size) != size) {
