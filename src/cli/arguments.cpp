@@ -84,7 +84,8 @@ Arguments parse_arguments(int count, const char* const* words) {
   RunArguments& r = arguments.run;
   run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
   add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
-  run.add_option("--attention", r.attention, "Kind of attention, instead of the document's; again for several")
+  run.add_option("--attention", r.attention,
+                 "Kind of attention, instead of the document's; again for several")
       ->type_name("KIND")
       ->allow_extra_args(false);
   add_text(run, "--plots", r.plots, "LIST",
