@@ -4,6 +4,7 @@
 #define ATTN_VERSION "0.1.0"
 
 #include "attn/attention.hpp"
+#include "attn/compare.hpp"
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 #include "attn/plot.hpp"
