@@ -5,6 +5,7 @@
 
 #include "attn/attention.hpp"
 #include "attn/document.hpp"
+#include "attn/compare.hpp"
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"

@@ -101,6 +101,9 @@ struct PlotRequest {
 
 Picture plot(const PlotRequest& request);
 
+/// The map of the sample and head that PlotKind::heatmap would draw.
+Heatmap read_heatmap(const PlotRequest& request);
+
 /// Writes the bytes to a file that appears whole or not at all.
 void write_picture(const Picture& picture, const std::filesystem::path& path);
 

@@ -85,7 +85,8 @@ class HeatmapFigure {
   }
 
   Axes bar_in(const Box& place, const Figure& figure) const {
-    Axes bar = colour_bar_axes(place, colours_.range, kColourLabel, figure);
+    Axes bar = colour_bar_axes(place, colours_.range,
+                               options_.colorbar_label.value_or(kColourLabel), figure);
     bar.style = options_.style;
     return bar;
   }
