@@ -101,8 +101,9 @@ class GridFigure {
     std::vector<PlacedText> title;
     if (options_.title && !options_.title->empty()) {
       const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
-      title.push_back(place(figure_.typesetter().text(*options_.title, kTitleSize), anchor,
-                            {Horizontal::centre, Vertical::bottom}));
+      title.push_back(
+          place(figure_.typesetter().text(figure_.bounded(*options_.title, kTitleSize), kTitleSize),
+                anchor, {Horizontal::centre, Vertical::bottom}));
       bounds = united(bounds, title.back().bounds);
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
@@ -155,9 +156,11 @@ class GridFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = titles_[index];
-    if (last_row) axes.x.label = options_.xlabel.value_or(kXLabel);
-    if (first_column) axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.title = figure_.bounded(titles_[index], axes.title_size);
+    if (last_row)
+      axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
+    if (first_column)
+      axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
     axes.x.labelled = last_row;
     axes.y.labelled = first_column;
     const Heatmap& panel = grid_.panels[index];
