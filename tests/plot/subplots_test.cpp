@@ -22,6 +22,16 @@ TEST_CASE("places of a grid are of one size, a fifth of it apart, and fill the a
   CHECK(places[3].top - places[0].bottom == doctest::Approx(0.2 * places[0].height()));
 }
 
+TEST_CASE("places keep the distance asked for unless they would vanish") {
+  const Box area = {0, 0, 300, 100};
+  const auto apart = subplot_places(area, 2, 3, {40, 0});
+  CHECK(apart[1].left - apart[0].right == doctest::Approx(40));
+  CHECK(apart[2].right == doctest::Approx(300));
+  CHECK(apart[3].top - apart[0].bottom == doctest::Approx(0.2 * apart[0].height()));
+  const auto too_far = subplot_places(area, 2, 3, {140, 0});
+  CHECK(too_far[1].left - too_far[0].right == doctest::Approx(0.2 * too_far[0].width()));
+}
+
 TEST_CASE("a tight area leaves the texts the room they took, and a margin") {
   const Box area = {100, 100, 700, 500}, decorated = {60, 70, 690, 560};
   const Box tight = tight_subplot_area(area, decorated, 800, 600, 15);
