@@ -1,6 +1,9 @@
 # Fails if a source file includes a header of a layer it may not use.
 #   cmake -D ROOT=<project> -P layers.cmake
 # A layer may include itself, the layers listed for it, and the public headers listed for it.
+cmake_minimum_required(VERSION 3.25)
+
+cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp tensor.hpp)
 set(layers support tensor kernels attention io model plot run cli)

@@ -57,8 +57,8 @@ struct HeatmapGrid {
   std::vector<Heatmap> panels;  ///< row by row
 };
 
-/// The sizes of the last two axes of the tensors of one attention. An absent tensor has an empty
-/// shape.
+/// The sizes of the last two axes, length and width, of the tensors of one attention. An absent
+/// tensor has an empty shape, one whose length alone is known a shape of one axis.
 struct DimensionChart {
   Shape query, key, value, output;
 };

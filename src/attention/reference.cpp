@@ -193,6 +193,14 @@ Softmax softmax(const Matrix& masked) {
   return result;
 }
 
+// What is kept of the weights, scaled so that its expected value stays. Nothing is kept of p = 1.
+void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
+  const double factor = p < 1 ? 1 / (1 - p) : 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    weights.data()[i] = kept[i] ? weights.data()[i] * factor : 0;
+  }
+}
+
 // Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv].
 Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value) {
   const std::size_t width = value.shape(1);
@@ -281,6 +289,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const Shape weights_shape = geometry.weights_shape();
   Collector weights(true, weights_shape, request.dtype);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
+  const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
+  Collector dropped(static_cast<bool>(kept), weights_shape, request.dtype);
   Collector scores(request.stages, weights_shape, request.dtype);
   Collector capped(request.stages, weights_shape, request.dtype);
   Collector masked(request.stages, weights_shape, request.dtype);
@@ -308,10 +318,14 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     }
     masked.put(s.data(), queries, keys, at * map, keys);
     // 4. Softmax.
-    const Softmax p = softmax(s);
+    Softmax p = softmax(s);
     weights.put(p.weights.data(), queries, keys, at * map, keys);
     lse.put(p.lse.data(), queries, 1, at * queries, 1);
     empty_rows += p.empty_rows;
+    if (kept) {
+      drop(p.weights, kept.values<std::uint8_t>().subspan(at * map, map), request.dropout->p);
+      dropped.put(p.weights.data(), queries, keys, at * map, keys);
+    }
     // 5. The weighted sum of the values.
     if (value_tensor) {
       const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
@@ -328,6 +342,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   AttentionResult result;
   result.empty_rows = empty_rows;
   result.weights = weights.finish();
+  result.dropped = dropped.finish();
   result.output = output.finish();
   result.scores = scores.finish();
   result.capped = capped.finish();

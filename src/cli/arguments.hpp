@@ -26,7 +26,8 @@ struct RunArguments {
   CommonArguments common;
   PictureArguments picture;
   std::vector<std::string> inputs;
-  Text out, attention, dtype, heads, scale, seed, valid_lens, plots, format;
+  std::vector<std::string> attention;
+  Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
   bool causal = false, stages = false, no_weights = false, timing = false;
 };
 

@@ -82,16 +82,20 @@ RunOptions options_of(const RunArguments& arguments) {
     constexpr std::array<std::string_view, 3> formats{"png", "svg", "pdf"};
     options.format = static_cast<PictureFormat>(choice("--format", *arguments.format, formats));
   }
+  if (arguments.tensors) {
+    constexpr std::array<std::string_view, 5> formats{"json", "npy", "npz", "safetensors", "csv"};
+    options.tensors = static_cast<TensorFormat>(choice("--tensors", *arguments.tensors, formats));
+  }
   return options;
 }
 
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const RunReport report = run(options_of(arguments));
+  const RunOutcome outcome = run(options_of(arguments));
   if (arguments.common.quiet) return 0;
-  warn(report.warnings);
-  print(arguments.common.json ? report_json(report) : report_text(report));
+  for (const RunReport& report : outcome.reports) warn(report.warnings);
+  print(arguments.common.json ? report_json(outcome) : report_text(outcome));
   return 0;
 }
 

@@ -82,11 +82,16 @@ std::optional<JsonTensorFile::Reference> JsonTensorFile::reference(std::size_t i
                       pointer_to(pointers_[index], key), "");
   };
   const JsonValue* name = values_[index]->find("name");
-  return Reference{text(*file, "file"), name == nullptr ? "" : text(*name, "name")};
+  return Reference{text(*file, "file"), name == nullptr ? "" : text(*name, "name"), values_[index]};
 }
 
 Tensor JsonTensorFile::read(std::size_t index) const {
   const JsonValue& value = *values_[index];
+  if (value.find("files") != nullptr) {
+    throw input_error("the tensor stands in comma-separated files, which are not read back",
+                      pointers_[index],
+                      "write the result with --tensors json, npy, npz or safetensors");
+  }
   if (is_flat_tensor(value)) {
     return tensor_from_flat_json(*value.find("shape"), *value.find("data"), dtype_,
                                  pointers_[index]);

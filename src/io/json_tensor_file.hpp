@@ -21,6 +21,7 @@ class JsonTensorFile {
   /// A tensor that stands in another file.
   struct Reference {
     std::string file, name;
+    const JsonValue* entry;  ///< the whole of it, as long as this file is there
   };
 
   /// Throws Error(input) if the text is no JSON or holds nothing of these.

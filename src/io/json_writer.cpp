@@ -8,6 +8,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/utf8.hpp"
+
 namespace attn {
 namespace {
 
@@ -50,26 +52,6 @@ char* number_to(char* at, T number) {
   } else {
     return std::to_chars(at, at + number_bytes, number).ptr;
   }
-}
-
-// The length of the UTF-8 sequence at the start of the text, or 0 if it is ill-formed (Unicode 15,
-// table 3-7).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
-                             : (first & 0xF0) == 0xE0         ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                              : 0;
-  if (length == 0 || text.size() < length) return 0;
-  const unsigned char lowest = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned char highest = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < lowest || byte(1) > highest) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
 }
 
 }  // namespace

@@ -130,19 +130,19 @@ bool is_data_pickle(std::string_view name) {
 void check_claims(const zip_stat_t& status, const NpzLimits& limits) {
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((status.valid & needed) != needed) {
-    throw input_error("the zip archive does not say how large it is", "", save_again);
+    throw input_error("the zip archive does not say how large the member is", "", save_again);
   }
   if ((status.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && status.encryption_method != ZIP_EM_NONE) {
-    throw input_error("it is encrypted", "", "save it without a password");
+    throw input_error("the member is encrypted", "", "save it without a password");
   }
   if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE) {
-    throw input_error("it is compressed by method " + std::to_string(status.comp_method) +
+    throw input_error("the member is compressed by method " + std::to_string(status.comp_method) +
                           " of the zip format, which is not supported",
                       "", "save it with numpy.savez or numpy.savez_compressed");
   }
   if (status.size > limits.member_bytes) {
-    throw input_error("it takes " + std::to_string(status.size) + " bytes, and the limit is " +
-                          std::to_string(limits.member_bytes),
+    throw input_error("the member takes " + std::to_string(status.size) +
+                          " bytes, and the limit is " + std::to_string(limits.member_bytes),
                       "", "save it as a .npy file, which need not be decompressed");
   }
   // Deflate turns no byte into more than 1032; beyond that the claim is a lie and not worth the
@@ -152,7 +152,7 @@ void check_claims(const zip_stat_t& status, const NpzLimits& limits) {
                             ? status.size == status.comp_size
                             : status.size / highest_ratio <= status.comp_size;
   if (!possible) {
-    throw input_error("it claims to be " + std::to_string(status.size) + " bytes, which " +
+    throw input_error("the member claims to be " + std::to_string(status.size) + " bytes, which " +
                           std::to_string(status.comp_size) + " compressed ones cannot be",
                       "", "the file is damaged: copy or download it again");
   }
@@ -166,7 +166,8 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const NpzLimits& limits)
   check_claims(status, limits);
   const Member member(zip_fopen_index(archive, index, 0));
   if (!member) {
-    throw input_error(std::string("it cannot be read: ") + zip_strerror(archive), "", save_again);
+    throw input_error(std::string("the member cannot be read: ") + zip_strerror(archive), "",
+                      save_again);
   }
   const auto buffer =
       std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(status.size));
@@ -181,11 +182,11 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const NpzLimits& limits)
     if (count > 0) used += static_cast<std::uint64_t>(count);
   } while (count > 0 && used <= status.size);
   if (count < 0) {
-    throw input_error(std::string("it is damaged: ") + zip_file_strerror(member.get()), "",
+    throw input_error(std::string("the member is damaged: ") + zip_file_strerror(member.get()), "",
                       "copy or download the file again");
   }
   if (used != status.size) {
-    throw input_error("it is not as large as the zip archive says", "",
+    throw input_error("the member is not as large as the zip archive says", "",
                       "the file is damaged: copy or download it again");
   }
   return parse_npy({buffer.get(), status.size}, buffer);

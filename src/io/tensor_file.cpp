@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/json_tensor.hpp"
 #include "io/json_tensor_file.hpp"
 #include "io/npy.hpp"
 #include "io/npz.hpp"
@@ -169,7 +170,9 @@ class TensorFile::Content {
     if (references >= most_references) {
       throw input_error("the files refer to one another in a circle", pointer, "");
     }
-    return open(*folder_ / reference.file)->read(reference.name, references + 1);
+    Tensor tensor = open(*folder_ / reference.file)->read(reference.name, references + 1);
+    check_stated(*reference.entry, tensor, pointer);
+    return tensor;
   }
 
   std::string name_;

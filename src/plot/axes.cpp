@@ -36,6 +36,10 @@ class Decorator {
     result_.layout_bounds = united(result_.layout_bounds, layout_box);
   }
 
+  void grow_by_label(const Box& box, const Box& layout_box) {
+    grow(axes_.style == PlotStyle::matplotlib ? layout_box : box, layout_box);
+  }
+
   void add_x_axis() {
     const Axis& axis = axes_.x;
     Box taken = frame_;
@@ -56,8 +60,9 @@ class Decorator {
     grow(taken);
     if (!axis.label.empty()) {
       const Point anchor = {frame_.middle(), taken.bottom + pixels(kLabelPad)};
-      const Box box = add(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top}).bounds;
-      grow(box, {box.middle(), box.top, box.middle(), box.bottom});
+      const Box box =
+          add(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top}).bounds;
+      grow_by_label(box, {box.middle(), box.top, box.middle(), box.bottom});
     }
   }
 
@@ -83,7 +88,7 @@ class Decorator {
       const Box box = add(axis.label, axis.label_size, anchor,
                           {Horizontal::centre, right ? Vertical::top : Vertical::bottom, 90, true})
                           .bounds;
-      grow(box, {box.left, box.centre(), box.right, box.centre()});
+      grow_by_label(box, {box.left, box.centre(), box.right, box.centre()});
     }
     if (!axis.offset.empty()) {
       const Point anchor = {right ? frame_.right : frame_.left, frame_.top - pixels(kOffsetPad)};

@@ -12,7 +12,8 @@ constexpr double kShareInMatplotlib = 1.2;    // its users are used to crowded c
 
 std::string value_text(double value, PlotStyle style) {
   if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : style == PlotStyle::standard ? "\u2212inf" : "-inf";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : style == PlotStyle::standard ? "\u2212inf" : "-inf";
   char buffer[400];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 2).ptr;
@@ -41,8 +42,9 @@ bool fit(const Box& cell, const Matrix& matrix, PlotStyle style, double size,
 }
 
 /// The font size to write the values in; none if they are not to be written.
-std::optional<double> value_size(const Box& cell, const Matrix& matrix, const CellValueOptions& options,
-                                 PlotStyle style, Typesetter& typesetter) {
+std::optional<double> value_size(const Box& cell, const Matrix& matrix,
+                                 const CellValueOptions& options, PlotStyle style,
+                                 Typesetter& typesetter) {
   const bool demanded = options.annotate == Annotate::on;
   if (options.annotate == Annotate::off) return std::nullopt;
   if (style == PlotStyle::matplotlib) {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "attn/error.hpp"
+
 #include "plot/colour_bar.hpp"
 #include "plot/figure.hpp"
 #include "plot/subplots.hpp"
@@ -25,7 +26,7 @@ struct Bar {
   Colour colour;
 };
 
-/// Sequence lengths first, then widths; absent tensors have no bars.
+/// Sequence lengths first, then widths; absent tensors and widths have no bars.
 std::vector<Bar> bars_of(const DimensionChart& chart) {
   struct Source {
     const char* name;
@@ -37,15 +38,15 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
   for (const bool lengths : {true, false}) {
     for (const Source& source : sources) {
       if (source.shape.empty()) continue;
-      if (source.shape.size() < 2) {
-        throw input_error("a tensor of shape " + text(source.shape) + " has no sequence length and width",
-                          source.name, "give a tensor of two axes or more");
-      }
+      const bool has_width = source.shape.size() > 1;
+      if (!lengths && !has_width) continue;
       const bool output = source.name == std::string("Output");
-      const std::size_t size = source.shape[source.shape.size() - (lengths ? 2 : 1)];
+      const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
       bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
                       static_cast<double>(size),
-                      output ? kOrange : lengths ? kSkyBlue : kLightGreen});
+                      output    ? kOrange
+                      : lengths ? kSkyBlue
+                                : kLightGreen});
     }
   }
   if (bars.empty()) {
@@ -67,17 +68,19 @@ class DimensionFigure {
   }
 
   Picture draw() {
-    const Box area = default_subplot_area(figure_.width(), figure_.height());
-    const Axes first = axes_in(area);
-    const Box decorated = united(decorate(first, figure_.typesetter()).layout_bounds, values_bounds(area));
-    const Axes axes = axes_in(tight_subplot_area(area, decorated, figure_.width(), figure_.height(),
-                                                 figure_.tight_margin()));
-    const Decorations decorations = decorate(axes, figure_.typesetter());
-    return figure_.picture(united(decorations.bounds, values_bounds(axes.box)), [&](Canvas& canvas) {
-      draw_bars(canvas, axes.box);
-      draw_axes(canvas, axes, decorations, figure_);
-      for (const PlacedText& value : values_at(axes.box)) canvas.text(value, kBlack);
+    const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
+      return united(decorate(axes_in(box, figure), figure.typesetter()).layout_bounds,
+                    values_bounds(box, figure));
     });
+    const Axes axes = axes_in(area, figure_);
+    const Decorations decorations = decorate(axes, figure_.typesetter());
+    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
+                           [&](Canvas& canvas) {
+                             draw_bars(canvas, area);
+                             draw_axes(canvas, axes, decorations, figure_);
+                             for (const PlacedText& value : values_at(area, figure_))
+                               canvas.text(value, kBlack);
+                           });
   }
 
  private:
@@ -85,9 +88,10 @@ class DimensionFigure {
   double x(double place) const { return (place - x_view_.low) / (x_view_.high - x_view_.low); }
   double y(double value) const { return (value - y_view_.low) / (y_view_.high - y_view_.low); }
 
-  Axes axes_in(const Box& box) const {
+  Axes axes_in(const Box& box, const Figure& figure) const {
     Axes axes;
     axes.box = box;
+    axes.style = options_.style;
     axes.title = options_.title.value_or(kTitle);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
@@ -99,27 +103,28 @@ class DimensionFigure {
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       axes.x.ticks.push_back({x(static_cast<double>(i)), bars_[i].label});
     }
-    set_value_ticks(axes.y, y_view_, box.height(), false, figure_);
+    set_value_ticks(axes.y, y_view_, box.height(), false, figure);
     return axes;
   }
 
-  std::vector<PlacedText> values_at(const Box& box) {
+  std::vector<PlacedText> values_at(const Box& box, Figure& figure) const {
     std::vector<PlacedText> values;
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       const double value = bars_[i].value;
-      const Text& text = figure_.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
+      const Text& text =
+          figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
       const double rise = matplotlib() ? kValueRise : 0;
       Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
                       box.bottom - y(value + rise) * box.height()};
-      if (!matplotlib()) anchor.y -= figure_.pixels(2);
+      if (!matplotlib()) anchor.y -= figure.pixels(2);
       values.push_back(place(text, anchor, {Horizontal::centre, Vertical::bottom}));
     }
     return values;
   }
 
-  Box values_bounds(const Box& box) {
+  Box values_bounds(const Box& box, Figure& figure) const {
     Box bounds = box;
-    for (const PlacedText& value : values_at(box)) bounds = united(bounds, value.bounds);
+    for (const PlacedText& value : values_at(box, figure)) bounds = united(bounds, value.bounds);
     return bounds;
   }
 

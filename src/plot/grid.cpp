@@ -1,5 +1,205 @@
+#include <algorithm>
+
 #include "attn/error.hpp"
-#include "attn/plot.hpp"
+
+#include "plot/cell_ticks.hpp"
+#include "plot/cell_values.hpp"
+#include "plot/colour_bar.hpp"
+#include "plot/subplots.hpp"
+
 namespace attn {
-Picture draw_grid(const HeatmapGrid&, const PlotOptions&, PictureFormat) { throw input_error("later", "", ""); }
+namespace plot {
+namespace {
+
+constexpr double kPanelSide = 1.75,
+                 kLeastSide = 2.5;  // inches of the figure for each panel, and at least
+constexpr const char* kXLabel = "Keys";
+constexpr const char* kYLabel = "Queries";
+constexpr double kColourBarHeight = 0.6;           // of the panels' height
+constexpr double kTitleSize = 14, kTitlePad = 10;  // points; of the whole figure's title
+
+std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
+  if (grid.panels.empty() || grid.panels.size() != grid.rows * grid.columns) {
+    throw input_error(std::to_string(grid.panels.size()) + " panels do not fill a grid of " +
+                          std::to_string(grid.rows) + " × " + std::to_string(grid.columns),
+                      "", "give one matrix for each place, row by row");
+  }
+  std::vector<Matrix> matrices;
+  for (std::size_t i = 0; i < grid.panels.size(); ++i) {
+    const std::string where = "panel " + std::to_string(i + 1);
+    matrices.emplace_back(grid.panels[i], where);
+    const Shape& shape = grid.panels[i].weights.shape();
+    const Shape& first = grid.panels[0].weights.shape();
+    if (shape != first) {
+      throw input_error(
+          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
+          where, "panels share their axes: all must have one shape");
+    }
+  }
+  return matrices;
 }
+
+std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& options) {
+  std::vector<std::string> titles(grid.panels.size());
+  if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
+    throw Error(ErrorKind::usage,
+                std::to_string(options.titles->size()) + " titles for " +
+                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
+                "", "give one title for each column, or none");
+  }
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const std::size_t column = i % grid.columns;
+    if (options.titles) {
+      if (!options.titles->empty()) titles[i] = (*options.titles)[column];
+    } else if (!grid.panels[i].title.empty()) {
+      titles[i] = grid.panels[i].title;
+    } else if (titles.size() > 1) {
+      titles[i] = "Head " + std::to_string(column + 1);
+    }
+  }
+  return titles;
+}
+
+std::pair<double, double> default_size(const HeatmapGrid& grid) {
+  const auto side = [](std::size_t panels) {
+    return std::max(kLeastSide, kPanelSide * static_cast<double>(panels));
+  };
+  return {side(grid.columns), side(grid.rows)};
+}
+
+class GridFigure {
+ public:
+  GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format)
+      : grid_(grid),
+        options_(options),
+        matrices_(matrices_of(grid)),
+        titles_(titles_of(grid, options)),
+        map_(options.cmap),
+        figure_(options, format, default_size(grid)),
+        range_(range_of_colours(matrices_, options)) {
+    value_options_.annotate = options.annotate;
+    if (matplotlib() && options.annotate == Annotate::automatic) {
+      value_options_.annotate = Annotate::off;
+    }
+    if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
+  }
+
+  Picture draw() {
+    const Box area = default_subplot_area(figure_.width(), figure_.height());
+    const ColourBarSplit split = split_for_colour_bar(area);
+    lay_out_panels(split.axes);
+    const Box bar_place = with_height(split.colour_bar, kColourBarHeight);
+    const Axes bar = each_panel_its_range() ? relative_colour_bar_axes(bar_place)
+                                            : colour_bar_axes(bar_place, range_, "", figure_);
+    const Decorations bar_decorations = decorate(bar, figure_.typesetter());
+
+    Box bounds = bar_decorations.bounds;
+    for (const Panel& panel : panels_) {
+      bounds = united(bounds, panel.decorations.bounds);
+      for (const CellValue& value : panel.values) bounds = united(bounds, value.text.bounds);
+    }
+    std::vector<PlacedText> title;
+    if (options_.title && !options_.title->empty()) {
+      const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
+      title.push_back(place(figure_.typesetter().text(*options_.title, kTitleSize), anchor,
+                            {Horizontal::centre, Vertical::bottom}));
+      bounds = united(bounds, title.back().bounds);
+    }
+    return figure_.picture(bounds, [&](Canvas& canvas) {
+      for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
+      draw_colour_ramp(canvas, bar.box, map_);
+      draw_axes(canvas, bar, bar_decorations, figure_);
+      for (const PlacedText& text : title) canvas.text(text, kBlack);
+    });
+  }
+
+ private:
+  struct Panel {
+    Axes axes;
+    CellColours colours;
+    Decorations decorations;
+    std::vector<CellValue> values;
+  };
+
+  bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
+  bool each_panel_its_range() const {
+    return options_.color_range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
+  }
+
+  static Box with_height(const Box& place, double share) {
+    const double half = share * place.height() / 2;
+    return {place.left, place.centre() - half, place.right, place.centre() + half};
+  }
+
+  void lay_out_panels(const Box& area) {
+    const double aspect =
+        static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
+    const auto places = subplot_places(area, grid_.rows, grid_.columns);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      Panel panel;
+      panel.axes = axes_in(with_aspect(places[i], aspect, 1), i);
+      panel.colours = {&map_, range_, options_.style};
+      if (each_panel_its_range())
+        panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
+      panel.decorations = decorate(panel.axes, figure_.typesetter());
+      panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
+                                 figure_.typesetter());
+      panels_.push_back(std::move(panel));
+    }
+  }
+
+  /// Only the last row has labels below it, only the first column left of it.
+  Axes axes_in(const Box& box, std::size_t index) {
+    const bool last_row = index / grid_.columns + 1 == grid_.rows;
+    const bool first_column = index % grid_.columns == 0;
+    Axes axes;
+    axes.box = box;
+    axes.style = options_.style;
+    axes.title = titles_[index];
+    if (last_row) axes.x.label = options_.xlabel.value_or(kXLabel);
+    if (first_column) axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.x.labelled = last_row;
+    axes.y.labelled = first_column;
+    const Heatmap& panel = grid_.panels[index];
+    set_ticks(axes.x, panel.key_labels, "K_", matrices_[index].columns(), box.width(), true);
+    set_ticks(axes.y, panel.query_labels, "Q_", matrices_[index].rows(), box.height(), false);
+    return axes;
+  }
+
+  /// Panels are small: unless labels are asked for, and can be had, indices are shown.
+  void set_ticks(Axis& axis, const std::vector<std::string>& labels, const char* prefix,
+                 std::size_t count, double length, bool horizontal) {
+    const bool labelled = options_.ticks == Ticks::labels ||
+                          (options_.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
+    set_cell_ticks(axis,
+                   {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index,
+                    options_.style},
+                   length, horizontal, figure_);
+  }
+
+  void draw_panel(Canvas& canvas, std::size_t index) {
+    const Panel& panel = panels_[index];
+    draw_cells(canvas, panel.axes.box, matrices_[index], panel.colours, figure_.pixels(1));
+    draw_axes(canvas, panel.axes, panel.decorations, figure_);
+    for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
+  }
+
+  const HeatmapGrid& grid_;
+  const PlotOptions& options_;
+  std::vector<Matrix> matrices_;
+  std::vector<std::string> titles_;
+  ColourMap map_;
+  Figure figure_;
+  Interval range_;
+  CellValueOptions value_options_;
+  std::vector<Panel> panels_;
+};
+
+}  // namespace
+}  // namespace plot
+
+Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format) {
+  return plot::GridFigure(grid, options, format).draw();
+}
+
+}  // namespace attn

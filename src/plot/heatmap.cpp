@@ -1,4 +1,5 @@
 #include "attn/error.hpp"
+
 #include "plot/cell_ticks.hpp"
 #include "plot/cell_values.hpp"
 #include "plot/colour_bar.hpp"
@@ -31,10 +32,10 @@ class HeatmapFigure {
   }
 
   Picture draw() {
-    const Box area = default_subplot_area(figure_.width(), figure_.height());
-    const Box decorated = Layout(*this, area).bounds(&Decorations::layout_bounds);
-    const Layout layout(*this, tight_subplot_area(area, decorated, figure_.width(), figure_.height(),
-                                                  figure_.tight_margin()));
+    const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
+      return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
+    });
+    const Layout layout(*this, figure_, area);
     return figure_.picture(layout.bounds(&Decorations::bounds), [&](Canvas& canvas) {
       draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
       draw_axes(canvas, layout.axes, layout.decorations, figure_);
@@ -47,14 +48,14 @@ class HeatmapFigure {
  private:
   /// Everything at its place, for one area that axes and colour bar share.
   struct Layout {
-    Layout(HeatmapFigure& figure, const Box& area)
+    Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
         : split(split_for_colour_bar(area)),
-          axes(figure.axes_in(split.axes)),
-          bar(colour_bar_axes(split.colour_bar, figure.colours_.range, kColourLabel, figure.figure_)),
-          decorations(decorate(axes, figure.figure_.typesetter())),
-          bar_decorations(decorate(bar, figure.figure_.typesetter())),
-          values(cell_values(axes.box, figure.matrix_, figure.colours_, figure.value_options_,
-                             figure.figure_.typesetter())) {}
+          axes(heatmap.axes_in(split.axes, figure)),
+          bar(heatmap.bar_in(split.colour_bar, figure)),
+          decorations(decorate(axes, figure.typesetter())),
+          bar_decorations(decorate(bar, figure.typesetter())),
+          values(cell_values(axes.box, heatmap.matrix_, heatmap.colours_, heatmap.value_options_,
+                             figure.typesetter())) {}
 
     Box bounds(Box Decorations::*of) const {
       Box all = united(decorations.*of, bar_decorations.*of);
@@ -68,18 +69,25 @@ class HeatmapFigure {
     std::vector<CellValue> values;
   };
 
-  Axes axes_in(const Box& box) {
+  Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
+    axes.style = options_.style;
     axes.title = options_.title.value_or(heatmap_.title.empty() ? kTitle : heatmap_.title);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = options_.xlabel.value_or(kXLabel);
     axes.y.label = options_.ylabel.value_or(kYLabel);
     axes.x.label_size = axes.y.label_size = kLabelSize;
-    set_cell_ticks(axes.x, key_, box.width(), true, figure_);
-    set_cell_ticks(axes.y, query_, box.height(), false, figure_);
+    set_cell_ticks(axes.x, key_, box.width(), true, figure);
+    set_cell_ticks(axes.y, query_, box.height(), false, figure);
     return axes;
+  }
+
+  Axes bar_in(const Box& place, const Figure& figure) const {
+    Axes bar = colour_bar_axes(place, colours_.range, kColourLabel, figure);
+    bar.style = options_.style;
+    return bar;
   }
 
   const Heatmap& heatmap_;

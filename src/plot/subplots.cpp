@@ -6,7 +6,7 @@ namespace attn::plot {
 namespace {
 
 constexpr double kLeft = 0.125, kRight = 0.9, kTop = 0.88, kBottom = 0.11;
-constexpr double kGap = 0.2;             // between places, of a place's size
+constexpr double kGap = 0.2;              // between places, of a place's size
 constexpr double kColourBarWidth = 0.15;  // of the area
 constexpr double kColourBarGap = 0.05;    // of the area
 

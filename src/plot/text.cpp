@@ -1,5 +1,6 @@
 #include "plot/text.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr const char* kFamily = "DejaVu Sans";
 constexpr double kUnitsPerPixel = PANGO_SCALE;
+constexpr double kPointsPerInch = 72;
 
 PangoContext* new_context() {
   // The default font map belongs to the calling thread.
@@ -44,28 +46,18 @@ std::string script_name(gunichar letter) {
 
 }  // namespace
 
-Typesetter::Typesetter(double pixels_per_point)
-    : pixels_per_point_(pixels_per_point), context_(new_context()) {}
+Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
+    : pixels_per_point_(pixels_per_point), lettering_(lettering) {
+  if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(kFamily);
+}
 
 const Text& Typesetter::text(const std::string& string, double points) {
   const auto [entry, is_new] = texts_.try_emplace({string, points});
   Text& text = entry->second;
   if (!is_new) return text;
 
-  text.layout.reset(pango_layout_new(context_.get()));
-  PangoFontDescription* font = pango_font_description_new();
-  pango_font_description_set_family_static(font, kFamily);
-  pango_font_description_set_absolute_size(font, pixels(points) * kUnitsPerPixel);
-  pango_layout_set_font_description(text.layout.get(), font);
-  pango_font_description_free(font);
-  pango_layout_set_single_paragraph_mode(text.layout.get(), TRUE);
   const std::string line = printable(string);
-  pango_layout_set_text(text.layout.get(), line.data(), static_cast<int>(line.size()));
-  if (pango_layout_get_unknown_glyphs_count(text.layout.get()) > 0) {
-    note_missing_letters(text.layout.get());
-  }
-
-  text.ink = ink_of(pango_layout_get_line_readonly(text.layout.get(), 0), text.width);
+  if (hinted_font_ == nullptr || !set_hinted(text, line, points)) set_layout(text, line, points);
   text.height = text.ink.height();
   text.descent = text.ink.bottom;
   if (string != "lp") {
@@ -74,6 +66,32 @@ const Text& Typesetter::text(const std::string& string, double points) {
     text.descent = std::max(text.descent, lp.descent);
   }
   return text;
+}
+
+bool Typesetter::set_hinted(Text& text, const std::string& line, double points) {
+  // The resolution is whole but for rounding.
+  const double dpi = std::floor(pixels_per_point_ * kPointsPerInch + 1e-6);
+  text.hinted = hinted_font_->line(line, points, dpi, lettering_ == Lettering::hinted);
+  if (!text.hinted) return false;
+  text.width = text.hinted->width;
+  text.ink = {text.hinted->left, -text.hinted->ascent, text.hinted->right, text.hinted->descent};
+  return true;
+}
+
+void Typesetter::set_layout(Text& text, const std::string& line, double points) {
+  if (context_ == nullptr) context_.reset(new_context());
+  text.layout.reset(pango_layout_new(context_.get()));
+  PangoFontDescription* font = pango_font_description_new();
+  pango_font_description_set_family_static(font, kFamily);
+  pango_font_description_set_absolute_size(font, pixels(points) * kUnitsPerPixel);
+  pango_layout_set_font_description(text.layout.get(), font);
+  pango_font_description_free(font);
+  pango_layout_set_single_paragraph_mode(text.layout.get(), TRUE);
+  pango_layout_set_text(text.layout.get(), line.data(), static_cast<int>(line.size()));
+  if (pango_layout_get_unknown_glyphs_count(text.layout.get()) > 0) {
+    note_missing_letters(text.layout.get());
+  }
+  text.ink = ink_of(pango_layout_get_line_readonly(text.layout.get(), 0), text.width);
 }
 
 void Typesetter::note_missing_letters(PangoLayout* layout) {

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <pango/pangocairo.h>
-
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <pango/pangocairo.h>
+
 #include "plot/box.hpp"
+#include "plot/hinted_font.hpp"
 
 namespace attn::plot {
 
@@ -17,23 +19,32 @@ struct ReleaseObject {
   void operator()(void* object) const { g_object_unref(object); }
 };
 
-/// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so that lines of one font
-/// size take the same room whatever their letters.
+/// How letters are made.
+enum class Lettering {
+  outlines,  ///< as the font has them, by Pango
+  hinted,    ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
+  hinted_measure,  ///< the same, but only to be measured
+};
+
+/// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so
+/// that lines of one font size take the same room whatever their letters.
 struct Text {
-  std::unique_ptr<PangoLayout, ReleaseObject> layout;
+  std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
+  std::optional<HintedLine> hinted;
   double width = 0;    ///< from the start to the end of the line, in pixels
   double height = 0;   ///< the whole height
   double descent = 0;  ///< the part of the height below the baseline
   Box ink;             ///< what is inked, relative to the start of the baseline
 };
 
-/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it lacks. Not for several
-/// threads at once; each may have its own.
+/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
+/// lacks. Not for several threads at once; each may have its own.
 class Typesetter {
  public:
-  explicit Typesetter(double pixels_per_point);
+  Typesetter(double pixels_per_point, Lettering lettering);
 
-  /// The line for a string at a font size in points; made once and kept. Control characters are shown as \n, \t, \x07.
+  /// The line for a string at a font size in points; made once and kept. Control characters are
+  /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
   double pixels(double points) const { return points * pixels_per_point_; }
@@ -42,25 +53,32 @@ class Typesetter {
   std::vector<std::string> warnings() const;
 
  private:
+  bool set_hinted(Text& text, const std::string& line, double points);
+  void set_layout(Text& text, const std::string& line, double points);
   void note_missing_letters(PangoLayout* layout);
 
   double pixels_per_point_;
+  Lettering lettering_;
+  std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;
   std::map<std::pair<std::string, double>, Text> texts_;
   std::set<std::string> missing_scripts_;
 };
 
-/// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become escapes such as \n or \xff.
+/// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become
+/// escapes such as \n or \xff.
 std::string printable(const std::string& string);
 
-/// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was taken out.
-std::string shortened(const std::string& string, double points, double width, Typesetter& typesetter);
+/// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was
+/// taken out.
+std::string shortened(const std::string& string, double points, double width,
+                      Typesetter& typesetter);
 
 enum class Horizontal { left, centre, right };
 enum class Vertical { top, centre, centre_of_capitals, baseline, bottom };
 
-/// Where a text goes. Turned texts are aligned by the box around the turned text or, with `turned_about_anchor`, aligned
-/// while level and then turned about the anchor.
+/// Where a text goes. Turned texts are aligned by the box around the turned text or, with
+/// `turned_about_anchor`, aligned while level and then turned about the anchor.
 struct Alignment {
   Horizontal horizontal = Horizontal::centre;
   Vertical vertical = Vertical::centre;

@@ -5,7 +5,7 @@
 namespace attn {
 namespace {
 
-std::string count_text(std::size_t count, const char* noun) {
+std::string only(std::size_t count, const char* noun) {
   return count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + noun + "s";
 }
 
@@ -13,7 +13,7 @@ void check_index(std::size_t index, std::size_t count, const char* noun) {
   if (index < count) return;
   throw input_error(
       "there is no " + std::string(noun) + " " + std::to_string(index) + ": the weights have " +
-          count_text(count, noun),
+          only(count, noun),
       std::string("--") + noun,
       count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
 }

@@ -62,11 +62,11 @@ std::optional<double> read_fill(const JsonValue& value, const std::string& point
 
 }  // namespace
 
-Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, DType dtype,
-               TensorSource& tensors, Problems& problems, std::vector<std::string>& warnings) {
+Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
+               const std::string& lens_pointer, DType dtype, TensorSource& tensors,
+               Problems& problems, std::vector<std::string>& warnings) {
   Mask result;
   if (mask) {
-    const std::string pointer = "/mask";
     if (!problems.attempt([&] { expect_object(*mask, pointer); })) return result;
     // In the order of the document: that is the order in which its random tensors are drawn.
     for (const JsonMember& member : mask->members()) {
@@ -99,12 +99,13 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, DType dtype,
     }
     if (!result.global.empty() && !result.window) {
       warnings.push_back(
-          "mask.global has no effect without mask.window: every position sees and is seen anyway");
+          pointer.substr(1) +
+          ".global has no effect without a window: every position sees and is seen anyway");
     }
   }
   if (valid_lens) {
     problems.attempt(
-        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, "/valid_lens"); });
+        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer); });
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include "attn/io.hpp"
 #include "attn/run.hpp"
 
+#include "run/dimension_chart.hpp"
 #include "run/document.hpp"
 #include "run/document_object.hpp"
 #include "run/map_selection.hpp"
@@ -22,8 +23,7 @@ struct Drawable {
   Tensor weights, allowed;
   Labels labels;
   std::string title;
-  DimensionChart shapes;
-  bool has_shapes = false;
+  std::vector<std::pair<std::string, Shape>> shapes;
 };
 
 bool is_json(std::string_view text) {
@@ -32,32 +32,23 @@ bool is_json(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-Shape* shape_place(DimensionChart& chart, std::string_view name) {
-  if (name == "query") return &chart.query;
-  if (name == "key") return &chart.key;
-  if (name == "value") return &chart.value;
-  if (name == "output") return &chart.output;
-  return nullptr;
-}
-
 void read_shapes(const JsonValue& value, Drawable& drawable) {
   for (const JsonMember& member : expect_object(value, "/shapes").members()) {
-    Shape* place = shape_place(drawable.shapes, member.key);
-    if (!place) continue;  // a result names the shapes of its weights and scores too
     const std::string pointer = pointer_to("/shapes", member.key);
     if (!member.value.is(JsonValue::Type::array)) {
       throw input_error("expected a shape, found " + std::string(type_text(member.value)), pointer,
                         "give an array of sizes such as [2,3,4]");
     }
+    Shape shape;
     for (std::size_t i = 0; i < member.value.size(); ++i) {
-      place->push_back(static_cast<std::size_t>(
+      shape.push_back(static_cast<std::size_t>(
           expect_integer(member.value.element(i), pointer_to(pointer, i), 1)));
     }
-    if (place->size() < 2) {
-      throw input_error("the shape " + text(*place) + " has fewer than 2 axes", pointer,
+    if (shape.size() < 2) {
+      throw input_error("the shape " + text(shape) + " has fewer than 2 axes", pointer,
                         "give at least the length and the width");
     }
-    drawable.has_shapes = true;
+    drawable.shapes.emplace_back(member.key, std::move(shape));
   }
 }
 
@@ -90,14 +81,10 @@ Drawable read_json(std::string_view text, const std::filesystem::path& folder) {
 Drawable read_tensor_file(const TensorFile& file) {
   Drawable drawable;
   for (const std::string& name : file.names()) {
-    if (Shape* place = shape_place(drawable.shapes, name)) {
-      *place = file.read(name).shape();
-      drawable.has_shapes = true;
-    } else if (name == "weights") {
-      drawable.weights = file.read(name);
-    } else if (name == "allowed") {
-      drawable.allowed = checked_conversion(file.read(name), DType::boolean, name);
-    }
+    const Tensor tensor = file.read(name);
+    drawable.shapes.emplace_back(name, tensor.shape());
+    if (name == "weights") drawable.weights = tensor;
+    if (name == "allowed") drawable.allowed = checked_conversion(tensor, DType::boolean, name);
   }
   if (!drawable.weights && file.names().size() == 1) drawable.weights = file.read(file.names()[0]);
   if (drawable.weights && drawable.weights.dtype() != DType::float32) {
@@ -139,13 +126,14 @@ Labels read_label_file(const std::filesystem::path& path) {
 
 Picture draw(const PlotRequest& request, const Drawable& drawable) {
   if (request.kind == PlotKind::dimensions) {
-    if (!drawable.has_shapes) {
+    const DimensionChart chart = dimension_chart(drawable.shapes);
+    if (chart.query.empty() && chart.key.empty() && chart.value.empty() && chart.output.empty()) {
       throw input_error("there are no shapes to draw", "",
                         "give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file with "
                         "tensors named query, key, "
                         "value and output");
     }
-    return draw_dimensions(drawable.shapes, request.options, request.format);
+    return draw_dimensions(chart, request.options, request.format);
   }
   if (!drawable.weights) {
     throw input_error("there are no weights to draw", "",

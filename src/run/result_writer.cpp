@@ -22,6 +22,24 @@ void write_labels(JsonWriter& json, const std::vector<std::vector<std::string>>&
   json.end_array();
 }
 
+void write_entry(JsonWriter& json, const Tensor& tensor, const TensorPlace& place) {
+  json.begin_object();
+  if (place.name) {
+    json.key("file");
+    json.value(place.files[0]);
+    json.key("name");
+    json.value(*place.name);
+  } else {
+    json.key("files");
+    write_strings(json, place.files);
+  }
+  json.key("shape");
+  json.value(tensor.shape());
+  json.key("dtype");
+  json.value(name(tensor.dtype()));
+  json.end_object();
+}
+
 }  // namespace
 
 void write_result(const ResultFile& result, const std::filesystem::path& path) {
@@ -64,9 +82,13 @@ void write_result(const ResultFile& result, const std::filesystem::path& path) {
   json.end_object();
   json.key("tensors");
   json.begin_object();
-  for (const auto& [tensor, numbers] : result.tensors) {
-    json.key(tensor);
-    json.value(numbers);
+  for (std::size_t i = 0; i < result.tensors.size(); ++i) {
+    json.key(result.tensors[i].first);
+    if (result.places.empty()) {
+      json.value(result.tensors[i].second);
+    } else {
+      write_entry(json, result.tensors[i].second, result.places[i]);
+    }
   }
   json.end_object();
   json.key("warnings");

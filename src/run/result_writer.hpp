@@ -10,6 +10,7 @@
 #include "attn/tensor.hpp"
 
 #include "run/document.hpp"
+#include "run/tensor_writer.hpp"
 
 namespace attn {
 
@@ -21,6 +22,7 @@ struct ResultFile {
   Labels labels;
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
+  std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;  ///< relative to the result
   std::optional<double> seconds;      ///< of the computation; absent = no timing

@@ -19,11 +19,11 @@ namespace {
 
 struct Form {
   std::string_view key;                   // the member that tells the form
-  std::array<std::string_view, 1> other;  // what else may stand beside it
+  std::array<std::string_view, 3> other;  // what else may stand beside it
 };
 
 constexpr std::array<Form, 8> forms{{{"data", {"shape"}},
-                                     {"file", {"name"}},
+                                     {"file", {"name", "shape", "dtype"}},
                                      {"zeros", {}},
                                      {"ones", {}},
                                      {"full", {"value"}},
@@ -52,6 +52,10 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     }
     expect_known_keys(object, known, pointer);
     return *found;
+  }
+  if (object.find("files")) {
+    throw input_error("the tensor stands in comma-separated files, which are not read back", pointer,
+                      "write the result with --tensors json, npy, npz or safetensors");
   }
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_keys(object, known, pointer);
@@ -133,8 +137,7 @@ Tensor counted(const JsonValue& object, DType dtype, const std::string& pointer)
 }  // namespace
 
 TorchRandom torch_manual_seed(std::int64_t seed) {
-  const auto bits = static_cast<std::uint64_t>(seed);
-  return TorchRandom(seed < 0 ? bits - 1 : bits);
+  return TorchRandom(static_cast<std::uint64_t>(seed));
 }
 
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer) {
@@ -229,6 +232,7 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
                             "give every axis at least one element");
         }
       }
+      check_stated(value, tensor, pointer);
       return checked_conversion(tensor, dtype, at);
     } catch (const Error& error) {
       throw error.where().starts_with(pointer) ? error : error.inside(at);

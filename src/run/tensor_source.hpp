@@ -32,6 +32,9 @@ class TensorSource {
   /// The document's generator. Throws Error(input) at `pointer` if there is no seed.
   TorchRandom& generator(const std::string& pointer);
 
+  /// Where a file that the document names is.
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
   /// A file of tensors, opened once however often it is named.
   const TensorFile& file(const std::string& name);
 
@@ -43,7 +46,7 @@ class TensorSource {
   std::map<std::string, TensorFile> files_;
 };
 
-/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ − 1 as there.
+/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 
 /// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit: beyond the range

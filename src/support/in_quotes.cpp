@@ -1,18 +1,23 @@
 #include "support/in_quotes.hpp"
 
+#include "support/utf8.hpp"
+
 namespace attn {
 
 std::string in_quotes(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string result(1, '"');
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (length == 0 || first < 0x20 || first == 0x7F) {
       result += "\\x";
-      result += digits[u >> 4];
-      result += digits[u & 15];
+      result += digits[first >> 4];
+      result += digits[first & 15];
+      text.remove_prefix(1);
     } else {
-      result += c;
+      result += text.substr(0, length);
+      text.remove_prefix(length);
     }
   }
   result += '"';

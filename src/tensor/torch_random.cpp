@@ -54,6 +54,10 @@ void TorchRandom::normal(std::span<float> numbers) {
   }
 }
 
+void TorchRandom::bernoulli(std::span<std::uint8_t> kept, double keep) {
+  for (std::uint8_t& one : kept) one = uniform53() < keep;
+}
+
 double TorchRandom::uniform53() {
   const auto high = static_cast<std::uint64_t>(engine_());
   const auto low = static_cast<std::uint64_t>(engine_());
@@ -81,6 +85,13 @@ Tensor torch_rand(TorchRandom& random, Shape shape) {
   std::vector<float> numbers(element_count(shape));
   random.uniform(numbers);
   return {std::move(shape), std::move(numbers)};
+}
+
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs) {
+  std::vector<float> numbers(outputs);
+  const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(inputs)));
+  random.uniform(numbers, -bound, bound);
+  return {{outputs}, std::move(numbers)};
 }
 
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs) {

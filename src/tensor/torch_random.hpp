@@ -27,6 +27,10 @@ class TorchRandom {
   /// with the second number of a pair kept for the next such draw.
   void normal(std::span<float> numbers);
 
+  /// torch.nn.functional.dropout without MKL: which numbers are kept, each with the probability
+  /// `keep`, from 53 random bits.
+  void bernoulli(std::span<std::uint8_t> kept, double keep);
+
  private:
   double uniform53();
   double normal_one_by_one();
@@ -42,5 +46,8 @@ Tensor torch_rand(TorchRandom& random, Shape shape);
 /// The weight [outputs, inputs] of a new torch.nn.Linear: uniform in ±1/√inputs (kaiming_uniform_
 /// with a = √5).
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs);
+
+/// The bias [outputs] of a new torch.nn.Linear, drawn after its weight: uniform in ±1/√inputs.
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs);
 
 }  // namespace attn

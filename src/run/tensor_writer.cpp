@@ -1,0 +1,80 @@
+#include "run/tensor_writer.hpp"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "attn/io.hpp"
+
+#include "support/atomic_file.hpp"
+
+namespace attn {
+namespace {
+
+using Sink = std::function<void(const std::string& file, std::string_view bytes)>;
+
+// The place of one matrix among those of its tensor: "", ".sample0", ".sample0.head1".
+std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_only) {
+  std::string suffix;
+  for (std::size_t axis = leading.size(); axis-- > 0;) {
+    const bool head = leading.size() == 1 ? heads_only : axis == 1;
+    suffix = (head ? ".head" : ".sample") + std::to_string(index % leading[axis]) + suffix;
+    index /= leading[axis];
+  }
+  return suffix;
+}
+
+TensorPlace write_matrices(const std::string& name, const Tensor& tensor, bool heads_only,
+                           const Sink& write) {
+  const Shape& shape = tensor.shape();
+  const std::size_t columns = shape.size() < 2 ? 1 : shape.back();
+  const std::size_t rows = shape.size() < 2 ? tensor.size() : shape[shape.size() - 2];
+  const Shape leading(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
+                                                       shape.size() < 2 ? shape.size() : 2));
+  const std::size_t bytes = rows * columns * size_of(tensor.dtype());
+  const auto owner = std::make_shared<const Tensor>(tensor);
+  TensorPlace place;
+  for (std::size_t i = 0; i < tensor.size() / (rows * columns); ++i) {
+    const auto* elements = static_cast<const std::byte*>(tensor.bytes()) + i * bytes;
+    place.files.push_back(name + matrix_suffix(leading, i, heads_only) + ".csv");
+    write(place.files.back(),
+          csv_text(Tensor::borrowed({rows, columns}, tensor.dtype(), elements, owner)));
+  }
+  return place;
+}
+
+}  // namespace
+
+std::vector<TensorPlace> write_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
+                                       TensorFormat format, bool heads_only,
+                                       const std::filesystem::path& folder,
+                                       std::vector<std::filesystem::path>& written) {
+  const Sink write = [&](const std::string& file, std::string_view bytes) {
+    write_whole_file(folder / file, bytes);
+    written.push_back(folder / file);
+  };
+  std::vector<TensorPlace> places;
+  if (format == TensorFormat::json || tensors.empty()) return places;
+  if (format == TensorFormat::npz || format == TensorFormat::safetensors) {
+    const bool npz = format == TensorFormat::npz;
+    const std::string file = npz ? "tensors.npz" : "tensors.safetensors";
+    std::vector<NamedTensor> named;
+    for (const auto& [name, tensor] : tensors) {
+      named.push_back({name, tensor});
+      places.push_back({{file}, name});
+    }
+    write(file, npz ? npz_bytes(named) : safetensors_bytes(named));
+    return places;
+  }
+  for (const auto& [name, tensor] : tensors) {
+    if (format == TensorFormat::csv) {
+      places.push_back(write_matrices(name, tensor, heads_only, write));
+    } else {
+      places.push_back({{name + ".npy"}, ""});
+      write(places.back().files[0], npy_bytes(tensor));
+    }
+  }
+  return places;
+}
+
+}  // namespace attn

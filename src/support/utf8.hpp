@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace attn {
+
+/// Bytes of the character that the text starts with; 0 if it starts with none, as it is empty or
+/// ill-formed there.
+std::size_t utf8_length(std::string_view text) noexcept;
+
+}  // namespace attn

@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+
+namespace {
+
+Outcome wrong(const std::vector<std::string>& arguments) {
+  Outcome outcome = attn_cli(arguments);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.output.empty());
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("the version and the help go to standard output") {
+  const Outcome version = attn_cli({"--version"});
+  CHECK(version.exit_code == 0);
+  CHECK(version.output == "attn-cli 0.1.0\n");
+  const Outcome help = attn_cli({"--help"});
+  CHECK(help.exit_code == 0);
+  CHECK(help.output.find("run") != std::string::npos);
+  const Outcome run_help = attn_cli({"run", "--help"});
+  CHECK(run_help.exit_code == 0);
+  CHECK(run_help.output.find("--valid-lens") != std::string::npos);
+}
+
+TEST_CASE("an unknown command names the nearest known one") {
+  CHECK(wrong({"rnu"}).errors ==
+        "attn-cli: unknown command \"rnu\"\n"
+        "  help:  did you mean \"run\"?\n");
+}
+
+TEST_CASE("an unknown flag names the nearest known one") {
+  CHECK(wrong({"run", "doc.json", "--valid-len", "3"}).errors ==
+        "attn-cli: unknown flag \"--valid-len\"\n"
+        "  where: attn-cli run\n"
+        "  help:  did you mean \"--valid-lens\"?\n");
+}
+
+TEST_CASE("no command, no input and too many inputs are told apart") {
+  CHECK(wrong({}).errors ==
+        "attn-cli: no command given\n"
+        "  help:  try attn-cli run INPUT, or see attn-cli --help\n");
+  CHECK(wrong({"run"}).errors ==
+        "attn-cli: no input document given\n"
+        "  where: attn-cli run\n"
+        "  help:  name a document, or - for standard input; data/ has examples\n");
+  CHECK(wrong({"run", "a", "b"}).errors ==
+        "attn-cli: more than one input document given: \"b\" is the second\n"
+        "  where: attn-cli run\n"
+        "  help:  run them one by one\n");
+  CHECK(wrong({"plot", "heatmap", "w.json"}).errors ==
+        "attn-cli: no --out given\n"
+        "  where: attn-cli plot\n"
+        "  help:  write attn-cli plot KIND FILE --out PICTURE\n");
+}
+
+TEST_CASE("a value that a flag does not take is refused with what it takes") {
+  CHECK(wrong({"run", "doc.json", "--sample", "-1"}).errors ==
+        "attn-cli: \"-1\" is not what --sample takes\n"
+        "  where: --sample\n"
+        "  help:  give a whole number of at least 0\n");
+  CHECK(wrong({"run", "doc.json", "--plots", "heatmpa"}).errors ==
+        "attn-cli: \"heatmpa\" is not what --plots takes\n"
+        "  where: --plots\n"
+        "  help:  did you mean \"heatmap\"?\n");
+  CHECK(wrong({"run", "doc.json", "--scale", "nan"}).exit_code == 2);
+  CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--figsize", "8"}).errors ==
+        "attn-cli: \"8\" is not what --figsize takes\n"
+        "  where: --figsize\n"
+        "  help:  give width and height in inches, such as 8x6\n");
+  CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--cmap", "YlOrR"})
+            .errors.find("did you mean \"YlOrRd\"?") != std::string::npos);
+  CHECK(wrong({"plot", "heatmpa", "w.json", "--out", "w.png"})
+            .errors.find("did you mean \"heatmap\"?") != std::string::npos);
+}
+
+TEST_CASE("a flag without its value is refused") {
+  CHECK(wrong({"run", "doc.json", "--out"}).errors.find("--out") != std::string::npos);
+}

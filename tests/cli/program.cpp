@@ -1,0 +1,54 @@
+#include "cli/program.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <sys/wait.h>
+
+#include "temporary_folder.hpp"
+
+namespace {
+
+std::string quoted(const std::string& word) {
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::size_t big_endian(const std::string& bytes, std::size_t at) {
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+}  // namespace
+
+Outcome shell(const std::string& command, const std::filesystem::path& folder) {
+  const TemporaryFolder captured;
+  const std::string line = "cd " + quoted(folder) + " && export ATTN=" + quoted(ATTN_CLI) +
+                           " && { " + command + "\n} >" + quoted(captured / "output") + " 2>" +
+                           quoted(captured / "errors");
+  const int status = std::system(line.c_str());  // NOLINT: tests run the program as a shell does
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          read_text(captured / "output"), read_text(captured / "errors")};
+}
+
+Outcome attn_cli(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                 const std::string& input) {
+  const TemporaryFolder holder;
+  std::string command = "\"$ATTN\"";
+  for (const std::string& argument : arguments) command += " " + quoted(argument);
+  return shell(command + " <" + quoted(holder.write("input", input)), folder);
+}
+
+PngHeader png_header(const std::string& bytes) {
+  if (!bytes.starts_with("\x89PNG\r\n\x1a\n") || bytes.size() < 33) return {};
+  PngHeader header{big_endian(bytes, 16), big_endian(bytes, 20), 0};
+  const std::size_t physical = bytes.find("pHYs");
+  if (physical != std::string::npos) {
+    constexpr double inch = 0.0254;  // metres
+    header.dpi = std::round(static_cast<double>(big_endian(bytes, physical + 4)) * inch);
+  }
+  return header;
+}

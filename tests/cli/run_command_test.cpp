@@ -1,0 +1,256 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string data = ATTN_DATA;
+const std::string small = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("run writes the result and both pictures into the folder of the results") {
+  const TemporaryFolder folder;
+  const Outcome run = attn_cli({"run", data + "/four_dimensions.json"}, folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.errors.empty());
+  const auto out = folder / "attention_results";
+  const PngHeader heatmap = png_header(read_text(out / "heatmap.png"));
+  CHECK(heatmap.dpi == 300);
+  CHECK(heatmap.width > 2000);
+  CHECK(png_header(read_text(out / "dimensions.png")).dpi == 300);
+  CHECK(read_text(out / "result.json")
+            .starts_with("{\n  \"format\": 1,\n  \"attention\": \"scaled_dot_product\",\n"));
+  CHECK(files_in(out) == 3);
+}
+
+TEST_CASE("the report is readable: shapes, a table of weights, the mask, the files") {
+  const TemporaryFolder folder;
+  const Outcome run = attn_cli({"run", data + "/causal.json", "--out", "r"}, folder.path());
+  CHECK(run.output == "scaled_dot_product attention, float32, of " + data + R"(/causal.json
+Causal attention
+Each word sees itself and the words before it, as in a language model.
+
+Shapes
+  query    [1,6,8]
+  key      [1,6,8]
+  value    [1,6,8]
+  weights  [1,6,6]
+  output   [1,6,8]
+
+Weights of sample 0, head 0 (rows: queries, columns: keys)
+        the   cat   sat    on   the   mat
+  the  1.00  0.00  0.00  0.00  0.00  0.00
+  cat  0.94  0.06  0.00  0.00  0.00  0.00
+  sat  0.14  0.35  0.52  0.00  0.00  0.00
+  on   0.13  0.12  0.13  0.63  0.00  0.00
+  the  0.06  0.23  0.18  0.22  0.30  0.00
+  mat  0.05  0.03  0.01  0.15  0.06  0.70
+
+Mask: causal; 15 of 36 weights hidden (41.7 %)
+
+Written
+  r/heatmap.png
+  r/dimensions.png
+  r/result.json
+)");
+}
+
+TEST_CASE("Chinese headings stand above their columns") {
+  const TemporaryFolder folder;
+  const Outcome run =
+      attn_cli({"run", data + "/chinese_padding.json", "--plots", "none"}, folder.path());
+  CHECK(run.output.find("           我  喜欢  学习  [PAD]  [PAD]\n"
+                        "  我     0.70  0.11  0.20   0.00   0.00\n") != std::string::npos);
+}
+
+TEST_CASE("--quiet prints nothing, --json one object") {
+  const TemporaryFolder folder;
+  const Outcome quiet = attn_cli({"run", "-", "--quiet"}, folder.path(), small);
+  CHECK(quiet.exit_code == 0);
+  CHECK(quiet.output.empty());
+  CHECK(quiet.errors.empty());
+  const Outcome json =
+      attn_cli({"run", "-", "--json", "--plots", "none", "--out", "r"}, folder.path(), small);
+  CHECK(json.output ==
+        "{\n"
+        "  \"document\": \"standard input\",\n"
+        "  \"attention\": \"scaled_dot_product\",\n"
+        "  \"dtype\": \"float32\",\n"
+        "  \"shapes\": {\n"
+        "    \"query\": [2,2],\n"
+        "    \"key\": [2,2],\n"
+        "    \"value\": [2,2],\n"
+        "    \"weights\": [2,2],\n"
+        "    \"output\": [2,2]\n"
+        "  },\n"
+        "  \"sample\": 0,\n"
+        "  \"head\": 0,\n"
+        "  \"query_labels\": [\n"
+        "    \"Q_1\",\n"
+        "    \"Q_2\"\n"
+        "  ],\n"
+        "  \"key_labels\": [\n"
+        "    \"K_1\",\n"
+        "    \"K_2\"\n"
+        "  ],\n"
+        "  \"weights\": [\n"
+        "    [0.66976154, 0.33023846],\n"
+        "    [0.33023846, 0.66976154]\n"
+        "  ],\n"
+        "  \"warnings\": [],\n"
+        "  \"files\": [\n"
+        "    \"r/result.json\"\n"
+        "  ]\n"
+        "}\n");
+}
+
+TEST_CASE("the same input gives the same bytes, whatever the threads") {
+  const TemporaryFolder folder;
+  for (const std::string threads : {"1", "2", "3", "7"}) {
+    const Outcome run = attn_cli({"run", data + "/four_dimensions.json", "--quiet", "--stages",
+                                  "--threads", threads, "--out", "t" + threads},
+                                 folder.path());
+    REQUIRE(run.exit_code == 0);
+    for (const std::string name : {"result.json", "heatmap.png", "dimensions.png"}) {
+      CHECK(read_text(folder / "t1" / name) == read_text(folder / ("t" + threads) / name));
+    }
+  }
+}
+
+TEST_CASE("flags go before the document") {
+  const TemporaryFolder folder;
+  const Outcome run =
+      attn_cli({"run", "-", "--causal", "--valid-lens", "1", "--scale", "2", "--dtype", "float64",
+                "--attention", "dot_product", "--plots", "none", "--out", "r"},
+               folder.path(), small);
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.starts_with("dot_product attention, float64, of standard input\n"));
+  CHECK(run.output.find("Mask: causal, valid_lens; 2 of 4 weights hidden (50 %)") !=
+        std::string::npos);
+}
+
+TEST_CASE("a query with no key left is warned of, counted, on standard error and in the result") {
+  const TemporaryFolder folder;
+  const Outcome run = attn_cli({"run", "-", "--valid-lens", "0", "--plots", "none", "--out", "r"},
+                               folder.path(), small);
+  CHECK(run.exit_code == 0);
+  const std::string warning =
+      "2 queries have no key left to see: their weights and output are zero";
+  CHECK(run.errors == "attn-cli: warning: " + warning + "\n");
+  CHECK(read_text(folder / "r" / "result.json").find(warning) != std::string::npos);
+}
+
+TEST_CASE("--no-weights leaves the weights out, --plots none the pictures") {
+  const TemporaryFolder folder;
+  attn_cli({"run", "-", "--no-weights", "--plots", "none", "--out", "r"}, folder.path(), small);
+  const std::string result = read_text(folder / "r" / "result.json");
+  CHECK(result.find("\"output\": [\n") != std::string::npos);
+  CHECK(result.find("\"weights\": [\n") == std::string::npos);
+  CHECK(files_in(folder / "r") == 1);
+}
+
+TEST_CASE("bad input is exit 3: nothing on standard output, nothing written") {
+  const TemporaryFolder folder;
+  const Outcome run = attn_cli({"run", "-", "--out", "r"}, folder.path(),
+                               R"({"attention":"sdpa","query":[[1,2],[3]]})");
+  CHECK(run.exit_code == 3);
+  CHECK(run.output.empty());
+  CHECK(run.errors ==
+        "attn-cli: row 1 has 1 number, but the row before it has 2\n"
+        "  where: standard input, /query/1\n"
+        "  help:  give all rows of a tensor the same length\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "r"));
+}
+
+TEST_CASE("a sample or head that is not there is exit 3 and names what is") {
+  const TemporaryFolder folder;
+  const Outcome run =
+      attn_cli({"run", data + "/four_dimensions.json", "--head", "2", "--out", "r"}, folder.path());
+  CHECK(run.exit_code == 3);
+  CHECK(run.errors ==
+        "attn-cli: there is no head 2: the weights have 2 heads\n"
+        "  where: --head\n"
+        "  help:  give 0 to 1\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "r"));
+}
+
+TEST_CASE("a document that is not there is exit 4") {
+  const Outcome run = attn_cli({"run", "missing.json"});
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors ==
+        "attn-cli: cannot open \"missing.json\": No such file or directory\n"
+        "  help:  check the name, and the folder it is looked for in\n");
+}
+
+TEST_CASE("results that cannot be written are exit 4 and leave nothing half written") {
+  const TemporaryFolder folder;
+  const Outcome no_parent = attn_cli({"run", "-", "--out", "no/such"}, folder.path(), small);
+  CHECK(no_parent.exit_code == 4);
+  CHECK(no_parent.errors ==
+        "attn-cli: cannot make the folder \"no/such\": No such file or directory\n"
+        "  where: --out\n"
+        "  help:  name a folder whose parent folder exists and can be written to\n");
+  folder.write("file", "");
+  CHECK(attn_cli({"run", "-", "--out", "file"}, folder.path(), small).exit_code == 4);
+  CHECK(read_text(folder / "file").empty());
+
+  std::filesystem::create_directory(folder / "r");
+  std::filesystem::create_directory(folder / "r" / "result.json");
+  const Outcome blocked =
+      attn_cli({"run", "-", "--out", "r", "--plots", "none"}, folder.path(), small);
+  CHECK(blocked.exit_code == 4);
+  CHECK(files_in(folder / "r") == 1);
+}
+
+TEST_CASE("a full disk is exit 4 and leaves no partial file") {
+  const TemporaryFolder folder;
+  // A file size limit stops the write as a full disk does.
+  folder.write("doc.json", R"({"attention":"sdpa","query":{"ones":[64,64]}})");
+  const Outcome run = shell(
+      "ulimit -f 1; trap '' XFSZ; \"$ATTN\" run doc.json --plots none --out r", folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.output.empty());
+  CHECK(files_in(folder / "r") == 0);
+}
+
+TEST_CASE("a closed standard output ends the printing, not the work") {
+  const TemporaryFolder folder;
+  folder.write("doc.json", small);
+  const Outcome run = shell(
+      "{ \"$ATTN\" run doc.json --out r; echo $? >code; } | true; "
+      "\"$ATTN\" run doc.json --out closed >&-; echo $? >code2",
+      folder.path());
+  CHECK(read_text(folder / "code") == "0\n");
+  CHECK(read_text(folder / "code2") == "0\n");
+  CHECK(files_in(folder / "r") == 3);
+  CHECK(files_in(folder / "closed") == 3);
+  CHECK(run.errors.empty());
+}
+
+TEST_CASE("every example in data runs as it is") {
+  const TemporaryFolder folder;
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(data)) {
+    if (entry.path().extension() != ".json") continue;
+    const std::string name = entry.path().stem();
+    CAPTURE(name);
+    const Outcome run = attn_cli({"run", entry.path(), "--out", name}, folder.path());
+    CHECK(run.exit_code == 0);
+    CHECK(run.errors.empty());
+    CHECK(png_header(read_text(folder / name / "heatmap.png")).width > 0);
+    CHECK(read_text(data + "/README.md").find("`" + name + ".json`") != std::string::npos);
+    ++count;
+  }
+  CHECK(count >= 8);
+}

@@ -1,0 +1,231 @@
+#include "support/atomic_file.hpp"
+
+#include <csignal>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attn/error.hpp"
+
+#include "temporary_folder.hpp"
+
+using namespace attn;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+unsigned mode_of(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+std::size_t entries_in(const TemporaryFolder& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
+}
+
+// What() of the error that writing to the path gives; empty if it gives none.
+std::string error_of(const fs::path& path) {
+  try {
+    write_whole_file(path, "x");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::file);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a new file appears when it is committed, not before") {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "x");
+  file.write("one ");
+  file.write("two");
+  CHECK_FALSE(fs::exists(folder / "x"));
+  file.commit();
+  CHECK(read_text(folder / "x") == "one two");
+  CHECK(entries_in(folder) == 1);
+}
+
+TEST_CASE("an existing file stays as it was until the new one is committed") {
+  const TemporaryFolder folder;
+  write_text(folder / "x", "a much longer text from before");
+  AtomicFile file(folder / "x");
+  file.write("new");
+  CHECK(read_text(folder / "x") == "a much longer text from before");
+  file.commit();
+  CHECK(read_text(folder / "x") == "new");
+  CHECK(entries_in(folder) == 1);
+}
+
+TEST_CASE("a file that is never committed leaves nothing behind") {
+  const TemporaryFolder folder;
+  write_text(folder / "old", "old");
+  {
+    AtomicFile fresh(folder / "x");
+    fresh.write("half");
+    AtomicFile replacing(folder / "old");
+    replacing.write("half");
+  }
+  CHECK(entries_in(folder) == 1);
+  CHECK(read_text(folder / "old") == "old");
+}
+
+TEST_CASE("a killed program leaves nothing behind") {
+  const TemporaryFolder folder;
+  write_text(folder / "old", "old");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    AtomicFile fresh(folder / "x");
+    fresh.write("half");
+    AtomicFile replacing(folder / "old");
+    replacing.write("half");
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(entries_in(folder) == 1);
+  CHECK(read_text(folder / "old") == "old");
+}
+
+TEST_CASE("a file that someone else made in the meantime is replaced") {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "x");
+  file.write("ours");
+  write_text(folder / "x", "theirs");
+  file.commit();
+  CHECK(read_text(folder / "x") == "ours");
+  CHECK(entries_in(folder) == 1);
+}
+
+TEST_CASE("a new file has the permissions that the umask leaves") {
+  const TemporaryFolder folder;
+  const mode_t before = umask(027);
+  write_whole_file(folder / "x", "x");
+  umask(before);
+  CHECK(mode_of(folder / "x") == 0640);
+}
+
+TEST_CASE("an existing file keeps its permissions") {
+  const TemporaryFolder folder;
+  write_text(folder / "x", "old");
+  REQUIRE(chmod((folder / "x").c_str(), 0604) == 0);
+  write_whole_file(folder / "x", "new");
+  CHECK(mode_of(folder / "x") == 0604);
+  CHECK(read_text(folder / "x") == "new");
+}
+
+TEST_CASE("a name without a folder is written in the working folder") {
+  const TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  write_whole_file("x", "here");
+  write_whole_file("x", "again");
+  fs::current_path(before);
+  CHECK(read_text(folder / "x") == "again");
+}
+
+TEST_CASE("a symbolic link is followed, whether what it names exists or not") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "sub");
+  fs::create_symlink("sub/target", folder / "link");
+  fs::create_symlink("link", folder / "second link");
+  write_whole_file(folder / "link", "one");
+  CHECK(read_text(folder / "sub/target") == "one");
+  write_whole_file(folder / "second link", "two");
+  CHECK(read_text(folder / "sub/target") == "two");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(fs::is_symlink(folder / "second link"));
+}
+
+TEST_CASE("symbolic links in a circle are an error") {
+  const TemporaryFolder folder;
+  fs::create_symlink("b", folder / "a");
+  fs::create_symlink("a", folder / "b");
+  CHECK(error_of(folder / "a") == "cannot write \"" + (folder / "a").string() +
+                                      "\": Too many levels of symbolic links\n"
+                                      "  help:  the symbolic links lead in a circle: remove one");
+}
+
+TEST_CASE("what cannot be written is named with the reason") {
+  const TemporaryFolder folder;
+  CHECK(error_of(folder / "no/x") == "cannot write \"" + (folder / "no/x").string() +
+                                         "\": No such file or directory\n"
+                                         "  help:  create the folder first, or check its name");
+  CHECK(error_of(folder.path()) == "cannot write \"" + folder.path().string() +
+                                       "\": Is a directory\n"
+                                       "  help:  name a file, not a folder");
+  CHECK(error_of(folder / "new/") == "cannot write \"" + (folder / "new/").string() +
+                                         "\": Is a directory\n  help:  name a file, not a folder");
+  write_text(folder / "file", "");
+  CHECK(error_of(folder / "file/x") == "cannot write \"" + (folder / "file/x").string() +
+                                           "\": Not a directory\n"
+                                           "  help:  create the folder first, or check its name");
+  const std::string long_name(300, 'n');
+  CHECK(error_of(folder / long_name) == "cannot write \"" + (folder / long_name).string() +
+                                            "\": File name too long\n"
+                                            "  help:  choose a shorter name");
+  CHECK(error_of("") ==
+        "cannot write \"\": No such file or directory\n"
+        "  help:  create the folder first, or check its name");
+}
+
+TEST_CASE("a folder or file without the permission to write is an error") {
+  if (geteuid() == 0) return;  // root may write everywhere
+  const TemporaryFolder folder;
+  const std::string reason =
+      "\": Permission denied\n"
+      "  help:  check the permissions of the folder and the file, or write elsewhere";
+  write_text(folder / "x", "kept");
+  REQUIRE(chmod((folder / "x").c_str(), 0400) == 0);
+  CHECK(error_of(folder / "x") == "cannot write \"" + (folder / "x").string() + reason);
+  CHECK(read_text(folder / "x") == "kept");
+  fs::create_directory(folder / "sub");
+  REQUIRE(chmod((folder / "sub").c_str(), 0500) == 0);
+  CHECK(error_of(folder / "sub/x") == "cannot write \"" + (folder / "sub/x").string() + reason);
+}
+
+TEST_CASE("a full disk is an error") {
+  CHECK(error_of("/dev/full") ==
+        "cannot write \"/dev/full\": No space left on device\n"
+        "  help:  free some space, or write to another disk");
+}
+
+TEST_CASE("a device is written to, not replaced") {
+  CHECK(error_of("/dev/null") == "");
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("a pipe is written to, not replaced") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::string received;
+  std::thread reader([&] { received = read_text(pipe); });
+  write_whole_file(pipe, "through");
+  reader.join();
+  CHECK(received == "through");
+  CHECK(fs::is_fifo(pipe));
+}
+
+TEST_CASE("an open file of the program is written to where it stands") {
+  const TemporaryFolder folder;
+  const int file = open((folder / "log").c_str(), O_CREAT | O_WRONLY, 0600);
+  REQUIRE(file >= 0);
+  REQUIRE(write(file, "before ", 7) == 7);
+  write_whole_file("/dev/fd/" + std::to_string(file), "one");
+  write_whole_file("/proc/self/fd/" + std::to_string(file), " two");
+  fs::create_symlink("/proc/self/fd/" + std::to_string(file), folder / "link");
+  write_whole_file(folder / "link", " three");
+  REQUIRE(write(file, " after", 6) == 6);
+  close(file);
+  CHECK(read_text(folder / "log") == "before one two three after");
+}
