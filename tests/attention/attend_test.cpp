@@ -20,7 +20,6 @@ using attn::AttentionResult;
 using attn::DType;
 using attn::Kind;
 using attn::KindInfo;
-using attn::kinds;
 using attn::Shape;
 using attn::Tensor;
 
@@ -28,7 +27,7 @@ using attn::Tensor;
 template <class Property>
 void for_comparing_kinds(unsigned seed, Property property) {
   RandomRequests random(seed);
-  for (const KindInfo& row : kinds()) {
+  for (const KindInfo& row : attended_kinds()) {
     if (row.kind == Kind::softmax) continue;
     CAPTURE(row.name);
     for (int round = 0; round < 10; ++round) {
@@ -84,7 +83,7 @@ void check_same(const AttentionResult& a, const AttentionResult& b) {
 
 TEST_CASE("the number of threads never changes a bit") {
   RandomRequests random(1);
-  for (const KindInfo& row : kinds()) {
+  for (const KindInfo& row : attended_kinds()) {
     CAPTURE(row.name);
     AttentionRequest request = random.request(row.kind, {3, 4, 17, 5}, {3, 2, 19, 5});
     request.mask.allow = random.flags({17, 19}, 0.6);
@@ -251,7 +250,7 @@ TEST_CASE("the key is the query and the value the key where they are absent") {
 
 TEST_CASE("results are rounded once, from double precision to the dtype asked for") {
   RandomRequests random(11);
-  for (const KindInfo& row : kinds()) {
+  for (const KindInfo& row : attended_kinds()) {
     CAPTURE(row.name);
     AttentionRequest request = random.request(row.kind, {2, 2, 3, 4}, {2, 2, 5, 4});
     const AttentionResult exact = attend(request);
@@ -297,6 +296,42 @@ TEST_CASE("stages are there only if asked for, allowed keys only with a mask") {
   CHECK(numbers(full.allowed) == std::vector<double>{1, 0, 0, 0, 1, 1, 0, 0});
 }
 
+TEST_CASE("dropout keeps what is drawn, scaled up, and makes the output of it") {
+  RandomRequests random(14);
+  for (const KindInfo& row : attended_kinds()) {
+    CAPTURE(row.name);
+    AttentionRequest request = random.request(row.kind, {2, 2, 3, 4}, {2, 2, 5, 4});
+    const AttentionResult before = attend(request);
+    const Tensor kept = random.flags({2, 2, 3, 5}, 0.5);
+    Shape asked_for;
+    request.dropout = attn::Dropout{0.75, [&](const Shape& shape) {
+                                      asked_for = shape;
+                                      return kept;
+                                    }};
+    const AttentionResult result = attend(request);
+    CHECK(asked_for == Shape{2, 2, 3, 5});
+    CHECK_FALSE(static_cast<bool>(before.dropped));
+    CHECK(same_bits(result.weights, before.weights));
+    const std::vector<double> weights = numbers(result.weights), keep = numbers(kept),
+                              dropped = numbers(result.dropped), output = numbers(result.output),
+                              values = numbers(request.value);
+    const std::size_t width = request.value.shape()[3];
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      REQUIRE(dropped[at] == (keep[at] != 0 ? 4 * weights[at] : 0));
+    }
+    for (std::size_t at = 0; at < output.size(); ++at) {
+      const std::size_t row_at = at / width, head = row_at / 3;
+      double sum = 0;
+      for (std::size_t j = 0; j < 5; ++j) {
+        sum += dropped[row_at * 5 + j] * values[(head * 5 + j) * width + at % width];
+      }
+      REQUIRE(std::abs(output[at] - sum) < 1e-13);
+    }
+    request.dropout->p = 1;
+    for (const double weight : numbers(attend(request).dropped)) REQUIRE(weight == 0);
+  }
+}
+
 TEST_CASE("softmax of given scores needs no value and then has no output") {
   AttentionRequest request;
   request.kind = Kind::softmax;
@@ -313,6 +348,21 @@ TEST_CASE("softmax of given scores pays no heed to a past") {
   request.value = doubles({2, 1}, {1, 2});
   request.past_key = request.past_value = doubles({1, 5}, {9, 9, 9, 9, 9});
   CHECK(numbers(attend(request).output) == std::vector<double>{1.5});
+}
+
+TEST_CASE("kinds with parameters of their own are not computed as something else") {
+  AttentionRequest request;
+  request.query = doubles({1, 2}, {1, 2});
+  request.kind = Kind::multi_head;
+  CHECK_THROWS_WITH_AS(attend(request),
+                       "multi_head attention has parameters that attend() does not take\n"
+                       "  help:  call attend_projected()",
+                       attn::Error);
+  request.kind = Kind::encoder_layer;
+  CHECK_THROWS_WITH_AS(attend(request),
+                       "encoder_layer attention has parameters that attend() does not take\n"
+                       "  help:  call transform()",
+                       attn::Error);
 }
 
 TEST_CASE("what does not fit is an error before anything is computed") {

@@ -18,7 +18,9 @@ using attn::kinds;
 TEST_CASE("the kinds stand in the order they are listed to users") {
   std::string names;
   for (const KindInfo& row : kinds()) names += std::string(row.name) + " ";
-  CHECK(names == "softmax dot_product scaled_dot_product general additive ");
+  CHECK(names ==
+        "softmax dot_product scaled_dot_product general additive self cross multi_head "
+        "encoder_layer decoder_layer ");
 }
 
 TEST_CASE("every kind is found by its name and its aliases") {
@@ -56,21 +58,32 @@ TEST_CASE("every kind states its formula and its source") {
   }
 }
 
-TEST_CASE("only scaled dot products are scaled by the width") {
+TEST_CASE("scaled dot products, projected ones among them, are scaled by the width") {
   for (const KindInfo& row : kinds()) {
     CAPTURE(row.name);
-    CHECK(row.scales_by_width == (row.kind == Kind::scaled_dot_product));
+    const bool projects =
+        row.family == attn::Family::projected || row.family == attn::Family::transformer;
+    CHECK(row.scales_by_width == (projects || row.kind == Kind::scaled_dot_product));
   }
 }
 
 TEST_CASE("parameters are listed in their order of construction") {
-  std::string names;
-  for (const KindInfo& row : kinds()) {
-    for (const attn::ParameterInfo& parameter : row.parameters) {
-      names += std::string(parameter.name) + std::string(parameter.shape) + " ";
+  const auto listed = [](Kind kind) {
+    std::string text;
+    for (const attn::ParameterInfo& parameter : info(kind).parameters) {
+      text += std::string(parameter.name) + std::string(parameter.shape) +
+              (parameter.optional ? "? " : " ");
     }
-  }
-  CHECK(names == "W[dq,dk] W_k.weight[h,dk] W_q.weight[h,dq] w_v.weight[1,h] ");
+    return text;
+  };
+  CHECK(listed(Kind::scaled_dot_product).empty());
+  CHECK(listed(Kind::general) == "W[dq,dk] ");
+  CHECK(listed(Kind::additive) == "W_k.weight[h,dk] W_q.weight[h,dq] w_v.weight[1,h] ");
+  CHECK(listed(Kind::multi_head) ==
+        "W_q.weight[H·d,E] W_q.bias[H·d]? W_k.weight[G·d,E] W_k.bias[G·d]? W_v.weight[G·dv,E] "
+        "W_v.bias[G·dv]? W_o.weight[out,H·dv]? W_o.bias[out]? ");
+  CHECK(listed(Kind::self) == listed(Kind::multi_head));
+  CHECK(listed(Kind::cross) == listed(Kind::multi_head));
 }
 
 TEST_CASE("an unknown name is answered with the nearest known one, or with all") {

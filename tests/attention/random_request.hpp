@@ -14,7 +14,9 @@
 
 namespace attn::testing {
 
+/// The elements as doubles; none of an absent tensor.
 inline std::vector<double> numbers(const Tensor& tensor) {
+  if (!tensor) return {};
   const Tensor doubles = tensor.converted(DType::float64);
   const auto span = doubles.values<double>();
   return {span.begin(), span.end()};
@@ -76,6 +78,15 @@ inline Tensor with_columns(const Tensor& tensor, const std::vector<std::size_t>&
     for (const std::size_t column : order) to.push_back(from[first + column]);
   }
   return doubles(std::move(shape), std::move(to));
+}
+
+/// The kinds that attend() computes.
+inline std::vector<KindInfo> attended_kinds() {
+  std::vector<KindInfo> result;
+  for (const KindInfo& row : kinds()) {
+    if (row.family == Family::given_scores || row.family == Family::score) result.push_back(row);
+  }
+  return result;
 }
 
 /// Small random attentions in float64.

@@ -18,7 +18,6 @@ using attn::AttentionRequest;
 using attn::AttentionResult;
 using attn::Kind;
 using attn::KindInfo;
-using attn::kinds;
 using attn::Shape;
 using attn::Tensor;
 
@@ -38,7 +37,7 @@ std::size_t key_count(const AttentionRequest& request) {
 template <class Property>
 void for_every_kind(unsigned seed, Property property) {
   RandomRequests random(seed);
-  for (const KindInfo& row : kinds()) {
+  for (const KindInfo& row : attended_kinds()) {
     CAPTURE(row.name);
     for (int round = 0; round < rounds; ++round) {
       CAPTURE(round);
