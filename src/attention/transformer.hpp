@@ -1,15 +1,17 @@
 #pragma once
 
-#include "attention/geometry.hpp"
 #include "attn/layers.hpp"
+
+#include "attention/geometry.hpp"
 
 namespace attn {
 
-/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and, for a decoder, of the
-/// cross-attention.
+/// The sizes of the self-attention and, for a decoder, of the cross-attention.
 struct TransformerGeometry {
   Geometry self, cross;
 };
+
+/// Checks the whole stack before anything is computed. Throws Error(input) as transform() does.
 TransformerGeometry check_transformer(const TransformerRequest& request);
 
 }  // namespace attn
