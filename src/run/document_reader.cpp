@@ -353,8 +353,11 @@ class Reader {
       queries = keys = check_geometry(attention());
       const Visibility mask_fits(attention().mask, keys);
     }
-    check_memory(element_count(queries.weights_shape()), size_of(attention().dtype),
-                 "the weights " + text(queries.weights_shape()), "");
+    const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
+    check_memory(element_count(queries.weights_shape()), layers * size_of(attention().dtype),
+                 "the weights " + text(queries.weights_shape()) +
+                     (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
+                 "");
     read_own_labels(queries, keys);
   }
 
