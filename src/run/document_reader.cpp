@@ -323,7 +323,9 @@ class Reader {
       attention().dropout =
           torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
     });
-    if (decoder() && !attention().mask.causal) {
+    // Another mask of the user's own may hide what lies ahead.
+    const Mask& mask = attention().mask;
+    if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
       result_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "
           "\"mask\": {\"causal\": true} hides them");

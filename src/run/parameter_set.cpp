@@ -79,12 +79,7 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     names_.parameter(names[0], shown(name), at);
     if (!file_) return tensors_.read(*value_.find(full), dtype_, at);
     try {
-      const Tensor tensor = file_->read(in_file(full));
-      if (tensor.size() == 0) {
-        throw input_error("the tensor " + text(tensor.shape()) + " has an axis of size 0",
-                          in_file(full), "give every axis at least one element");
-      }
-      return checked_conversion(tensor, dtype_, in_file(full));
+      return checked_conversion(file_->read(in_file(full)), dtype_, in_file(full));
     } catch (const Error& error) {
       throw error.inside(at);
     }

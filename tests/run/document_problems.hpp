@@ -8,8 +8,8 @@
 
 #include "run/document.hpp"
 
-/// All problems of a document, a blank line between them, as a user reads them: those of each of its
-/// kinds. Files it names are looked for in `folder`.
+/// All problems of a document, a blank line between them, as a user reads them: those of each of
+/// its kinds. Files it names are looked for in `folder`.
 inline std::string problems_of(const std::string& text, const std::filesystem::path& folder = {}) {
   std::string all;
   try {
