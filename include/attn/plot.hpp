@@ -32,6 +32,7 @@ struct ColorRange {
 struct PlotOptions {
   PlotStyle style = PlotStyle::standard;
   std::optional<std::string> title, xlabel, ylabel;
+  std::optional<std::string> colorbar_label;         ///< heatmap: what the colours stand for
   std::optional<std::vector<std::string>> titles;    ///< grid: one a column; empty = none
   std::string cmap = "YlOrRd";                       ///< a name of colour_maps()
   std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed

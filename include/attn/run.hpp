@@ -16,8 +16,8 @@ namespace attn {
 
 enum class PlotKind { heatmap, dimensions, grid };
 
-/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor, one `tensors.npz`, one
-/// `tensors.safetensors`, or one .csv file a matrix.
+/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor,
+/// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
 enum class TensorFormat { json, npy, npz, safetensors, csv };
 
 /// What to do with one input document. What is set here goes before what the document says.
@@ -25,7 +25,8 @@ struct RunOptions {
   std::filesystem::path input;                      ///< the document; "-" = standard input
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
 
-  std::vector<std::string> attention;  ///< kinds; several run one after the other, each into a folder of its name
+  std::vector<std::string>
+      attention;  ///< kinds; several run one after the other, each into a folder of its name
   std::optional<std::string> dtype;
   std::optional<std::size_t> heads;
   std::optional<double> scale;
@@ -62,7 +63,8 @@ struct RunReport {
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs, weights and output
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
-  std::vector<std::string> recovered;  ///< a sample: the tokens its embeddings were turned back into
+  std::vector<std::string>
+      recovered;  ///< a sample: the tokens its embeddings were turned back into
   std::vector<std::string> warnings;
   std::vector<std::filesystem::path> files;  ///< written, in the order of writing
 };
@@ -73,12 +75,14 @@ struct RunOutcome {
   std::optional<std::filesystem::path> comparison;
 };
 
-/// Computes one document and writes `result.json` and the pictures asked for: into the folder, or with several kinds into one
-/// folder each, and beside them `comparison` with their heatmaps on one colour scale. Everything is computed and drawn
-/// before the first file is written. Throws Error; then no file is half written.
+/// Computes one document and writes `result.json` and the pictures asked for: into the folder, or
+/// with several kinds into one folder each, and beside them `comparison` with their heatmaps on one
+/// colour scale. Everything is computed and drawn before the first file is written. Throws Error;
+/// then no file is half written.
 RunOutcome run(const RunOptions& options);
 
-/// The report to read: shapes, the chosen weights as a table with two decimals, what is masked, the files.
+/// The report to read: shapes, the chosen weights as a table with two decimals, what is masked, the
+/// files.
 std::string report_text(const RunOutcome& outcome);
 /// The same as one JSON object; with several kinds, an object with a list of them.
 std::string report_json(const RunOutcome& outcome);
@@ -96,6 +100,9 @@ struct PlotRequest {
 };
 
 Picture plot(const PlotRequest& request);
+
+/// The map of the sample and head that PlotKind::heatmap would draw.
+Heatmap read_heatmap(const PlotRequest& request);
 
 /// Writes the bytes to a file that appears whole or not at all.
 void write_picture(const Picture& picture, const std::filesystem::path& path);

@@ -84,7 +84,8 @@ Arguments parse_arguments(int count, const char* const* words) {
   RunArguments& r = arguments.run;
   run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
   add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
-  run.add_option("--attention", r.attention, "Kind of attention, instead of the document's; again for several")
+  run.add_option("--attention", r.attention,
+                 "Kind of attention, instead of the document's; again for several")
       ->type_name("KIND")
       ->allow_extra_args(false);
   add_text(run, "--plots", r.plots, "LIST",
@@ -117,7 +118,17 @@ Arguments parse_arguments(int count, const char* const* words) {
   add_picture(plot, p.picture);
   add_common(plot, p.common);
 
-  for (CLI::App* sub : {&run, &plot}) {
+  CLI::App& compare = *app.add_subcommand("compare", "Compare results tensor by tensor");
+  CompareArguments& c = arguments.compare;
+  compare.add_option("FILES", c.files, "Two results or files of tensors, - for standard input")
+      ->type_name("");
+  add_text(compare, "--rtol", c.rtol, "X", "Relative tolerance (default 1e-5; 0 for integers)");
+  add_text(compare, "--atol", c.atol, "X", "Absolute tolerance (default 1e-6; 0 for integers)");
+  add_text(compare, "--plot", c.plot, "FILE",
+           "Picture of the largest difference to write: .png, .svg or .pdf");
+  add_common(compare, c.common);
+
+  for (CLI::App* sub : {&run, &plot, &compare}) {
     sub->set_help_flag("-h,--help", "Print this help");
     sub->allow_extras();
   }
@@ -146,7 +157,11 @@ Arguments parse_arguments(int count, const char* const* words) {
     throw Error(ErrorKind::usage, "no command given", "",
                 "try attn-cli run INPUT, or see attn-cli --help");
   }
-  arguments.command = chosen[0] == &run ? Arguments::Command::run : Arguments::Command::plot;
+  for (const auto& [sub, command] : {std::pair(&run, Arguments::Command::run),
+                                     std::pair(&plot, Arguments::Command::plot),
+                                     std::pair(&compare, Arguments::Command::compare)}) {
+    if (chosen[0] == sub) arguments.command = command;
+  }
   return arguments;
 }
 

@@ -38,11 +38,18 @@ struct PlotArguments {
   Text out, labels;
 };
 
+struct CompareArguments {
+  CommonArguments common;
+  std::vector<std::string> files;  ///< A B
+  Text rtol, atol, plot;
+};
+
 /// The command line, split into one command's arguments.
 struct Arguments {
-  enum class Command { none, run, plot } command = Command::none;
+  enum class Command { none, run, plot, compare } command = Command::none;
   RunArguments run;
   PlotArguments plot;
+  CompareArguments compare;
   /// Text to print instead of running a command (--help, --version).
   Text print;
 };

@@ -41,6 +41,12 @@ double finite_number(const std::string& flag, const std::string& text) {
   throw wrong_value(flag, text, "a finite number");
 }
 
+double finite_size(const std::string& flag, const std::string& text) {
+  double number = 0;
+  if (parse_whole(text, number) && std::isfinite(number) && number >= 0) return number;
+  throw wrong_value(flag, text, "a number of at least 0");
+}
+
 std::vector<std::string> comma_separated(const std::string& text) {
   std::vector<std::string> parts;
   std::size_t start = 0;

@@ -18,6 +18,8 @@ namespace attn::cli {
 std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least = 0);
 std::int64_t integer(const std::string& flag, const std::string& text);
 double finite_number(const std::string& flag, const std::string& text);
+/// A finite number of at least 0.
+double finite_size(const std::string& flag, const std::string& text);
 std::vector<std::string> comma_separated(const std::string& text);
 
 /// The index of `text` among the names, with the nearest one in the error.

@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/compare_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
@@ -24,6 +25,8 @@ int main(int count, char** words) {
         return run_command(arguments.run);
       case Arguments::Command::plot:
         return plot_command(arguments.plot);
+      case Arguments::Command::compare:
+        return compare_command(arguments.compare);
       case Arguments::Command::none:
         break;
     }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kPointsPerInch = 72;
 constexpr double kLongestSide = 30000;  // pixels; Cairo's rasters end at 32767
-constexpr double kLargestArea = 400e6;  // pixels; 1.6 GB
+constexpr double kLargestArea = 250e6;  // pixels; 1 GB
 // Equal figures must be equal files, so the time of drawing is not told.
 constexpr const char* kCreationDate = "2000-01-01T00:00:00Z";
 

@@ -6,9 +6,10 @@
 namespace attn::plot {
 namespace {
 
-constexpr double kSize = 10, kLeastSize = 6;  // points
-constexpr double kShareOfCell = 0.92;         // that a value may take in the standard style
-constexpr double kShareInMatplotlib = 1.2;    // its users are used to crowded cells
+constexpr double kSize = 10, kLeastSize = 6;    // points
+constexpr std::size_t kMostValues = 1'000'000;  // more would only be a black area
+constexpr double kShareOfCell = 0.92;           // that a value may take in the standard style
+constexpr double kShareInMatplotlib = 1.2;      // its users are used to crowded cells
 
 std::string value_text(double value, PlotStyle style) {
   if (std::isnan(value)) return "nan";
@@ -46,7 +47,8 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix,
                                  const CellValueOptions& options, PlotStyle style,
                                  Typesetter& typesetter) {
   const bool demanded = options.annotate == Annotate::on;
-  if (options.annotate == Annotate::off) return std::nullopt;
+  const bool too_many = matrix.rows() > kMostValues / matrix.columns();
+  if (options.annotate == Annotate::off || too_many) return std::nullopt;
   if (style == PlotStyle::matplotlib) {
     if (demanded || fit(cell, matrix, style, kSize, typesetter)) return kSize;
     return std::nullopt;

@@ -88,15 +88,15 @@ class DimensionFigure {
   double x(double place) const { return (place - x_view_.low) / (x_view_.high - x_view_.low); }
   double y(double value) const { return (value - y_view_.low) / (y_view_.high - y_view_.low); }
 
-  Axes axes_in(const Box& box, const Figure& figure) const {
+  Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = options_.title.value_or(kTitle);
+    axes.title = figure.bounded(options_.title.value_or(kTitle), kTitleSize);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
-    axes.x.label = options_.xlabel.value_or("");
-    axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.x.label = figure.bounded(options_.xlabel.value_or(""), kLabelSize);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
     axes.x.label_size = axes.y.label_size = kLabelSize;
     axes.x.tick_label_degrees = 45;
     axes.x.labels_end_at_tick = !matplotlib();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kPointsPerInch = 72;
 constexpr double kScreenDpi = 100;          // matplotlib's default
+constexpr double kLongestText = 2;          // figure widths or heights
 constexpr double kCropMargin = 0.1;         // inches
 constexpr double kTightMargin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
 constexpr double kLongestSide = 1000;       // inches
@@ -62,6 +63,10 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
                  : Lettering::outlines) {}
+
+std::string Figure::bounded(const std::string& text, double points) {
+  return shortened(text, points, kLongestText * std::max(width_, height_), typesetter_);
+}
 
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {
   std::optional<Figure> screen;

@@ -26,6 +26,9 @@ class Figure {
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 
+  /// A title or an axis label that is not absurdly longer than the figure, shortened if need be.
+  std::string bounded(const std::string& text, double points);
+
   /// The area for the axes that leaves all around it as much room as is written there: `decorated`
   /// says what an area of a figure takes with its texts. The matplotlib style measures at the
   /// resolution of a screen, as matplotlib does.
@@ -41,7 +44,7 @@ class Figure {
   PictureFormat format_;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
-  bool hinted_;
+  bool hinted_;  ///< as in the matplotlib style on a raster
   Typesetter typesetter_;
   double width_, height_;
 };

@@ -35,7 +35,7 @@ constexpr double kLargest = std::numeric_limits<double>::max() / 4;
 
 Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   const Shape& shape = heatmap.weights.shape();
-  if (!heatmap.weights) {
+  if (!heatmap.weights && shape.empty()) {
     throw input_error("there are no weights to draw", where, "give a matrix of weights");
   }
   if (shape.size() != 2) {

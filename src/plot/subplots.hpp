@@ -16,8 +16,15 @@ Box default_subplot_area(double width, double height);
 Box tight_subplot_area(const Box& area, const Box& decorated, double width, double height,
                        double pad);
 
-/// `rows` × `columns` places of equal size within the area, row by row, a fifth of a place apart.
-std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns);
+/// The room between neighbouring places, in pixels.
+struct Gaps {
+  double across = 0, down = 0;
+};
+
+/// `rows` × `columns` places of equal size within the area, row by row, a fifth of a place apart or
+/// as far as `least` asks, unless that left the places no room.
+std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns,
+                                const Gaps& least = {});
 
 /// The area split into a part for the axes and a part for the colour bar on its right.
 struct ColourBarSplit {

@@ -108,10 +108,11 @@ std::string formatted(double value, std::chars_format format, int precision) {
 std::string summand_text(double summand) {
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(summand))));
   const double digits = std::nearbyint(summand / std::pow(10.0, exponent) * 1e10) / 1e10;
-  std::string text = summand > 0 ? "+" : "";
+  std::string text;
+  if (summand > 0) text += '+';
   text += std::fmod(digits, 1.0) == 0 ? formatted(digits, std::chars_format::fixed, 0)
                                       : formatted(digits, std::chars_format::general, 10);
-  if (exponent != 0) text += "e" + std::to_string(exponent);
+  if (exponent != 0) text.append("e").append(std::to_string(exponent));
   return text;
 }
 
@@ -144,7 +145,7 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
     if (std::abs(value) < 1e-8) value = 0;
     texts.labels.push_back(with_minus_signs(formatted(value, std::chars_format::fixed, decimals)));
   }
-  if (exponent != 0) texts.offset += "1e" + std::to_string(exponent);
+  if (exponent != 0) texts.offset.append("1e").append(std::to_string(exponent));
   if (summand != 0) texts.offset += summand_text(summand);
   texts.offset = with_minus_signs(texts.offset);
   return texts;

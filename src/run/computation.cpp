@@ -18,7 +18,8 @@ class Collector {
   }
 
   // Everything but the output, which layers have once for all.
-  void add_attention(const AttentionResult& result, const std::string& prefix, const Mask& mask, Labels labels) {
+  void add_attention(const AttentionResult& result, const std::string& prefix, const Mask& mask,
+                     Labels labels) {
     add(prefix + "weights", result.weights);
     add(prefix + "dropped", result.dropped);
     add(prefix + "allowed", result.allowed);
@@ -29,8 +30,10 @@ class Collector {
     result_.shapes.emplace_back(prefix + "weights", result.weights.shape());
     result_.empty_rows += result.empty_rows;
     const AttentionRequest& attention = request_.attention;
-    const bool heads_only = attention.heads && result.weights.rank() == 3 && attention.query.rank() == 2;
-    result_.maps.push_back({prefix, result.weights, result.allowed, std::move(labels), mask_text(mask), heads_only});
+    const bool heads_only =
+        attention.heads && result.weights.rank() == 3 && attention.query.rank() == 2;
+    result_.maps.push_back(
+        {prefix, result.weights, result.allowed, std::move(labels), mask_text(mask), heads_only});
   }
 
   void add_output(const Tensor& output) {
@@ -64,10 +67,12 @@ Computation compute(const DocumentRequest& request) {
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
     const std::string prefix = result.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
     // A decoder's queries attend to themselves first; the key labels are those of its memory.
-    const Labels own{request.labels.query, transformer.decoder ? request.labels.query : request.labels.key};
+    const Labels own{request.labels.query,
+                     transformer.decoder ? request.labels.query : request.labels.key};
     results.add_attention(result.layers[i].self, prefix + "self.", attention.mask, own);
     if (transformer.decoder) {
-      results.add_attention(result.layers[i].cross, prefix + "cross.", transformer.memory_mask, request.labels);
+      results.add_attention(result.layers[i].cross, prefix + "cross.", transformer.memory_mask,
+                            request.labels);
     }
   }
   results.add_output(result.output);

@@ -16,6 +16,7 @@ struct DocumentKey {
   std::string_view name;
   bool (*takes)(const KindInfo& kind);  ///< whether it has a meaning for that kind
   std::string_view meaning;
+  std::string_view schema;  ///< members of its JSON Schema
 };
 
 /// All of them, in the order they are listed to users.

@@ -69,7 +69,9 @@ class Reader {
     const std::size_t before_tensors = problems_.errors().size();
     read_tensors();
     // What could not be read would only cause further complaints.
-    if (problems_.errors().size() == before_tensors) read_parameters_and_masks(before_options);
+    if (problems_.errors().size() == before_tensors) read_learned();
+    read_masks();
+    if (problems_.errors().size() == before_options) finish();
     return std::move(result_);
   }
 
@@ -261,8 +263,7 @@ class Reader {
     attention().value = x ? memory : value;
   }
 
-  void read_parameters_and_masks(std::size_t errors_before) {
-    // 1. Parameters, then the masks' tensors in the order of the document.
+  void read_learned() {
     problems_.attempt([&] {
       const JsonValue* value = find("parameters");
       std::string pointer = "/parameters";
@@ -280,12 +281,15 @@ class Reader {
       result_.transformer.layers = std::move(learned.layers);
       result_.transformer.decoder = decoder();
     });
+  }
+
+  void read_masks() {
     attention().mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
                                  attention().dtype, tensors_, problems_, result_.warnings);
     result_.transformer.memory_mask =
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
                   "/memory_valid_lens", attention().dtype, tensors_, problems_, result_.warnings);
-    // 2. What filled up the tokens' rows is padding: of the memory where keys come from it.
+    // What filled up the tokens' rows is padding: of the memory where keys come from it.
     if (first_ && (is(Family::transformer) || !attention().key)) {
       attention().mask.padding = united_padding(attention().mask.padding, first_->padding);
     }
@@ -293,10 +297,12 @@ class Reader {
       Mask& mask = decoder() ? result_.transformer.memory_mask : attention().mask;
       mask.padding = united_padding(mask.padding, second_->padding);
     }
-    // 3. Dropout draws last.
+  }
+
+  void finish() {
+    // Dropout draws last.
     read("dropout",
          [&](const JsonValue& value, const std::string& at) { read_dropout(value, at); });
-    if (problems_.errors().size() != errors_before) return;
     if (decoder() && !attention().mask.causal) {
       result_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "

@@ -15,6 +15,9 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
                const std::string& lens_pointer, DType dtype, TensorSource& tensors,
                Problems& problems, std::vector<std::string>& warnings);
 
+/// Members of the JSON Schema of one part of a mask; empty for an unknown name.
+std::string_view mask_part_schema(std::string_view name) noexcept;
+
 /// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens".
 std::string mask_text(const Mask& mask);
 

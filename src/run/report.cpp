@@ -73,8 +73,8 @@ std::string share_hidden(const ReportedWeights& report) {
 }
 
 std::string text_of(const RunReport& report) {
-  std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) + ", of " +
-                     report.document + "\n";
+  std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) +
+                     ", of " + report.document + "\n";
   if (!report.title.empty()) text += report.title + "\n";
   if (!report.description.empty()) text += report.description + "\n";
 
@@ -87,10 +87,11 @@ std::string text_of(const RunReport& report) {
   for (const ReportedWeights& weights : report.weights) {
     if (weights.weights) {
       const std::string name = weights.name == "weights" ? "Weights" : weights.name;
-      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " + std::to_string(report.head) +
-              " (rows: queries, columns: keys)\n" + table(weights);
+      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
+              std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
     }
-    if (!weights.mask.empty()) text += "\nMask: " + weights.mask + "; " + share_hidden(weights) + "\n";
+    if (!weights.mask.empty())
+      text += "\nMask: " + weights.mask + "; " + share_hidden(weights) + "\n";
   }
   if (!report.recovered.empty()) {
     text += "\nRecovered from the embeddings\n";
@@ -171,7 +172,8 @@ void write_report(JsonWriter& json, const RunReport& report) {
 
 std::string report_text(const RunOutcome& outcome) {
   std::string text;
-  for (const RunReport& report : outcome.reports) text += (text.empty() ? "" : "\n\n") + text_of(report);
+  for (const RunReport& report : outcome.reports)
+    text += (text.empty() ? "" : "\n\n") + text_of(report);
   if (outcome.comparison) text += "\nSide by side\n  " + outcome.comparison->string() + "\n";
   return text;
 }

@@ -114,7 +114,8 @@ void make_folder(const std::filesystem::path& folder) {
 /// One kind of a document on its way from the request to files.
 class KindRun {
  public:
-  KindRun(const RunOptions& options, const Document& document, DocumentRequest request, std::filesystem::path out)
+  KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
+          std::filesystem::path out)
       : options_(options), request_(std::move(request)), out_(std::move(out)) {
     request_.attention.stages = options.stages;
     request_.attention.threads = options.threads;
@@ -158,10 +159,12 @@ class KindRun {
       for (std::size_t i = 0; i < count; ++i) {
         // The first attention's picture goes by the bare name.
         std::string name = file_stem(kind);
-        if (i > 0) name += "." + computed_.maps[i].prefix.substr(0, computed_.maps[i].prefix.size() - 1);
+        if (i > 0)
+          name += "." + computed_.maps[i].prefix.substr(0, computed_.maps[i].prefix.size() - 1);
         picture_names_.push_back(name + extension(options_.format));
         pictures_.emplace_back();
-        tasks.push_back([this, kind, i, at = pictures_.size() - 1] { pictures_[at] = draw(kind, i); });
+        tasks.push_back(
+            [this, kind, i, at = pictures_.size() - 1] { pictures_[at] = draw(kind, i); });
       }
     }
   }
@@ -169,7 +172,8 @@ class KindRun {
   void write() {
     for (const Picture& picture : pictures_) {
       for (const std::string& warning : picture.warnings) {
-        if (std::find(request_.warnings.begin(), request_.warnings.end(), warning) == request_.warnings.end()) {
+        if (std::find(request_.warnings.begin(), request_.warnings.end(), warning) ==
+            request_.warnings.end()) {
           request_.warnings.push_back(warning);
         }
       }
@@ -194,7 +198,8 @@ class KindRun {
       const bool weights = name == "weights" || name.ends_with(".weights");
       if (!weights || wants_weights()) file.tensors.emplace_back(name, tensor);
     }
-    file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_, report_.files);
+    file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
+                                report_.files);
     report_.files.push_back(out_ / "result.json");
     write_result(file, report_.files.back());
     report_.warnings = request_.warnings;
@@ -209,9 +214,12 @@ class KindRun {
 
   Heatmap heatmap_of(const WeightMap& map) const {
     const Maps maps(map.weights, map.heads_only);
-    if (!map.allowed) return chosen_heatmap(maps, nullptr, map.labels, request_.title, options_.sample, options_.head);
+    if (!map.allowed)
+      return chosen_heatmap(maps, nullptr, map.labels, request_.title, options_.sample,
+                            options_.head);
     const Maps allowed(map.allowed, map.heads_only);
-    return chosen_heatmap(maps, &allowed, map.labels, request_.title, options_.sample, options_.head);
+    return chosen_heatmap(maps, &allowed, map.labels, request_.title, options_.sample,
+                          options_.head);
   }
 
   ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
@@ -226,14 +234,16 @@ class KindRun {
       const auto allowed = map.allowed.values<std::uint8_t>();
       result.mask = map.mask;
       result.cells = allowed.size();
-      result.hidden = static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
+      result.hidden =
+          static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
     }
     return result;
   }
 
   Picture draw(PlotKind kind, std::size_t map) const {
     switch (kind) {
-      case PlotKind::heatmap: return draw_heatmap(heatmaps_[map], options_.plot, options_.format);
+      case PlotKind::heatmap:
+        return draw_heatmap(heatmaps_[map], options_.plot, options_.format);
       case PlotKind::dimensions: {
         // Titles, axis names and sizes that are asked for are meant for the weights.
         PlotOptions plot = options_.plot;
@@ -245,8 +255,9 @@ class KindRun {
       }
       case PlotKind::grid: {
         const WeightMap& chosen = computed_.maps[map];
-        return draw_grid(all_heatmaps(Maps(chosen.weights, chosen.heads_only), nullptr, chosen.labels), options_.plot,
-                         options_.format);
+        return draw_grid(
+            all_heatmaps(Maps(chosen.weights, chosen.heads_only), nullptr, chosen.labels),
+            options_.plot, options_.format);
       }
     }
     return {};
@@ -288,8 +299,9 @@ RunOutcome run(const RunOptions& options) {
       Problems problems;
       DocumentRequest request = read_document(document, kind, kinds, problems);
       problems.throw_first();
-      runs.push_back(std::make_unique<KindRun>(options, document, std::move(request),
-                                               kinds.size() > 1 ? options.out / info(kind).name : options.out));
+      runs.push_back(std::make_unique<KindRun>(
+          options, document, std::move(request),
+          kinds.size() > 1 ? options.out / info(kind).name : options.out));
     }
   } catch (const Error& error) {
     throw document.placed(error);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Where the elements of two tensors differ; indices count in row-major order.
+struct ElementDifferences {
+  struct Largest {
+    double error = 0;
+    std::size_t index = 0;  ///< of the first one; without meaning if the error is 0
+  };
+  Largest absolute, relative;
+  std::size_t beyond = 0;
+  std::optional<std::size_t> first_beyond;
+};
+
+/// Compares two tensors of one shape element by element: in double precision, or exactly where both
+/// hold integers or booleans. They agree if |a − b| ≤ atol + rtol·|b|.
+ElementDifferences element_differences(const Tensor& a, const Tensor& b, double rtol, double atol,
+                                       std::size_t threads);
+
+}  // namespace attn
