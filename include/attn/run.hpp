@@ -54,6 +54,7 @@ struct RunReport {
   Tensor weights;  ///< [Lq,Lk] of that sample and head; absent if not wanted
   std::vector<std::string> query_labels,
       key_labels;                     ///< their names, made up (Q_1…) if none were given
+  Heatmap heatmap;                    ///< of that sample and head, whatever is wanted
   std::string mask;                   ///< the parts of the mask in words; empty without one
   std::size_t hidden = 0, cells = 0;  ///< how many of all weights the mask hides
   std::vector<std::string> warnings;

@@ -23,6 +23,11 @@ void add_common(CLI::App& app, CommonArguments& common) {
   add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
 }
 
+void add_terminal(CLI::App& app, TerminalArguments& terminal) {
+  add_text(app, "--color", terminal.color, "WHEN", "always, never or auto: colours in the terminal");
+  add_text(app, "--width", terminal.width, "N", "Columns to draw on (default: the terminal's)");
+}
+
 void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--sample", picture.sample, "N", "Sample to draw, from 0");
   add_text(app, "--head", picture.head, "N", "Head to draw, from 0");
@@ -100,6 +105,8 @@ Arguments parse_arguments(int count, const char* const* words) {
   add_text(run, "--scale", r.scale, "X", "Factor of the scores");
   add_text(run, "--seed", r.seed, "N", "Seed of random tensors");
   add_text(run, "--dtype", r.dtype, "TYPE", "float32 or float64");
+  run.add_flag("--show", r.show, "Draw the heatmap in the terminal too");
+  add_terminal(run, r.terminal);
   add_picture(run, r.picture);
   add_common(run, r.common);
 
@@ -125,7 +132,19 @@ Arguments parse_arguments(int count, const char* const* words) {
            "Picture of the largest difference to write: .png, .svg or .pdf");
   add_common(compare, c.common);
 
-  for (CLI::App* sub : {&run, &plot, &compare}) {
+  CLI::App& show = *app.add_subcommand("show", "Draw a heatmap in the terminal");
+  ShowArguments& s = arguments.show;
+  show.add_option("FILE", s.files, "Result or file of tensors, - for standard input")
+      ->type_name("");
+  add_text(show, "--sample", s.sample, "N", "Sample to draw, from 0");
+  add_text(show, "--head", s.head, "N", "Head to draw, from 0");
+  add_text(show, "--labels", s.labels, "FILE",
+           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_text(show, "--cmap", s.cmap, "NAME", "Colour map (default YlOrRd)");
+  add_terminal(show, s.terminal);
+  add_common(show, s.common);
+
+  for (CLI::App* sub : {&run, &plot, &compare, &show}) {
     sub->set_help_flag("-h,--help", "Print this help");
     sub->allow_extras();
   }
@@ -156,7 +175,8 @@ Arguments parse_arguments(int count, const char* const* words) {
   }
   for (const auto& [sub, command] : {std::pair(&run, Arguments::Command::run),
                                      std::pair(&plot, Arguments::Command::plot),
-                                     std::pair(&compare, Arguments::Command::compare)}) {
+                                     std::pair(&compare, Arguments::Command::compare),
+                                     std::pair(&show, Arguments::Command::show)}) {
     if (chosen[0] == sub) arguments.command = command;
   }
   return arguments;

@@ -22,12 +22,18 @@ struct PictureArguments {
   Text sample, head;
 };
 
+/// Flags that tell what the terminal shows.
+struct TerminalArguments {
+  Text color, width;
+};
+
 struct RunArguments {
   CommonArguments common;
+  TerminalArguments terminal;
   PictureArguments picture;
   std::vector<std::string> inputs;
   Text out, attention, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
-  bool causal = false, stages = false, no_weights = false, timing = false;
+  bool causal = false, stages = false, no_weights = false, timing = false, show = false;
 };
 
 struct PlotArguments {
@@ -43,12 +49,20 @@ struct CompareArguments {
   Text rtol, atol, plot;
 };
 
+struct ShowArguments {
+  CommonArguments common;
+  TerminalArguments terminal;
+  std::vector<std::string> files;  ///< FILE
+  Text labels, sample, head, cmap;
+};
+
 /// The command line, split into one command's arguments.
 struct Arguments {
-  enum class Command { none, run, plot, compare } command = Command::none;
+  enum class Command { none, run, plot, compare, show } command = Command::none;
   RunArguments run;
   PlotArguments plot;
   CompareArguments compare;
+  ShowArguments show;
   /// Text to print instead of running a command (--help, --version).
   Text print;
 };

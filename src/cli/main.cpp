@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/show_command.hpp"
 
 int main(int count, char** words) {
   using namespace attn::cli;
@@ -27,6 +28,8 @@ int main(int count, char** words) {
         return plot_command(arguments.plot);
       case Arguments::Command::compare:
         return compare_command(arguments.compare);
+      case Arguments::Command::show:
+        return show_command(arguments.show);
       case Arguments::Command::none:
         break;
     }

@@ -8,6 +8,7 @@
 
 #include "cli/flag_values.hpp"
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 
 namespace attn::cli {
 namespace {
@@ -92,10 +93,18 @@ RunOptions options_of(const RunArguments& arguments) {
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const RunReport report = run(options_of(arguments));
+  if (arguments.show && arguments.common.json) {
+    throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
+                "--show", "leave one of them out");
+  }
+  const RunOptions options = options_of(arguments);
+  TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
+  terminal.cmap = options.plot.cmap;
+  const RunReport report = run(options);
   if (arguments.common.quiet) return 0;
   warn(report.warnings);
   print(arguments.common.json ? report_json(report) : report_text(report));
+  if (arguments.show) print("\n" + draw_in_terminal(report.heatmap, terminal));
   return 0;
 }
 

@@ -180,6 +180,7 @@ RunReport run(const RunOptions& options) {
     return chosen_heatmap(maps, &allowed, request.labels, request.title, options.sample,
                           options.head);
   }();
+  report.heatmap = chosen;
   if (wants_weights) {
     report.weights = chosen.weights;
     report.query_labels = named(chosen.query_labels, maps.queries(), "Q_");
