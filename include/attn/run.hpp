@@ -16,8 +16,8 @@ namespace attn {
 
 enum class PlotKind { heatmap, dimensions, grid };
 
-/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor, one `tensors.npz`, one
-/// `tensors.safetensors`, or one .csv file a matrix.
+/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor,
+/// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
 enum class TensorFormat { json, npy, npz, safetensors, csv };
 
 /// What to do with one input document. What is set here goes before what the document says.

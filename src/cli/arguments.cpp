@@ -24,7 +24,8 @@ void add_common(CLI::App& app, CommonArguments& common) {
 }
 
 void add_terminal(CLI::App& app, TerminalArguments& terminal) {
-  add_text(app, "--color", terminal.color, "WHEN", "always, never or auto: colours in the terminal");
+  add_text(app, "--color", terminal.color, "WHEN",
+           "always, never or auto: colours in the terminal");
   add_text(app, "--width", terminal.width, "N", "Columns to draw on (default: the terminal's)");
 }
 
@@ -173,10 +174,10 @@ Arguments parse_arguments(int count, const char* const* words) {
     throw Error(ErrorKind::usage, "no command given", "",
                 "try attn-cli run INPUT, or see attn-cli --help");
   }
-  for (const auto& [sub, command] : {std::pair(&run, Arguments::Command::run),
-                                     std::pair(&plot, Arguments::Command::plot),
-                                     std::pair(&compare, Arguments::Command::compare),
-                                     std::pair(&show, Arguments::Command::show)}) {
+  for (const auto& [sub, command] :
+       {std::pair(&run, Arguments::Command::run), std::pair(&plot, Arguments::Command::plot),
+        std::pair(&compare, Arguments::Command::compare),
+        std::pair(&show, Arguments::Command::show)}) {
     if (chosen[0] == sub) arguments.command = command;
   }
   return arguments;

@@ -253,8 +253,7 @@ RunReport run(const RunOptions& options) {
     report.files.push_back(options.out / file.pictures[i]);
     write_whole_file(report.files.back(), pictures[i].bytes);
   }
-  file.places =
-      write_tensors(file.tensors, options.tensors, heads_only, options.out, report.files);
+  file.places = write_tensors(file.tensors, options.tensors, heads_only, options.out, report.files);
   report.files.push_back(options.out / "result.json");
   write_result(file, report.files.back());
   report.warnings = std::move(request.warnings);

@@ -54,8 +54,8 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     return *found;
   }
   if (object.find("files")) {
-    throw input_error("the tensor stands in comma-separated files, which are not read back", pointer,
-                      "write the result with --tensors json, npy, npz or safetensors");
+    throw input_error("the tensor stands in comma-separated files, which are not read back",
+                      pointer, "write the result with --tensors json, npy, npz or safetensors");
   }
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_keys(object, known, pointer);
