@@ -1,6 +1,9 @@
 # Fails if a source file includes a header of a layer it may not use.
 #   cmake -D ROOT=<project> -P layers.cmake
 # A layer may include itself, the layers listed for it, and the public headers listed for it.
+cmake_minimum_required(VERSION 3.25)
+
+cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp tensor.hpp)
 set(layers support tensor kernels attention io model plot run cli)
@@ -20,9 +23,9 @@ set(model_public ${public_base} spec.hpp attention.hpp layers.hpp)
 set(plot_layers tensor support)
 set(plot_public ${public_base} plot.hpp)
 set(run_layers model plot io attention kernels tensor support)
-set(run_public ${public_base} compare.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp)
+set(run_public ${public_base} document.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp)
 set(cli_layers)
-set(cli_public ${public_base} compare.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp attn.hpp)
+set(cli_public ${public_base} document.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp attn.hpp)
 
 # Libraries belong to one layer each.
 set(owner_cairo plot)

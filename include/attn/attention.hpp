@@ -1,12 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
+
+/// Dropout on the weights, as in training: each is kept with the probability 1 − p and then divided
+/// by it, else 0 (Srivastava et al. 2014).
+struct Dropout {
+  double p = 0;
+  /// Draws which weights of the given shape are kept: a boolean tensor.
+  std::function<Tensor(const Shape&)> draw;
+};
 
 /// One attention to compute. Field names are those of an input document, and errors name them as
 /// its pointers do
@@ -32,6 +41,7 @@ struct AttentionRequest {
       scale;  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
   std::optional<double> softcap;  ///< c·tanh(s/c) after the scale; c > 0
   Mask mask;
+  std::optional<Dropout> dropout;
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
   bool stages = false;      ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
@@ -42,6 +52,7 @@ struct AttentionRequest {
 /// bias → mask → softmax.
 struct AttentionResult {
   Tensor weights;
+  Tensor dropped;  ///< the weights after dropout, which make the output; absent without dropout
   Tensor output;   ///< absent for softmax without a value
   Tensor allowed;  ///< bool, shape of the weights: which keys are seen; absent without a mask
   Tensor scores;   ///< stage: after the scale

@@ -25,7 +25,9 @@ struct RunOptions {
   std::filesystem::path input;                      ///< the document; "-" = standard input
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
 
-  std::optional<std::string> attention, dtype;
+  std::vector<std::string>
+      attention;  ///< kinds; several run one after the other, each into a folder of its name
+  std::optional<std::string> dtype;
   std::optional<std::size_t> heads;
   std::optional<double> scale;
   std::optional<std::int64_t> seed;
@@ -44,32 +46,47 @@ struct RunOptions {
   PlotOptions plot;
 };
 
-/// What a run did, for people and programs.
+/// The chosen sample and head of one attention's weights, for a report.
+struct ReportedWeights {
+  std::string name;  ///< "weights", "self.weights", "layers.0.cross.weights"…
+  Tensor weights;    ///< [Lq,Lk]; absent if the weights are not wanted
+  std::vector<std::string> query_labels, key_labels;  ///< made up (Q_1…) if none were given
+  Heatmap heatmap;                                    ///< as pictures show it, wanted or not
+  std::string mask;                                   ///< its parts in words; empty without one
+  std::size_t hidden = 0, cells = 0;                  ///< how many of all weights the mask hides
+};
+
+/// What a run of one kind did, for people and programs.
 struct RunReport {
   std::string document, title, description;
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs, weights and output
   std::size_t sample = 0, head = 0;
-  Tensor weights;  ///< [Lq,Lk] of that sample and head; absent if not wanted
-  std::vector<std::string> query_labels,
-      key_labels;                     ///< their names, made up (Q_1…) if none were given
-  Heatmap heatmap;                    ///< of that sample and head, whatever is wanted
-  std::string mask;                   ///< the parts of the mask in words; empty without one
-  std::size_t hidden = 0, cells = 0;  ///< how many of all weights the mask hides
+  std::vector<ReportedWeights> weights;
+  std::vector<std::string>
+      recovered;  ///< a sample: the tokens its embeddings were turned back into
   std::vector<std::string> warnings;
   std::vector<std::filesystem::path> files;  ///< written, in the order of writing
 };
 
-/// Computes one document and writes `result.json` and the pictures asked for. Everything is
-/// computed and drawn before the first file is written. Throws Error; then no file is half written.
-RunReport run(const RunOptions& options);
+/// One report a kind, and the picture that compares several.
+struct RunOutcome {
+  std::vector<RunReport> reports;
+  std::optional<std::filesystem::path> comparison;
+};
+
+/// Computes one document and writes `result.json` and the pictures asked for: into the folder, or
+/// with several kinds into one folder each, and beside them `comparison` with their heatmaps on one
+/// colour scale. Everything is computed and drawn before the first file is written. Throws Error;
+/// then no file is half written.
+RunOutcome run(const RunOptions& options);
 
 /// The report to read: shapes, the chosen weights as a table with two decimals, what is masked, the
 /// files.
-std::string report_text(const RunReport& report);
-/// The same as one JSON object.
-std::string report_json(const RunReport& report);
+std::string report_text(const RunOutcome& outcome);
+/// The same as one JSON object; with several kinds, an object with a list of them.
+std::string report_json(const RunOutcome& outcome);
 
 /// A picture of numbers that already exist: a result, any tensor file, or {"weights":…,"labels":…}
 /// / {"shapes":…}.

@@ -12,16 +12,33 @@
 namespace attn {
 
 /// How a query is compared with a key. What differs between kinds stands in kinds(), one row each.
-enum class Kind { softmax, dot_product, scaled_dot_product, general, additive };
+enum class Kind {
+  softmax,
+  dot_product,
+  scaled_dot_product,
+  general,
+  additive,
+  self,
+  cross,
+  multi_head,
+  encoder_layer,
+  decoder_layer
+};
+
+/// What a kind computes from: given scores; queries and keys; hidden states that it projects; or
+/// hidden states that go through whole layers.
+enum class Family { given_scores, score, projected, transformer };
 
 struct ParameterInfo {
   std::string_view name;
   std::string_view shape;  ///< in the terms of the formula: "[dq,dk]"
+  bool optional = false;
 };
 
 /// One kind of attention, as users meet it.
 struct KindInfo {
   Kind kind;
+  Family family;
   std::string_view name;
   std::span<const std::string_view> aliases;
   std::string_view score;                     ///< the formula of one score

@@ -46,7 +46,8 @@ constexpr DType dtype_of() {
 }
 
 /// A dense row-major array. The elements are immutable and shared, so that copies are cheap and a
-/// memory-mapped file can be one. A default-constructed tensor is absent: its size is 0.
+/// memory-mapped file can be one. A default-constructed tensor is absent, which is not the same as
+/// one with an axis of size 0; both have the size 0.
 class Tensor {
  public:
   Tensor() = default;
@@ -76,8 +77,9 @@ class Tensor {
     return {static_cast<const T*>(elements_), size_};
   }
 
-  /// The same numbers as another type, rounded to nearest; shares the elements if nothing changes. An absent tensor stays
-  /// absent.
+  /// The same numbers as another type; shares the elements if nothing changes. Rounds to nearest,
+  /// halves to even; a whole number beyond the range of int64 becomes the end of the range, NaN 0.
+  /// As booleans all numbers but 0 are true. An absent tensor stays absent.
   Tensor converted(DType dtype) const;
 
   /// The same elements in another shape of equal size.

@@ -5,24 +5,30 @@
 
 #include "attn/error.hpp"
 
+#include "support/count_text.hpp"
+#include "support/memory_limit.hpp"
+
 namespace attn {
 namespace {
 
-// One input seen as [batch, heads, length, width].
+// One sample of an input seen as [heads, length, width].
 struct View {
-  std::size_t batch, heads, length, width;
+  std::size_t heads, length, width;
 };
 
 std::string described(const char* name, const Tensor& tensor) {
   return std::string(name) + " " + text(tensor.shape());
 }
 
-void check_axes(const Tensor& tensor, const char* name) {
+constexpr const char* sequence_axes = "[L,D], [B,L,D] or [B,H,L,D]";
+constexpr const char* score_axes = "[Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]";
+
+void check_axes(const Tensor& tensor, const char* name, const char* axes = sequence_axes) {
   const std::string where = std::string("/") + name;
   if (tensor.rank() < 2 || tensor.rank() > 4) {
     throw input_error(described(name, tensor) + " has " + std::to_string(tensor.rank()) +
                           (tensor.rank() == 1 ? " axis" : " axes"),
-                      where, "give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]");
+                      where, std::string("give it 2 to 4 axes: ") + axes);
   }
   for (const std::size_t size : tensor.shape()) {
     if (size == 0) {
@@ -35,17 +41,16 @@ void check_axes(const Tensor& tensor, const char* name) {
 void check_same_rank(const Tensor& first, const char* first_name, const Tensor& second,
                      const char* second_name) {
   if (first.rank() == second.rank()) return;
-  throw input_error(
-      described(second_name, second) + " does not have the axes of " + described(first_name, first),
-      std::string("/") + second_name,
-      "give both the same number of axes: [L,D], [B,L,D] or [B,H,L,D]");
+  throw input_error(described(first_name, first) + " and " + described(second_name, second) +
+                        " have different numbers of axes",
+                    std::string("/") + second_name, "give both the same number of axes");
 }
 
 // [B,H,L,D] as it stands; [L,D] and [B,L,D] with their last axis split into `heads`.
 View split(const Tensor& tensor, const char* name, std::size_t heads) {
   const Shape& shape = tensor.shape();
   const std::size_t rank = shape.size();
-  View view{rank >= 3 ? shape[0] : 1, heads, shape[rank - 2], shape[rank - 1]};
+  View view{heads, shape[rank - 2], shape[rank - 1]};
   if (rank == 4) {
     view.heads = shape[1];
     return view;
@@ -60,15 +65,30 @@ View split(const Tensor& tensor, const char* name, std::size_t heads) {
   return view;
 }
 
-std::size_t common_batch(std::size_t batch, const View& view, const Tensor& tensor,
-                         const char* name, const Tensor& query, const char* query_name) {
-  if (view.batch == batch || view.batch == 1) return batch;
-  if (batch == 1) return view.batch;
-  throw input_error(
-      described(name, tensor) + " has " + std::to_string(view.batch) + " samples, but " +
-          described(query_name, query) + " has " + std::to_string(batch),
-      std::string("/") + name, "give both the same batch axis, or one of them a batch axis of 1");
-}
+// The number of samples all tensors agree on; a batch axis of 1 is repeated.
+class Samples {
+ public:
+  void join(const Tensor& tensor, const char* name) {
+    const std::size_t count = tensor.rank() >= 3 ? tensor.shape()[0] : 1;
+    if (count == 1 || count == count_) return;
+    if (count_ != 1) {
+      throw input_error(described(name, tensor) + " has " + count_text(count, "sample") + ", but " +
+                            described(first_name_, *first_) + " has " + std::to_string(count_),
+                        std::string("/") + name,
+                        "give both the same batch axis, or one of them a batch axis of 1");
+    }
+    count_ = count;
+    first_ = &tensor;
+    first_name_ = name;
+  }
+
+  std::size_t count() const { return count_; }
+
+ private:
+  std::size_t count_ = 1;
+  const Tensor* first_ = nullptr;  // the first tensor with more than one sample
+  const char* first_name_ = "";
+};
 
 void check_heads_option(const AttentionRequest& request, const Tensor& query) {
   if (request.kv_heads && !request.heads && query.rank() < 4) {
@@ -86,17 +106,20 @@ void check_heads_option(const AttentionRequest& request, const Tensor& query) {
 void check_option_against_axis(std::optional<std::size_t> option, const char* option_name,
                                const Tensor& tensor, const char* name) {
   if (!option || tensor.rank() != 4 || tensor.shape()[1] == *option) return;
-  throw input_error(
-      std::string(option_name) + " is " + std::to_string(*option) + ", but " +
-          described(name, tensor) + " has " + std::to_string(tensor.shape()[1]) + " heads",
-      std::string("/") + option_name, "leave it out: a tensor of 4 axes brings its own heads");
+  throw input_error(std::string(option_name) + " is " + std::to_string(*option) + ", but " +
+                        described(name, tensor) + " has " + count_text(tensor.shape()[1], "head"),
+                    std::string("/") + option_name,
+                    "leave it out: a tensor of 4 axes brings its own heads");
 }
 
-void check_groups(const Geometry& geometry, const char* where) {
+void check_groups(const Geometry& geometry, const char* queries, const char* keys,
+                  const char* where) {
   if (geometry.heads % geometry.kv_heads == 0) return;
-  throw input_error("the query has " + std::to_string(geometry.heads) + " heads and the key " +
-                        std::to_string(geometry.kv_heads),
-                    where, "make the number of query heads a multiple of the key heads");
+  throw input_error(
+      std::string(queries) + " has " + count_text(geometry.heads, "head") +
+          ", no multiple of the " + std::to_string(geometry.kv_heads) + " of " + keys,
+      where,
+      std::string("make the number of heads of ") + queries + " a multiple of that of " + keys);
 }
 
 void check_score_options(const AttentionRequest& request) {
@@ -109,69 +132,91 @@ void check_score_options(const AttentionRequest& request) {
   }
 }
 
-void check_matrix(const Tensor& tensor, const char* name, const Shape& expected,
-                  const std::string& because) {
+void check_parameter(const Tensor& tensor, const char* name, const Shape& expected,
+                     const std::string& shown, const std::string& help) {
   const std::string where = std::string("/parameters/") + name;
   if (!tensor) {
-    throw input_error(std::string("the parameter ") + name + " is missing", where,
-                      "give it the shape " + text(expected) + because);
+    throw input_error(std::string("the parameter ") + name + " is missing", where, help);
   }
   if (tensor.shape() == expected) return;
-  throw input_error(described(name, tensor) + " does not fit: expected " + text(expected), where,
-                    "give it the shape " + text(expected) + because);
+  throw input_error(described(name, tensor) + " does not fit: expected " + shown, where, help);
 }
 
 void check_parameters(const AttentionRequest& request, const Geometry& geometry) {
-  const std::string widths = ": query width " + std::to_string(geometry.query_width) +
-                             ", key width " + std::to_string(geometry.key_width);
+  const std::string query_width = std::to_string(geometry.query_width);
+  const std::string key_width = std::to_string(geometry.key_width);
+  const std::string widths = "the query is " + query_width + " wide, the key " + key_width +
+                             (geometry.head_axis ? " a head" : "");
   if (request.kind == Kind::general) {
-    check_matrix(request.W, "W", {geometry.query_width, geometry.key_width}, widths);
+    const Shape expected{geometry.query_width, geometry.key_width};
+    check_parameter(request.W, "W", expected, text(expected),
+                    "give it the shape " + text(expected) + ": " + widths);
   } else if (request.kind == Kind::additive) {
-    const std::size_t hidden = request.W_k && request.W_k.rank() == 2 ? request.W_k.shape()[0] : 1;
-    const std::string because = widths + ", hidden width " + std::to_string(hidden);
-    check_matrix(request.W_k, "W_k.weight", {hidden, geometry.key_width}, because);
-    check_matrix(request.W_q, "W_q.weight", {hidden, geometry.query_width}, because);
-    check_matrix(request.w_v, "w_v.weight", {1, hidden}, because);
+    // W_k.weight chooses the hidden width, the others follow it.
+    const bool chosen = request.W_k.rank() == 2 && request.W_k.shape()[0] > 0;
+    const std::size_t hidden = chosen ? request.W_k.shape()[0] : 1;
+    const std::string free_shape = "[h," + key_width + "]";
+    check_parameter(request.W_k, "W_k.weight", {hidden, geometry.key_width}, free_shape,
+                    "give it the shape " + free_shape + ": h is the hidden width, " + widths);
+    const auto check_follower = [&](const Tensor& tensor, const char* name, const Shape& expected) {
+      check_parameter(tensor, name, expected, text(expected),
+                      "give it the shape " + text(expected) + ": W_k.weight has the hidden width " +
+                          std::to_string(hidden) + ", " + widths);
+    };
+    check_follower(request.W_q, "W_q.weight", {hidden, geometry.query_width});
+    check_follower(request.w_v, "w_v.weight", {1, hidden});
   } else if (geometry.query_width != geometry.key_width) {
     const Tensor& key = request.key ? request.key : request.query;
-    throw input_error(described("query", request.query) + " and " + described("key", key) +
-                          (geometry.heads == 1 ? " have different widths: "
-                                               : " have heads of different widths: ") +
-                          std::to_string(geometry.query_width) + " and " +
-                          std::to_string(geometry.key_width),
-                      "/key",
-                      "give both the same width; \"general\" and \"additive\" attention compare "
-                      "different ones");
+    throw input_error(
+        described("query", request.query) + " and " + described("key", key) + " have " +
+            (geometry.head_axis ? "heads of different widths: " : "different widths: ") +
+            query_width + " and " + key_width,
+        "/key",
+        "give both the same width; \"general\" and \"additive\" attention compare different ones");
   }
 }
 
-// The past goes in front of the present along the length; all other axes must agree.
+// The past goes in front of the present along the length; the axes of one sample must agree but for
+// it. Returns the past's length.
 std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& present,
                        const char* name) {
   check_axes(past, past_name);
   check_same_rank(present, name, past, past_name);
+  const std::size_t length_axis = past.rank() - 2;
   Shape expected = present.shape();
-  expected[expected.size() - 2] = past.shape()[past.rank() - 2];
+  expected[length_axis] = past.shape()[length_axis];
+  if (past.rank() >= 3) expected[0] = past.shape()[0];
   if (past.shape() != expected) {
     throw input_error(described(past_name, past) + " does not continue " + described(name, present),
                       std::string("/") + past_name,
                       "give both the same axes but the length, the second last one");
   }
-  return past.shape()[past.rank() - 2];
+  return past.shape()[length_axis];
+}
+
+// Refuses what no machine holds before anything of its size is allocated.
+void check_size(const AttentionRequest& request, const Geometry& geometry) {
+  const Shape shape = geometry.weights_shape();
+  const std::size_t maps = request.stages ? 4 : 1;
+  check_memory(element_count(shape), maps * size_of(request.dtype), "the weights " + text(shape),
+               "");
+  element_count(geometry.output_shape());
 }
 
 Geometry check_given_scores(const AttentionRequest& request) {
   if (!request.scores) {
     throw input_error("softmax attention has no scores", "/scores",
-                      "give \"scores\" of shape [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+                      std::string("give \"scores\" of shape ") + score_axes);
   }
-  check_axes(request.scores, "scores");
+  check_axes(request.scores, "scores", score_axes);
   const Shape& shape = request.scores.shape();
   const std::size_t rank = shape.size();
   Geometry geometry;
   geometry.batch_axis = rank >= 3;
   geometry.head_axis = rank == 4;
-  geometry.batch = rank >= 3 ? shape[0] : 1;
+  Samples samples;
+  samples.join(request.scores, "scores");
+  geometry.batch = samples.count();
   geometry.heads = rank == 4 ? shape[1] : 1;
   geometry.kv_heads = geometry.heads;
   geometry.queries = shape[rank - 2];
@@ -181,17 +226,89 @@ Geometry check_given_scores(const AttentionRequest& request) {
   check_axes(request.value, "value");
   check_same_rank(request.scores, "scores", request.value, "value");
   const View value = split(request.value, "value", 1);
-  geometry.batch =
-      common_batch(geometry.batch, value, request.value, "value", request.scores, "scores");
+  samples.join(request.value, "value");
+  geometry.batch = samples.count();
   geometry.kv_heads = value.heads;
   geometry.value_width = value.width;
-  check_groups(geometry, "/value");
+  check_groups(geometry, "scores", "value", "/value");
   if (value.length != geometry.keys) {
-    throw input_error(described("value", request.value) + " has " + std::to_string(value.length) +
-                          " rows, but " + described("scores", request.scores) + " has " +
-                          std::to_string(geometry.keys) + " keys",
+    throw input_error(
+        described("value", request.value) + " has " + count_text(value.length, "row") + ", but " +
+            described("scores", request.scores) + " has " + count_text(geometry.keys, "key"),
+        "/value", "give the value one row a key");
+  }
+  return geometry;
+}
+
+Geometry check_sequences(const AttentionRequest& request) {
+  if (!request.query) {
+    throw input_error("there is no query", "/query",
+                      std::string("give \"query\" of shape ") + sequence_axes);
+  }
+  const Tensor& key = request.key ? request.key : request.query;
+  const Tensor& value = request.value ? request.value : key;
+  check_axes(request.query, "query");
+  check_axes(key, "key");
+  check_axes(value, "value");
+  check_same_rank(request.query, "query", key, "key");
+  check_same_rank(key, "key", value, "value");
+  check_heads_option(request, request.query);
+  check_option_against_axis(request.heads, "heads", request.query, "query");
+  check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
+
+  const std::size_t rank = request.query.rank();
+  const std::size_t heads = request.heads.value_or(1);
+  const std::size_t kv_heads = request.kv_heads.value_or(heads);
+  const View q = split(request.query, "query", heads);
+  const View k = split(key, "key", kv_heads);
+  const View v = split(value, "value", kv_heads);
+  Samples samples;
+  samples.join(request.query, "query");
+  samples.join(key, "key");
+  samples.join(value, "value");
+
+  Geometry geometry;
+  geometry.batch_axis = rank >= 3;
+  geometry.joined = rank < 4 && request.heads.has_value();
+  geometry.head_axis = rank == 4 || geometry.joined;
+  geometry.heads = q.heads;
+  geometry.kv_heads = k.heads;
+  geometry.queries = q.length;
+  geometry.query_width = q.width;
+  geometry.key_width = k.width;
+  geometry.value_width = v.width;
+  check_groups(geometry, "query", "key", rank == 4 ? "/key" : "/kv_heads");
+  if (v.heads != k.heads) {
+    throw input_error(described("key", key) + " has " + count_text(k.heads, "head") + " and " +
+                          described("value", value) + " has " + std::to_string(v.heads),
+                      "/value", "give key and value the same heads");
+  }
+  if (v.length != k.length) {
+    throw input_error(described("key", key) + " and " + described("value", value) +
+                          " have different lengths: " + std::to_string(k.length) + " and " +
+                          std::to_string(v.length),
                       "/value", "give the value one row a key");
   }
+  check_parameters(request, geometry);
+
+  if (static_cast<bool>(request.past_key) != static_cast<bool>(request.past_value)) {
+    throw input_error(request.past_key ? "past_key is given without past_value"
+                                       : "past_value is given without past_key",
+                      request.past_key ? "/past_key" : "/past_value", "give both or neither");
+  }
+  if (request.past_key) {
+    geometry.past = check_past(request.past_key, "past_key", key, "key");
+    const std::size_t past_values = check_past(request.past_value, "past_value", value, "value");
+    if (past_values != geometry.past) {
+      throw input_error(described("past_key", request.past_key) + " and " +
+                            described("past_value", request.past_value) + " have different lengths",
+                        "/past_value", "give the past value one row a past key");
+    }
+    samples.join(request.past_key, "past_key");
+    samples.join(request.past_value, "past_value");
+  }
+  geometry.keys = geometry.past + k.length;
+  geometry.batch = samples.count();
   return geometry;
 }
 
@@ -222,74 +339,9 @@ Shape Geometry::output_shape() const {
 
 Geometry check_geometry(const AttentionRequest& request) {
   check_score_options(request);
-  if (request.kind == Kind::softmax) return check_given_scores(request);
-
-  if (!request.query) {
-    throw input_error("there is no query", "/query",
-                      "give \"query\" of shape [L,D], [B,L,D] or [B,H,L,D]");
-  }
-  const Tensor& key = request.key ? request.key : request.query;
-  const Tensor& value = request.value ? request.value : key;
-  check_axes(request.query, "query");
-  check_axes(key, "key");
-  check_axes(value, "value");
-  check_same_rank(request.query, "query", key, "key");
-  check_same_rank(key, "key", value, "value");
-  check_heads_option(request, request.query);
-  check_option_against_axis(request.heads, "heads", request.query, "query");
-  check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
-
-  const std::size_t rank = request.query.rank();
-  const std::size_t heads = request.heads.value_or(1);
-  const std::size_t kv_heads = request.kv_heads.value_or(heads);
-  const View q = split(request.query, "query", heads);
-  const View k = split(key, "key", kv_heads);
-  const View v = split(value, "value", kv_heads);
-
-  Geometry geometry;
-  geometry.batch_axis = rank >= 3;
-  geometry.joined = rank < 4 && request.heads.has_value();
-  geometry.head_axis = rank == 4 || geometry.joined;
-  geometry.batch = common_batch(q.batch, k, key, "key", request.query, "query");
-  geometry.batch = common_batch(geometry.batch, v, value, "value",
-                                q.batch == geometry.batch ? request.query : key,
-                                q.batch == geometry.batch ? "query" : "key");
-  geometry.heads = q.heads;
-  geometry.kv_heads = k.heads;
-  geometry.queries = q.length;
-  geometry.query_width = q.width;
-  geometry.key_width = k.width;
-  geometry.value_width = v.width;
-  check_groups(geometry, rank == 4 ? "/key" : "/kv_heads");
-  if (v.heads != k.heads) {
-    throw input_error(described("key", key) + " has " + std::to_string(k.heads) + " heads and " +
-                          described("value", value) + " has " + std::to_string(v.heads),
-                      "/value", "give key and value the same heads");
-  }
-  if (v.length != k.length) {
-    throw input_error(described("key", key) + " and " + described("value", value) +
-                          " have different lengths: " + std::to_string(k.length) + " and " +
-                          std::to_string(v.length),
-                      "/value", "give the value one row a key");
-  }
-  check_parameters(request, geometry);
-
-  if (static_cast<bool>(request.past_key) != static_cast<bool>(request.past_value)) {
-    throw input_error(request.past_key ? "past_key is given without past_value"
-                                       : "past_value is given without past_key",
-                      request.past_key ? "/past_key" : "/past_value", "give both or neither");
-  }
-  if (request.past_key) {
-    geometry.past = check_past(request.past_key, "past_key", key, "key");
-    const std::size_t past_values = check_past(request.past_value, "past_value", value, "value");
-    if (past_values != geometry.past) {
-      throw input_error(described("past_key", request.past_key) + " and " +
-                            described("past_value", request.past_value) + " have different lengths",
-                        "/past_value", "give the past value one row a past key");
-    }
-  }
-  geometry.keys = geometry.past + k.length;
-  element_count(geometry.weights_shape());
+  const Geometry geometry =
+      request.kind == Kind::softmax ? check_given_scores(request) : check_sequences(request);
+  check_size(request, geometry);
   return geometry;
 }
 

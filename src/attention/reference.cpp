@@ -1,5 +1,6 @@
 #include "attention/reference.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
+#include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -109,7 +111,7 @@ class Score {
     const Tensor& key = request.key ? request.key : request.query;
     query_ = Matrices(request.query, geometry.heads);
     key_ = Matrices(key, geometry.kv_heads);
-    if (request.past_key) past_key_ = Matrices(request.past_key, geometry.kv_heads);
+    if (geometry.past > 0) past_key_ = Matrices(request.past_key, geometry.kv_heads);
     if (kind_ == Kind::general) W_ = parameter(request.W);
     if (kind_ == Kind::additive) {
       W_q_ = parameter(request.W_q);
@@ -191,6 +193,14 @@ Softmax softmax(const Matrix& masked) {
   return result;
 }
 
+// What is kept of the weights, scaled so that its expected value stays. Nothing is kept of p = 1.
+void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
+  const double factor = p < 1 ? 1 / (1 - p) : 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    weights.data()[i] = kept[i] ? weights.data()[i] * factor : 0;
+  }
+}
+
 // Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv].
 Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value) {
   const std::size_t width = value.shape(1);
@@ -259,12 +269,17 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
                                     const Visibility& visibility) {
   const std::size_t queries = geometry.queries, keys = geometry.keys;
   const std::size_t map = queries * keys;
+  const std::size_t tasks = geometry.batch * geometry.heads;
+  const std::size_t at_once = std::min(thread_count(request.threads), tasks);
+  check_memory(at_once * map, 2 * sizeof(double),
+               "scores and weights " + text({at_once, queries, keys}) + " in double precision", "");
+
   const Score score(request, geometry);
   const Tensor& key = request.key ? request.key : request.query;
   const Tensor& value_tensor = request.value || request.kind == Kind::softmax ? request.value : key;
   Matrices value, past_value;
   if (value_tensor) value = Matrices(value_tensor, geometry.kv_heads);
-  if (request.past_value) past_value = Matrices(request.past_value, geometry.kv_heads);
+  if (geometry.past > 0) past_value = Matrices(request.past_value, geometry.kv_heads);
 
   double scale = info(request.kind).scales_by_width
                      ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
@@ -274,6 +289,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const Shape weights_shape = geometry.weights_shape();
   Collector weights(true, weights_shape, request.dtype);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
+  const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
+  Collector dropped(static_cast<bool>(kept), weights_shape, request.dtype);
   Collector scores(request.stages, weights_shape, request.dtype);
   Collector capped(request.stages, weights_shape, request.dtype);
   Collector masked(request.stages, weights_shape, request.dtype);
@@ -281,7 +298,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   std::vector<std::uint8_t> allowed(request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
 
-  parallel_for(geometry.batch * geometry.heads, request.threads, [&](std::size_t at) {
+  parallel_for(tasks, request.threads, [&](std::size_t at) {
     const std::size_t b = at / geometry.heads, h = at % geometry.heads;
     // 1. Scores, scaled.
     Matrix s = scale * score(b, h);
@@ -301,10 +318,14 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     }
     masked.put(s.data(), queries, keys, at * map, keys);
     // 4. Softmax.
-    const Softmax p = softmax(s);
+    Softmax p = softmax(s);
     weights.put(p.weights.data(), queries, keys, at * map, keys);
     lse.put(p.lse.data(), queries, 1, at * queries, 1);
     empty_rows += p.empty_rows;
+    if (kept) {
+      drop(p.weights, kept.values<std::uint8_t>().subspan(at * map, map), request.dropout->p);
+      dropped.put(p.weights.data(), queries, keys, at * map, keys);
+    }
     // 5. The weighted sum of the values.
     if (value_tensor) {
       const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
@@ -321,6 +342,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   AttentionResult result;
   result.empty_rows = empty_rows;
   result.weights = weights.finish();
+  result.dropped = dropped.finish();
   result.output = output.finish();
   result.scores = scores.finish();
   result.capped = capped.finish();

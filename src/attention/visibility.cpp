@@ -7,11 +7,19 @@
 
 #include "attn/error.hpp"
 
+#include "support/count_text.hpp"
+
 namespace attn {
 namespace {
 
-Shape without_batch(const Geometry& geometry, std::size_t size) {
-  return geometry.batch_axis ? Shape{geometry.batch, size} : Shape{size};
+// [B, sizes…], without the batch axis if the attention has none.
+Shape each_sample(const Geometry& geometry, Shape sizes) {
+  if (geometry.batch_axis) sizes.insert(sizes.begin(), geometry.batch);
+  return sizes;
+}
+
+std::string described(const char* name, const Tensor& tensor) {
+  return std::string(name) + " " + text(tensor.shape());
 }
 
 }  // namespace
@@ -22,51 +30,10 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     throw input_error("the fill is neither a finite number nor -inf", "/mask/fill",
                       "give a finite number such as -1e9, or leave it out for -inf");
   }
-  if (mask.padding) {
-    const Shape& shape = mask.padding.shape();
-    const bool fits = shape == without_batch(geometry, keys_) || shape == Shape{1, keys_} ||
-                      (shape == Shape{keys_} && geometry.batch == 1);
-    if (!fits) {
-      throw input_error("the padding mask has the shape " + text(shape) + ", but there are " +
-                            std::to_string(geometry.batch) + " samples of " +
-                            std::to_string(keys_) + " keys",
-                        "/mask/padding",
-                        "give it the shape " + text(without_batch(geometry, keys_)) +
-                            ", true where a key is padding");
-    }
-    padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
-  }
-  if (mask.valid_lens) {
-    const Shape& shape = mask.valid_lens.shape();
-    const bool one_a_sample = shape.size() == 1 && (shape[0] == geometry.batch || shape[0] == 1);
-    const bool one_a_query =
-        shape.size() == 2 && (shape[0] == geometry.batch || shape[0] == 1) && shape[1] == queries_;
-    if (!one_a_sample && !one_a_query) {
-      throw input_error("valid_lens has the shape " + text(shape) + ", but there are " +
-                            std::to_string(geometry.batch) + " samples of " +
-                            std::to_string(queries_) + " queries",
-                        "/valid_lens",
-                        "give one number a sample, " + text({geometry.batch}) +
-                            ", or one a query, " + text({geometry.batch, queries_}));
-    }
-    lens_query_stride_ = one_a_query ? 1 : 0;
-    lens_batch_stride_ = shape[0] > 1 ? (one_a_query ? queries_ : 1) : 0;
-    const auto lens = mask.valid_lens.values<std::int64_t>();
-    for (std::size_t i = 0; i < lens.size(); ++i) {
-      if (lens[i] < 0 || static_cast<std::uint64_t>(lens[i]) > keys_) {
-        const std::string place =
-            one_a_query ? "/" + std::to_string(i / queries_) + "/" + std::to_string(i % queries_)
-                        : "/" + std::to_string(i);
-        throw input_error(
-            "the valid length " + std::to_string(lens[i]) + " is outside 0…" +
-                std::to_string(keys_),
-            "/valid_lens" + place,
-            "there are " + std::to_string(keys_) + " keys; give how many of them are valid");
-      }
-    }
-  }
-  allow_ = broadcast(mask.allow, geometry, "allow");
-  block_ = broadcast(mask.block, geometry, "block");
+  adopt_padding(geometry);
+  adopt_valid_lens(geometry);
+  allow_ = broadcast(mask.allow.converted(DType::boolean), geometry, "allow");
+  block_ = broadcast(mask.block.converted(DType::boolean), geometry, "block");
   bias_ = broadcast(mask.bias.converted(DType::float64), geometry, "bias");
 
   is_global_.assign(keys_, 0);
@@ -80,6 +47,57 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     is_global_[mask.global[i]] = 1;
   }
   for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+}
+
+void Visibility::adopt_padding(const Geometry& geometry) {
+  if (!mask_.padding) return;
+  const Shape& shape = mask_.padding.shape();
+  const Shape expected = each_sample(geometry, {keys_});
+  const bool same_for_all = shape == Shape{1, keys_};
+  const bool only_sample = shape == Shape{keys_} && geometry.batch == 1;
+  if (shape != expected && !same_for_all && !only_sample) {
+    throw input_error(described("the padding mask", mask_.padding) + " does not fit " +
+                          count_text(geometry.batch, "sample") + " of " + count_text(keys_, "key"),
+                      "/mask/padding",
+                      "give it the shape " + text(expected) + ", true where a key is padding");
+  }
+  mask_.padding = mask_.padding.converted(DType::boolean);
+  padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
+}
+
+void Visibility::adopt_valid_lens(const Geometry& geometry) {
+  if (!mask_.valid_lens) return;
+  const Shape& shape = mask_.valid_lens.shape();
+  const Shape each_query = each_sample(geometry, {queries_});
+  const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
+  const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
+  if (!one_a_sample && !one_a_query) {
+    const std::string sample =
+        geometry.batch_axis ? "one number a sample, " + text({geometry.batch}) : "one number";
+    throw input_error(described("valid_lens", mask_.valid_lens) + " does not fit " +
+                          count_text(geometry.batch, "sample") + " of " +
+                          count_text(queries_, "query", "queries"),
+                      "/valid_lens", "give " + sample + ", or one a query, " + text(each_query));
+  }
+  if (mask_.valid_lens.dtype() != DType::int64) {
+    throw input_error(
+        std::string("valid_lens holds ") + name(mask_.valid_lens.dtype()) + ", not int64",
+        "/valid_lens", "give whole numbers");
+  }
+  lens_query_stride_ = one_a_query ? 1 : 0;
+  if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
+    lens_batch_stride_ = one_a_query ? queries_ : 1;
+  }
+  const auto lens = mask_.valid_lens.values<std::int64_t>();
+  for (std::size_t i = 0; i < lens.size(); ++i) {
+    if (lens[i] >= 0 && static_cast<std::uint64_t>(lens[i]) <= keys_) continue;
+    std::string pointer = "/valid_lens";
+    if (shape.size() == 2) pointer += "/" + std::to_string(i / queries_);
+    if (!shape.empty()) pointer += "/" + std::to_string(shape.size() == 2 ? i % queries_ : i);
+    throw input_error("the valid length " + std::to_string(lens[i]) + " is not between 0 and " +
+                          std::to_string(keys_),
+                      pointer, "give the number of leading keys that are valid");
+  }
 }
 
 Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, const Geometry& geometry,
@@ -123,7 +141,7 @@ std::size_t Visibility::valid_keys(std::size_t batch, std::size_t query) const {
 std::ptrdiff_t Visibility::find_offset(std::size_t batch) const {
   if (mask_.align == Alignment::upper_left) return static_cast<std::ptrdiff_t>(past_);
   std::size_t last = keys_;
-  if (mask_.valid_lens && mask_.valid_lens.rank() == 1) {
+  if (mask_.valid_lens && lens_query_stride_ == 0) {
     last = valid_keys(batch, 0);
   } else if (mask_.padding) {
     const auto padding =
@@ -137,8 +155,6 @@ void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
   const std::ptrdiff_t keys = static_cast<std::ptrdiff_t>(keys_);
   const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
-  // A limit beyond the keys at either side hides nothing; comparing sizes first keeps the sums from
-  // overflowing.
   const auto clamped = [keys](std::ptrdiff_t key) {
     return std::clamp<std::ptrdiff_t>(key, 0, keys);
   };
@@ -149,6 +165,7 @@ void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
     const bool query_is_global =
         position >= 0 && position < keys && is_global_[static_cast<std::size_t>(position)];
     if (!query_is_global) {
+      // From no position can more keys be reached than this; the sums below cannot overflow then.
       const auto reach = [&](std::optional<std::size_t> side) {
         const std::size_t farthest = keys_ + queries_ + past_;
         return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));

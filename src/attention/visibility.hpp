@@ -40,6 +40,8 @@ class Visibility {
   };
   static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
 
+  void adopt_padding(const Geometry& geometry);
+  void adopt_valid_lens(const Geometry& geometry);
   std::size_t valid_keys(std::size_t batch, std::size_t query) const;
   std::ptrdiff_t find_offset(std::size_t batch) const;
 

@@ -90,7 +90,10 @@ Arguments parse_arguments(int count, const char* const* words) {
   RunArguments& r = arguments.run;
   run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
   add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
-  add_text(run, "--attention", r.attention, "KIND", "Kind of attention, instead of the document's");
+  run.add_option("--attention", r.attention,
+                 "Kind of attention, instead of the document's; again for several")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
   add_text(run, "--plots", r.plots, "LIST",
            "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
   add_text(run, "--format", r.format, "FORMAT", "png, svg or pdf");

@@ -32,7 +32,8 @@ struct RunArguments {
   TerminalArguments terminal;
   PictureArguments picture;
   std::vector<std::string> inputs;
-  Text out, attention, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
+  std::vector<std::string> attention;
+  Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
   bool causal = false, stages = false, no_weights = false, timing = false, show = false;
 };
 

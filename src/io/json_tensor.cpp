@@ -1,13 +1,14 @@
 #include "io/json_tensor.hpp"
 
-#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <vector>
 
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/number_text.hpp"
 
 namespace attn {
 namespace {
@@ -15,15 +16,18 @@ namespace {
 // NumPy's own limit; it also bounds the recursion over nested arrays.
 constexpr std::size_t most_axes = 32;
 
-std::string number_text(double number) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-  return std::string(buffer, end);
+// What an array so many axes deep is called.
+struct Noun {
+  const char *one, *many;
+};
+Noun noun(std::size_t axes) {
+  constexpr Noun nouns[] = {{"number", "numbers"}, {"row", "rows"}, {"matrix", "matrices"}};
+  return axes < std::size(nouns) ? nouns[axes] : Noun{"block", "blocks"};
 }
 
 // "4 numbers", "1 row"
-std::string counted(std::size_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+std::string counted(std::size_t count, std::size_t axes) {
+  return std::to_string(count) + " " + (count == 1 ? noun(axes).one : noun(axes).many);
 }
 
 const double* special_number(const std::string& text) {
@@ -60,10 +64,6 @@ class Reader {
     check_row(value, axis);
     const bool innermost = axis + 1 == shape_.size();
     if (value.is_packed()) {
-      if (!innermost) {
-        index_[axis] = 0;
-        throw_not_a_row({JsonValue::Number{value.numbers()[0], 0, false}}, axis + 1);
-      }
       std::size_t i = 0;
       for (const double number : value.numbers()) {
         index_[axis] = i++;
@@ -83,27 +83,28 @@ class Reader {
   }
 
   // Throws if the value at `axis` steps below the top is no array of shape_[axis] elements.
-  void check_row(const JsonValue& value, std::size_t axis) const {
+  void check_row(const JsonValue& value, std::size_t axis) {
     if (!value.is(JsonValue::Type::array)) throw_not_a_row(value, axis);
-    if (value.size() == shape_[axis]) return;
     if (value.size() == 0) throw_empty(place(axis));
-    const bool rows = axis + 1 == shape_.size();
-    bool second = axis > 0 && index_[axis - 1] == 1;
+    const std::size_t axes = shape_.size() - axis;
+    if (value.is_packed() && axes > 1) {
+      index_[axis] = 0;
+      throw_not_a_row(value.element(0), axis + 1);
+    }
+    if (value.size() == shape_[axis]) return;
+    bool second = index_[axis - 1] == 1;
     for (std::size_t i = 0; i + 1 < axis; ++i) second = second && index_[i] == 0;
-    const std::string noun = rows ? "row" : "block";
-    const std::string before = second ? " before it has " : "s before it have ";
-    throw input_error(noun + " " + std::to_string(axis > 0 ? index_[axis - 1] : 0) + " has " +
-                          counted(value.size(), rows ? "number" : "row") + ", but the " + noun +
-                          before + std::to_string(shape_[axis]),
+    throw input_error(std::string(noun(axes).one) + " " + std::to_string(index_[axis - 1]) +
+                          " has " + counted(value.size(), axes - 1) + ", but the " +
+                          (second ? noun(axes).one : noun(axes).many) + " before it " +
+                          (second ? "has " : "have ") + std::to_string(shape_[axis]),
                       place(axis), "give all rows of a tensor the same length");
   }
 
   [[noreturn]] void throw_not_a_row(const JsonValue& value, std::size_t axis) const {
-    const bool row = axis + 1 == shape_.size();
-    throw input_error(described(value) + " stands where " +
-                          (row ? "a row of " + counted(shape_[axis], "number")
-                               : "a block of " + counted(shape_[axis], "row")) +
-                          " should",
+    const std::size_t axes = shape_.size() - axis;
+    throw input_error(described(value) + " stands where a " + noun(axes).one + " of " +
+                          counted(shape_[axis], axes - 1) + " should",
                       place(axis), "nest all parts of a tensor equally deep");
   }
 
@@ -253,9 +254,7 @@ Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
   check_axes(value.size(), pointer);
   Shape shape;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const JsonValue element = value.is_packed()
-                                  ? JsonValue{JsonValue::Number{value.numbers()[i], 0, false}}
-                                  : value.elements()[i];
+    const JsonValue element = value.element(i);
     double size = 0;
     if (element.is(JsonValue::Type::number)) size = element.number();
     if (!(size >= 1) || std::trunc(size) != size) {
@@ -263,8 +262,9 @@ Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
                         help);
     }
     // Larger sizes are beyond any memory; element_count says so with the whole shape.
-    shape.push_back(size < 0x1p63 ? static_cast<std::size_t>(size)
-                                  : std::numeric_limits<std::size_t>::max());
+    shape.push_back(element.is_integer() ? static_cast<std::size_t>(element.integer())
+                    : size < 0x1p63      ? static_cast<std::size_t>(size)
+                                         : std::numeric_limits<std::size_t>::max());
   }
   try {
     element_count(shape);
@@ -284,10 +284,10 @@ Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DTyp
   }
   const std::size_t count = element_count(wanted);
   if (data.size() != count) {
-    throw input_error(
-        "the shape " + text(wanted) + " takes " + counted(count, "number") + ", but there " +
-            (data.size() == 1 ? "is " : "are ") + std::to_string(data.size()),
-        data_pointer, "make the product of the sizes equal to the number of elements");
+    throw input_error("the shape " + text(wanted) + " takes " + counted(count, 0) + ", but there " +
+                          (data.size() == 1 ? "is " : "are ") + std::to_string(data.size()),
+                      data_pointer,
+                      "make the product of the sizes equal to the number of elements");
   }
   return read_as(dtype, data, {count}, count, data_pointer).reshaped(std::move(wanted));
 }

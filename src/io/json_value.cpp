@@ -225,13 +225,7 @@ std::span<const double> JsonValue::numbers() const {
 }
 
 JsonValue JsonValue::element(std::size_t i) const {
-  if (!is_packed()) return elements()[i];
-  const double number = numbers()[i];
-  // Every double of this range that is whole is an integer a JSON text could hold.
-  const bool whole = number >= -0x1p63 && number < 0x1p63 && std::floor(number) == number;
-  JsonValue value;
-  value.data = Number{number, whole ? static_cast<std::int64_t>(number) : 0, whole};
-  return value;
+  return is_packed() ? JsonValue{number_of(numbers()[i])} : elements()[i];
 }
 
 std::span<const JsonValue> JsonValue::elements() const {

@@ -116,7 +116,8 @@ class HeaderReader {
         break;
       }
     }
-    if (peek() != '\0') fail("something after its closing '}'", position());
+    const std::size_t end = position();
+    if (at_ < text_.size()) fail("something after its closing '}'", end);
     if (!header.descriptor) fail("no 'descr'", offset_);
     if (!header.column_major) fail("no 'fortran_order'", offset_);
     if (!header.shape) fail("no 'shape'", offset_);

@@ -149,7 +149,7 @@ Tensor convert(const RawArray& array, std::size_t count) {
                           "element " + std::to_string(i), "save it as a float64");
       }
     }
-    elements[i] = static_cast<To>(stored);
+    elements[i] = static_cast<To>(stored);  // NOLINT(bugprone-signed-char-misuse): a number
   });
   return Tensor(array.shape, std::move(elements));
 }

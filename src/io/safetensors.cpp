@@ -66,19 +66,13 @@ std::vector<std::size_t> sizes(const JsonValue& value, const std::string& pointe
   }
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    double number = -1;
-    if (value.is_packed()) {
-      number = value.numbers()[i];
-    } else if (value.elements()[i].is_integer()) {
-      number = value.elements()[i].number();
-    }
-    // Up to here a double is exact, and no file is as large.
-    constexpr double most = 0x1p53;
-    if (!(number >= 0 && number <= most) ||
-        number != static_cast<double>(static_cast<std::uint64_t>(number))) {
+    const JsonValue number = value.element(i);
+    // Beyond this a packed number may have been rounded, and no file is as large.
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    if (!number.is_integer() || number.integer() < 0 || number.integer() > most) {
       fail("an integer from 0 to 2^53 must stand here", pointer_to(pointer, i));
     }
-    result.push_back(static_cast<std::size_t>(number));
+    result.push_back(static_cast<std::size_t>(number.integer()));
   }
   return result;
 }

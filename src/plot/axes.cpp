@@ -60,7 +60,8 @@ class Decorator {
     grow(taken);
     if (!axis.label.empty()) {
       const Point anchor = {frame_.middle(), taken.bottom + pixels(kLabelPad)};
-      const Box box = add(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top}).bounds;
+      const Box box =
+          add(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top}).bounds;
       grow_by_label(box, {box.middle(), box.top, box.middle(), box.bottom});
     }
   }

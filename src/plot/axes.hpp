@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "attn/plot.hpp"
+
 #include "plot/box.hpp"
 #include "plot/text.hpp"
 
@@ -17,11 +18,12 @@ struct Tick {
 /// A horizontal or vertical edge of the axes with its ticks and texts. Sizes are in points.
 struct Axis {
   std::vector<Tick> ticks;
-  bool labelled = true;             ///< whether the tick labels are shown
+  bool labelled = true;  ///< whether the tick labels are shown
   double tick_label_size = 10;
   double tick_label_degrees = 0;
-  bool labels_end_at_tick = false;  ///< turned labels end at their tick; else their middles stand under it
-  std::string offset;               ///< a factor and a summand common to all tick labels
+  bool labels_end_at_tick =
+      false;           ///< turned labels end at their tick; else their middles stand under it
+  std::string offset;  ///< a factor and a summand common to all tick labels
   std::string label;
   double label_size = 10;
   bool drawn = true;
@@ -42,8 +44,8 @@ struct Axes {
 /// The texts around an axes at their places.
 struct Decorations {
   std::vector<PlacedText> texts;
-  /// Around the frame, its ticks and all texts. The matplotlib style takes no account of the lengths of axis labels, so that those
-  /// longer than their axis may be cut off.
+  /// Around the frame, its ticks and all texts. The matplotlib style takes no account of the
+  /// lengths of axis labels, so that those longer than their axis may be cut off.
   Box bounds;
   /// The same without the lengths of axis labels and title, which no change of the frame can mend.
   Box layout_bounds;

@@ -1,37 +1,67 @@
 #include "plot/canvas.hpp"
 
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <string_view>
+
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 
-#include <cmath>
-#include <numbers>
-
 #include "attn/error.hpp"
+
 #include "plot/png.hpp"
 
 namespace attn::plot {
 namespace {
 
 constexpr double kPointsPerInch = 72;
-constexpr double kLongestSide = 30000;      // pixels; Cairo's rasters end at 32767
-constexpr double kLargestArea = 400e6;      // pixels; 1.6 GB
+constexpr double kLongestSide = 30000;  // pixels; Cairo's rasters end at 32767
+constexpr double kLargestArea = 250e6;  // pixels; 1 GB
 // Equal figures must be equal files, so the time of drawing is not told.
 constexpr const char* kCreationDate = "2000-01-01T00:00:00Z";
 
 /// The whole pixel edge nearest to a place.
-double edge(double place) { return std::floor(place + 0.5); }
+double edge(double place) {
+  return std::floor(place + 0.5);
+}
 
-/// Where a line's middle goes so that a line of odd width fills whole pixels, one of even width too.
+/// Where a line's middle goes so that a line of odd width fills whole pixels, one of even width
+/// too.
 double line_middle(double place, double line_width) {
   const bool odd = static_cast<long>(edge(line_width)) % 2 != 0;
   return edge(place) + (odd ? 0.5 : 0.0);
 }
 
-double radians(double degrees) { return degrees * std::numbers::pi / 180; }
+double radians(double degrees) {
+  return degrees * std::numbers::pi / 180;
+}
 
 cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
   static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
   return CAIRO_STATUS_SUCCESS;
+}
+
+/// Cairo numbers surfaces through the life of the process; here they are numbered through the file,
+/// so that equal figures are equal files. No text of the user stands in an SVG file: letters are
+/// outlines.
+std::string with_own_numbers(const std::string& svg) {
+  constexpr std::string_view kName = "surface";
+  std::map<std::string, std::size_t> numbers;
+  std::string result;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t name = svg.find(kName, at);
+    if (name == std::string::npos) return result.append(svg, at);
+    const std::size_t start = name + kName.size();
+    const std::size_t end = svg.find_first_not_of("0123456789", start);
+    result.append(svg, at, start - at);
+    if (end > start) {
+      const auto number = numbers.try_emplace(svg.substr(start, end - start), numbers.size()).first;
+      result += std::to_string(number->second);
+    }
+    at = end;
+  }
 }
 
 }  // namespace
@@ -40,20 +70,23 @@ double Canvas::pixels_per_point(PictureFormat format, double dpi) {
   return format == PictureFormat::png ? dpi / kPointsPerInch : 1;
 }
 
-Canvas::Canvas(PictureFormat format, const Box& crop, double dpi) : format_(format), dpi_(dpi) {
-  const double width = is_raster() ? std::max(1.0, std::floor(crop.width())) : crop.width();
-  const double height = is_raster() ? std::max(1.0, std::floor(crop.height())) : crop.height();
+Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi)
+    : format_(format), dpi_(dpi) {
+  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and
+  // texts to its upper one, as in matplotlib.
+  dx_ = -lower_left.x;
+  text_dy_ = height - lower_left.y;
+  if (is_raster()) {
+    width = std::max(1.0, std::floor(width));
+    height = std::max(1.0, std::floor(height));
+  }
+  dy_ = height - lower_left.y;
   if (!(width <= kLongestSide && height <= kLongestSide && width * height <= kLargestArea)) {
     throw Error(ErrorKind::usage,
                 "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
                     std::to_string(static_cast<long long>(height)) + " pixels large",
                 "", "ask for a smaller figure size or fewer dots per inch");
   }
-  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and texts to its upper one, as in
-  // matplotlib.
-  dx_ = -crop.left;
-  dy_ = height - crop.bottom;
-  text_dy_ = -crop.top;
   switch (format) {
     case PictureFormat::png:
       surface_ = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),
@@ -86,8 +119,7 @@ void Canvas::set_colour(Colour colour) {
 Box Canvas::snapped(const Box& box) const {
   const Box moved_box = box.moved(dx_, dy_);
   if (!is_raster()) return moved_box;
-  return {edge(moved_box.left), edge(moved_box.top), edge(moved_box.right),
-          edge(moved_box.bottom)};
+  return {edge(moved_box.left), edge(moved_box.top), edge(moved_box.right), edge(moved_box.bottom)};
 }
 
 void Canvas::fill(const Box& box, Colour colour) {
@@ -207,7 +239,8 @@ void Canvas::copy(const std::vector<std::uint32_t>& pixels, const PixelArea& are
   auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
   const auto stride = cairo_image_surface_get_stride(surface_) / 4;
   for (int y = top; y < bottom && left < right; ++y) {
-    const auto* from = pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
+    const auto* from =
+        pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
     std::copy(from, from + (right - left), data + std::ptrdiff_t{y} * stride + left);
   }
   cairo_surface_mark_dirty(surface_);
@@ -223,14 +256,14 @@ std::string Canvas::finish() {
   cairo_surface_flush(surface_);
   if (!is_raster()) {
     cairo_surface_finish(surface_);
-    return std::move(stream_);
+    return format_ == PictureFormat::svg ? with_own_numbers(stream_) : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
   const auto* data = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface_));
   return encode_png({data, height * stride},
-                    static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height, stride,
-                    dpi_);
+                    static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
+                    stride, dpi_);
 }
 
 }  // namespace attn::plot

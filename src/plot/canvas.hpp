@@ -1,31 +1,35 @@
 #pragma once
 
-#include <cairo.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <cairo.h>
+
 #include "attn/plot.hpp"
+
 #include "plot/box.hpp"
 #include "plot/colour.hpp"
 #include "plot/text.hpp"
 
 namespace attn::plot {
 
-/// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it inside the crop is kept.
-/// On a raster, edges and lines are moved to whole pixels, so that they are sharp and equally thick.
+/// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
+/// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
+/// are sharp and equally thick.
 class Canvas {
  public:
-  /// Throws Error(usage) if the picture would be too large to be drawn.
-  Canvas(PictureFormat format, const Box& crop, double dpi);
+  /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the
+  /// picture would be too large.
+  Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi);
   ~Canvas();
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
 
-  /// Pixels per point at which to lay out a figure for a format: vector formats have no pixels but points.
+  /// Pixels per point at which to lay out a figure for a format: vector formats have no pixels but
+  /// points.
   static double pixels_per_point(PictureFormat format, double dpi);
 
   bool is_raster() const { return format_ == PictureFormat::png; }

@@ -8,10 +8,13 @@
 namespace attn::plot {
 namespace {
 
-constexpr double kRoomAcross = 1.1;   // of a level label's width, to be told from its neighbour
-constexpr double kRoomAlong = 1.15;   // of a line's height
+constexpr double kRoomAcross = 1.1;     // of a level label's width, to be told from its neighbour
+constexpr double kRoomAlong = 1.15;     // of a line's height
 constexpr double kLongestShare = 0.25;  // of the figure's width or height that a label may take
-constexpr double kLongestMatplotlib = 3;  // figure widths or heights: a bound for absurd tokens only
+constexpr double kLongestMatplotlib =
+    3;  // figure widths or heights: a bound for absurd tokens only
+constexpr double kShortLabel =
+    5;  // lines' heights that a label may be wide to stay level where labels thin out
 constexpr double kCrowded = 0.5;  // of a line's height between labels of the matplotlib style
 
 double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
@@ -29,7 +32,8 @@ std::size_t round_step(double least) {
   }
 }
 
-/// matplotlib's own ticks for an axis of numbers; the standard style leaves out those between cells.
+/// matplotlib's own ticks for an axis of numbers; the standard style leaves out those between
+/// cells.
 void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizontal, bool standard,
                      const Figure& figure) {
   const Interval view = {-0.5, static_cast<double>(cells) - 0.5};
@@ -54,17 +58,8 @@ struct Extent {
   double width = 0, height = 0;
 };
 
-Extent largest_extent(const std::vector<std::string>& labels, double size, Typesetter& typesetter) {
-  Extent largest;
-  for (const std::string& label : labels) {
-    const Text& text = typesetter.text(label, size);
-    largest.width = std::max(largest.width, text.width);
-    largest.height = std::max(largest.height, text.height);
-  }
-  return largest;
-}
-
-/// Turns the labels of a horizontal axis until they fit, and says how many cells there must be from one to the next.
+/// Turns the labels of a horizontal axis until they fit, and says how many cells there must be from
+/// one to the next.
 std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all) {
   axis.labels_end_at_tick = true;
   if (largest.width * kRoomAcross <= cell) return 1;
@@ -73,8 +68,7 @@ std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all
     axis.tick_label_degrees = 45;
     return 1;
   }
-  const double along = std::min(largest.width * kRoomAcross, 3 * line);
-  if (line > cell && !all && along >= largest.width) {
+  if (line > cell && !all && largest.width <= kShortLabel * line) {
     return round_step(largest.width * kRoomAcross / cell);  // short ones stay level and thin out
   }
   axis.tick_label_degrees = 90;
@@ -105,22 +99,21 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
     return;
   }
 
-  std::size_t step = 1;
-  std::vector<std::string> labels = ticks.labels;
-  if (standard && !all && cell < line) {
-    // Only those that may be shown are measured.
-    const std::size_t least = round_step(line / cell);
-    for (std::size_t i = 0; i < cells; ++i) {
-      if (i % least != 0) labels[i].clear();
-    }
-  }
   const double side = horizontal ? figure.height() : figure.width();
   const double longest = side * (standard ? kLongestShare : kLongestMatplotlib);
-  for (std::string& label : labels) {
-    label = shortened(label, axis.tick_label_size, longest, typesetter);
-  }
+  const auto label = [&](std::size_t i) {
+    return shortened(ticks.labels[i], axis.tick_label_size, longest, typesetter);
+  };
+  std::size_t step = 1;
   if (standard) {
-    const Extent largest = largest_extent(labels, axis.tick_label_size, typesetter);
+    // Where not all can be shown, not all are measured.
+    const std::size_t stride = all ? 1 : round_step(line / cell);
+    Extent largest;
+    for (std::size_t i = 0; i < cells; i += stride) {
+      const Text& text = typesetter.text(label(i), axis.tick_label_size);
+      largest.width = std::max(largest.width, text.width);
+      largest.height = std::max(largest.height, text.height);
+    }
     if (horizontal) {
       step = turned_step(axis, largest, cell, all);
     } else if (!all) {
@@ -128,7 +121,7 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
     }
   }
   for (std::size_t i = 0; i < cells; i += step) {
-    axis.ticks.push_back({middle_of(i, cells, horizontal), labels[i]});
+    axis.ticks.push_back({middle_of(i, cells, horizontal), label(i)});
   }
 }
 

@@ -19,9 +19,11 @@ struct CellTicks {
   PlotStyle style = PlotStyle::standard;
 };
 
-/// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels of a horizontal axis turn before
-/// they collide, those of either axis thin out before they overlap (unless all are asked for), and long ones are shortened; in the matplotlib
-/// style all labels are shown as they are, unless there are so many that they would be unreadable: then indices are.
-void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal, Figure& figure);
+/// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
+/// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
+/// (unless all are asked for), and long ones are shortened; in the matplotlib style all labels are
+/// shown as they are, unless there are so many that they would be unreadable: then indices are.
+void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                    Figure& figure);
 
 }  // namespace attn::plot

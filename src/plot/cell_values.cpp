@@ -6,13 +6,15 @@
 namespace attn::plot {
 namespace {
 
-constexpr double kSize = 10, kLeastSize = 6;  // points
-constexpr double kShareOfCell = 0.92;         // that a value may take in the standard style
-constexpr double kShareInMatplotlib = 1.2;    // its users are used to crowded cells
+constexpr double kSize = 10, kLeastSize = 6;    // points
+constexpr std::size_t kMostValues = 1'000'000;  // more would only be a black area
+constexpr double kShareOfCell = 0.92;           // that a value may take in the standard style
+constexpr double kShareInMatplotlib = 1.2;      // its users are used to crowded cells
 
 std::string value_text(double value, PlotStyle style) {
   if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : style == PlotStyle::standard ? "\u2212inf" : "-inf";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : style == PlotStyle::standard ? "\u2212inf" : "-inf";
   char buffer[400];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 2).ptr;
@@ -41,10 +43,12 @@ bool fit(const Box& cell, const Matrix& matrix, PlotStyle style, double size,
 }
 
 /// The font size to write the values in; none if they are not to be written.
-std::optional<double> value_size(const Box& cell, const Matrix& matrix, const CellValueOptions& options,
-                                 PlotStyle style, Typesetter& typesetter) {
+std::optional<double> value_size(const Box& cell, const Matrix& matrix,
+                                 const CellValueOptions& options, PlotStyle style,
+                                 Typesetter& typesetter) {
   const bool demanded = options.annotate == Annotate::on;
-  if (options.annotate == Annotate::off) return std::nullopt;
+  const bool too_many = matrix.rows() > kMostValues / matrix.columns();
+  if (options.annotate == Annotate::off || too_many) return std::nullopt;
   if (style == PlotStyle::matplotlib) {
     if (demanded || fit(cell, matrix, style, kSize, typesetter)) return kSize;
     return std::nullopt;

@@ -21,8 +21,9 @@ struct CellValueOptions {
   std::optional<Colour> colour;  ///< absent: black, or white on dark cells in the standard style
 };
 
-/// The values to two decimals, if they are asked for and, unless they are demanded, fit their cells. In the standard style they become
-/// smaller before they are given up, and hidden cells have none.
+/// The values to two decimals, if they are asked for and, unless they are demanded, fit their
+/// cells. In the standard style they become smaller before they are given up, and hidden cells have
+/// none.
 std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const CellColours& colours,
                                    const CellValueOptions& options, Typesetter& typesetter);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attn/error.hpp"
+
 #include "plot/resampling.hpp"
 
 namespace attn::plot {
@@ -10,26 +11,33 @@ namespace {
 
 constexpr Colour kNoNumber = {211, 211, 211};
 constexpr Colour kHatch = {205, 205, 205};
-constexpr double kHatchWidth = 0.5;     // points
-constexpr double kHatchDistance = 5;    // points
-constexpr double kUnderlap = 0.5;        // points
-constexpr double kLeastHatchedCell = 4;  // points; smaller cells are plain
+constexpr double kHatchWidth = 0.5;           // points
+constexpr double kHatchDistance = 5;          // points
+constexpr double kUnderlap = 0.5;             // points
+constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
+constexpr double kLeastHatchedCell = 4;       // points; smaller cells are plain
 
 std::uint32_t pixel(Colour colour) {
   return static_cast<std::uint32_t>(colour.red) << 16 |
          static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
 }
 
+Colour colour_of(std::uint32_t pixel) {
+  return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
+          static_cast<std::uint8_t>(pixel)};
+}
+
 bool shows_hidden(const Matrix& matrix, const CellColours& colours) {
   return matrix.has_hidden() && colours.style == PlotStyle::standard;
 }
 
-/// Sums over the cells of a pixel by their shares, apart for the numbers, the cells without one and the hidden ones.
+/// Sums over the cells of a pixel by their shares, apart for the numbers, the cells without one and
+/// the hidden ones.
 struct PixelSum {
   float number = 0, share = 0, hidden_share = 0;
 };
 
-/// Cell edges are exact if each axis has more pixels than cells; the general way, over all cells of each pixel.
+/// The general way, over all cells of each pixel.
 std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColours& colours,
                                           const std::vector<PixelShares>& across,
                                           const std::vector<PixelShares>& down) {
@@ -95,21 +103,33 @@ std::vector<std::uint32_t> plain_pixels(const Matrix& matrix, const CellColours&
       continue;
     }
     for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] =
-          pixel(shows && matrix.hidden(i, j) ? kHidden : colours.of(matrix.at(i, j)));
+      cells[j] = pixel(shows && matrix.hidden(i, j) ? kHidden : colours.of(matrix.at(i, j)));
     }
     for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
   }
   return pixels;
 }
 
-/// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay sharp in the standard one.
+/// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
+/// sharp in the standard one.
 Resampling resampling_for(std::size_t cells, std::size_t pixels, PlotStyle style) {
   if (style == PlotStyle::standard) {
     return pixels >= cells ? Resampling::nearest : Resampling::mean;
   }
   const bool sharp = pixels > 3 * cells || pixels == cells || pixels == 2 * cells;
   return sharp ? Resampling::nearest : Resampling::hann;
+}
+
+std::vector<std::uint32_t> pixels_of(const Matrix& matrix, const CellColours& colours,
+                                     std::size_t width, std::size_t height, Resampling across_by,
+                                     Resampling down_by) {
+  if (width == matrix.columns()) across_by = Resampling::nearest;
+  if (height == matrix.rows()) down_by = Resampling::nearest;
+  const auto across = pixel_shares(matrix.columns(), width, across_by);
+  const auto down = pixel_shares(matrix.rows(), height, down_by);
+  const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
+  return plain ? plain_pixels(matrix, colours, across, down)
+               : blended_pixels(matrix, colours, across, down);
 }
 
 void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
@@ -122,12 +142,7 @@ void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
   if (across_by == Resampling::hann || down_by == Resampling::hann) {
     across_by = down_by = Resampling::hann;
   }
-  const auto across = pixel_shares(matrix.columns(), width, across_by);
-  const auto down = pixel_shares(matrix.rows(), height, down_by);
-  const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
-  const auto pixels = plain ? plain_pixels(matrix, colours, across, down)
-                            : blended_pixels(matrix, colours, across, down);
-  canvas.copy(pixels, area, box);
+  canvas.copy(pixels_of(matrix, colours, width, height, across_by, down_by), area, box);
 }
 
 Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t column) {
@@ -139,22 +154,26 @@ Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t 
           box.top + static_cast<double>(row + 1) * height};
 }
 
-/// Each run of equal cells reaches a little under the next ones, which are drawn over it: rectangles that only touched would let
-/// the background shine through their smoothed edges.
+/// Each run of equal cells reaches a little under the next ones, which are drawn over it:
+/// rectangles that only touched would let the background shine through their smoothed edges.
 void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
                         const CellColours& colours) {
-  const bool shows = shows_hidden(matrix, colours);
-  const auto colour_of = [&](std::size_t i, std::size_t j) {
-    return shows && matrix.hidden(i, j) ? kHidden : colours.of(matrix.at(i, j));
+  const std::size_t width = std::min(matrix.columns(), kMostRectangles);
+  const std::size_t height = std::min(matrix.rows(), kMostRectangles);
+  const auto pixels = pixels_of(matrix, colours, width, height, Resampling::mean, Resampling::mean);
+  const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
+    return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
   };
-  for (std::size_t i = 0; i < matrix.rows(); ++i) {
-    for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      const Colour colour = colour_of(i, j);
-      Box run = cell_box(box, matrix, i, j);
-      while (j + 1 < matrix.columns() && colour_of(i, j + 1) == colour) ++j;
-      run.right = std::min(box.right, cell_box(box, matrix, i, j).right + kUnderlap);
-      run.bottom = std::min(box.bottom, run.bottom + kUnderlap);
-      canvas.fill(run, colour);
+  for (std::size_t i = 0; i < height; ++i) {
+    const double top = edge(box.top, box.bottom, i, height);
+    const double bottom =
+        std::min(box.bottom, edge(box.top, box.bottom, i + 1, height) + kUnderlap);
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t run = pixels[i * width + j];
+      const double left = edge(box.left, box.right, j, width);
+      while (j + 1 < width && pixels[i * width + j + 1] == run) ++j;
+      const double right = std::min(box.right, edge(box.left, box.right, j + 1, width) + kUnderlap);
+      canvas.fill({left, top, right, bottom}, colour_of(run));
     }
   }
 }
@@ -183,8 +202,8 @@ Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& o
     return value_range(matrices, options.style == PlotStyle::standard);
   }
   if (!std::isfinite(asked.low) || !std::isfinite(asked.high) || asked.low > asked.high) {
-    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number", "",
-                "give the smallest and the largest value, such as 0,1");
+    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number",
+                "", "give the smallest and the largest value, such as 0,1");
   }
   return nonsingular({asked.low, asked.high}, 0.1, 1e-15);
 }

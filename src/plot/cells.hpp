@@ -28,8 +28,8 @@ Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& o
 /// The colour under the hatching of cells that a mask hides.
 inline constexpr Colour kHidden = {240, 240, 240};
 
-/// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer pixels than cells, a pixel shows
-/// the mean of its cells.
+/// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer
+/// pixels than cells, a pixel shows the mean of its cells.
 void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
                 double pixels_per_point);
 

@@ -1,8 +1,8 @@
 #include "plot/colour.hpp"
 
-#include <pango/pango.h>
-
 #include <cmath>
+
+#include <pango/pango.h>
 
 #include "attn/error.hpp"
 

@@ -19,8 +19,8 @@ Axes bar_within(const Box& place) {
 
 void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
                      const Figure& figure) {
-  const auto values = tick_values(
-      view, tick_intervals(figure.points(length), axis.tick_label_size, horizontal));
+  const auto values =
+      tick_values(view, tick_intervals(figure.points(length), axis.tick_label_size, horizontal));
   const TickTexts texts = tick_texts(values, view);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!in_view(view, values[i])) continue;
@@ -45,7 +45,8 @@ Axes relative_colour_bar_axes(const Box& place) {
 
 void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map) {
   const double step = box.height() / static_cast<double>(ColourMap::size());
-  // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams show.
+  // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams
+  // show.
   for (std::size_t i = 0; i < ColourMap::size(); ++i) {
     const double bottom = box.bottom - static_cast<double>(i) * step;
     canvas.fill({box.left, box.top, box.right, bottom}, map[i]);

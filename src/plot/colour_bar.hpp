@@ -11,7 +11,8 @@
 namespace attn::plot {
 
 /// The axes of a colour bar within its place: twenty times as high as wide, ticks on its right.
-Axes colour_bar_axes(const Box& place, Interval range, const std::string& label, const Figure& figure);
+Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
+                     const Figure& figure);
 
 /// The same for colours that mean another range in each panel: its ticks are named, not numbered.
 Axes relative_colour_bar_axes(const Box& place);
@@ -20,6 +21,7 @@ Axes relative_colour_bar_axes(const Box& place);
 void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map);
 
 /// Ticks at the round values of an axis that shows `view` over `length` pixels.
-void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal, const Figure& figure);
+void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
+                     const Figure& figure);
 
 }  // namespace attn::plot

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 #include "attn/plot.hpp"
+
 #include "plot/colour_tables.hpp"
 #include "support/nearest_name.hpp"
 
@@ -48,7 +49,7 @@ ColourMap::ColourMap(const std::string& name) {
   for (const auto& table : colour_tables()) {
     if (table.name != base) continue;
     for (std::size_t i = 0; i < size(); ++i) {
-      colours_[i] = !reversed               ? colour(table.colours, i)
+      colours_[i] = !reversed                ? colour(table.colours, i)
                     : table.reversed.empty() ? colour(table.colours, size() - 1 - i)
                                              : colour(table.reversed, i);
     }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "attn/error.hpp"
+
 #include "plot/colour_bar.hpp"
 #include "plot/figure.hpp"
 #include "plot/subplots.hpp"
@@ -43,7 +44,9 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
       const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
       bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
                       static_cast<double>(size),
-                      output ? kOrange : lengths ? kSkyBlue : kLightGreen});
+                      output    ? kOrange
+                      : lengths ? kSkyBlue
+                                : kLightGreen});
     }
   }
   if (bars.empty()) {
@@ -71,11 +74,13 @@ class DimensionFigure {
     });
     const Axes axes = axes_in(area, figure_);
     const Decorations decorations = decorate(axes, figure_.typesetter());
-    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)), [&](Canvas& canvas) {
-      draw_bars(canvas, area);
-      draw_axes(canvas, axes, decorations, figure_);
-      for (const PlacedText& value : values_at(area, figure_)) canvas.text(value, kBlack);
-    });
+    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
+                           [&](Canvas& canvas) {
+                             draw_bars(canvas, area);
+                             draw_axes(canvas, axes, decorations, figure_);
+                             for (const PlacedText& value : values_at(area, figure_))
+                               canvas.text(value, kBlack);
+                           });
   }
 
  private:
@@ -83,15 +88,15 @@ class DimensionFigure {
   double x(double place) const { return (place - x_view_.low) / (x_view_.high - x_view_.low); }
   double y(double value) const { return (value - y_view_.low) / (y_view_.high - y_view_.low); }
 
-  Axes axes_in(const Box& box, const Figure& figure) const {
+  Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = options_.title.value_or(kTitle);
+    axes.title = figure.bounded(options_.title.value_or(kTitle), kTitleSize);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
-    axes.x.label = options_.xlabel.value_or("");
-    axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.x.label = figure.bounded(options_.xlabel.value_or(""), kLabelSize);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
     axes.x.label_size = axes.y.label_size = kLabelSize;
     axes.x.tick_label_degrees = 45;
     axes.x.labels_end_at_tick = !matplotlib();
@@ -106,7 +111,8 @@ class DimensionFigure {
     std::vector<PlacedText> values;
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       const double value = bars_[i].value;
-      const Text& text = figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
+      const Text& text =
+          figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
       const double rise = matplotlib() ? kValueRise : 0;
       Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
                       box.bottom - y(value + rise) * box.height()};

@@ -4,16 +4,18 @@
 #include <cstdio>
 
 #include "attn/error.hpp"
+
 #include "plot/subplots.hpp"
 
 namespace attn::plot {
 namespace {
 
 constexpr double kPointsPerInch = 72;
-constexpr double kScreenDpi = 100;           // matplotlib's default
-constexpr double kCropMargin = 0.1;          // inches
-constexpr double kTightMargin = 1.08 * 10;   // points: matplotlib's pad, in font sizes
-constexpr double kLongestSide = 1000;        // inches
+constexpr double kScreenDpi = 100;          // matplotlib's default
+constexpr double kLongestText = 2;          // figure widths or heights
+constexpr double kCropMargin = 0.1;         // inches
+constexpr double kTightMargin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
+constexpr double kLongestSide = 1000;       // inches
 constexpr double kLeastDpi = 1, kMostDpi = 10000;
 
 std::string number(double value) {
@@ -24,8 +26,9 @@ std::string number(double value) {
 
 double checked_dpi(double dpi) {
   if (!(dpi >= kLeastDpi && dpi <= kMostDpi)) {
-    throw Error(ErrorKind::usage, "a resolution of " + number(dpi) + " dots per inch is not possible",
-                "", "give one from 1 to 10000, such as 300");
+    throw Error(ErrorKind::usage,
+                "a resolution of " + number(dpi) + " dots per inch is not possible", "",
+                "give one from 1 to 10000, such as 300");
   }
   return dpi;
 }
@@ -61,10 +64,15 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
                  ? Lettering::hinted
                  : Lettering::outlines) {}
 
+std::string Figure::bounded(const std::string& text, double points) {
+  return shortened(text, points, kLongestText * std::max(width_, height_), typesetter_);
+}
+
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {
   std::optional<Figure> screen;
   if (hinted_) {
-    screen.emplace(Figure(format_, size_, kScreenDpi, kScreenDpi / kPointsPerInch, Lettering::hinted_measure));
+    screen.emplace(
+        Figure(format_, size_, kScreenDpi, kScreenDpi / kPointsPerInch, Lettering::hinted_measure));
   }
   Figure& measured = screen ? *screen : *this;
   const Box area = default_subplot_area(measured.width(), measured.height());
@@ -75,7 +83,15 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
 }
 
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
-  Canvas canvas(format_, bounds.padded(kCropMargin * pixels(kPointsPerInch)), dpi_);
+  // By way of inches from the lower left corner: the same numbers as in matplotlib, so that they
+  // round to the same pixels.
+  const double scale = pixels(kPointsPerInch), inches = 1 / scale;
+  const double left = bounds.left * inches - kCropMargin;
+  const double right = bounds.right * inches + kCropMargin;
+  const double low = (height_ - bounds.bottom) * inches - kCropMargin;
+  const double high = (height_ - bounds.top) * inches + kCropMargin;
+  const Point lower_left = {left * scale, height_ - low * scale};
+  Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_);
   draw(canvas);
   return {canvas.finish(), typesetter_.warnings()};
 }
@@ -87,14 +103,15 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
   const Box& box = axes.box;
   if (axes.x.drawn) {
     for (const Tick& tick : axes.x.ticks) {
-      canvas.tick({box.left + tick.position * box.width(), box.bottom}, 0, length, kBlack, line_width);
+      canvas.tick({box.left + tick.position * box.width(), box.bottom}, 0, length, kBlack,
+                  line_width);
     }
   }
   if (axes.y.drawn) {
     const double x = axes.y_on_right ? box.right : box.left;
     for (const Tick& tick : axes.y.ticks) {
-      canvas.tick({x, box.bottom - tick.position * box.height()}, axes.y_on_right ? length : -length, 0,
-                  kBlack, line_width);
+      canvas.tick({x, box.bottom - tick.position * box.height()},
+                  axes.y_on_right ? length : -length, 0, kBlack, line_width);
     }
   }
   canvas.stroke(box, kBlack, line_width);

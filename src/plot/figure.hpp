@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/plot.hpp"
+
 #include "plot/axes.hpp"
 #include "plot/canvas.hpp"
 #include "plot/text.hpp"
@@ -15,7 +16,8 @@ namespace attn::plot {
 /// The paper that axes are laid out on, in pixels, and the fonts for it.
 class Figure {
  public:
-  /// `default_size` in inches is that of a kind of figure. Throws Error(usage) for a size or resolution that makes no picture.
+  /// `default_size` in inches is that of a kind of figure. Throws Error(usage) for a size or
+  /// resolution that makes no picture.
   Figure(const PlotOptions& options, PictureFormat format, std::pair<double, double> default_size);
 
   double width() const { return width_; }
@@ -24,8 +26,12 @@ class Figure {
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 
-  /// The area for the axes that leaves all around it as much room as is written there: `decorated` says what an area of a figure
-  /// takes with its texts. The matplotlib style measures at the resolution of a screen, as matplotlib does.
+  /// A title or an axis label that is not absurdly longer than the figure, shortened if need be.
+  std::string bounded(const std::string& text, double points);
+
+  /// The area for the axes that leaves all around it as much room as is written there: `decorated`
+  /// says what an area of a figure takes with its texts. The matplotlib style measures at the
+  /// resolution of a screen, as matplotlib does.
   Box tight_area(const std::function<Box(Figure&, const Box&)>& decorated);
 
   /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws.
@@ -38,12 +44,13 @@ class Figure {
   PictureFormat format_;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
-  bool hinted_;
+  bool hinted_;  ///< as in the matplotlib style on a raster
   Typesetter typesetter_;
   double width_, height_;
 };
 
 /// The frame and the ticks of an axes and the texts around it.
-void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations, const Figure& figure);
+void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
+               const Figure& figure);
 
 }  // namespace attn::plot

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "attn/error.hpp"
+
 #include "plot/cell_ticks.hpp"
 #include "plot/cell_values.hpp"
 #include "plot/colour_bar.hpp"
@@ -10,10 +11,12 @@ namespace attn {
 namespace plot {
 namespace {
 
-constexpr double kPanelSide = 1.75, kLeastSide = 2.5;  // inches of the figure for each panel, and at least
+constexpr double kPanelSide = 1.75,
+                 kLeastSide = 2.5;  // inches of the figure for each panel, and at least
 constexpr const char* kXLabel = "Keys";
 constexpr const char* kYLabel = "Queries";
 constexpr double kColourBarHeight = 0.6;  // of the panels' height
+constexpr double kLeastGap = 6;           // points between the texts of neighbouring panels
 constexpr double kTitleSize = 14, kTitlePad = 10;  // points; of the whole figure's title
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
@@ -29,8 +32,9 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
     if (shape != first) {
-      throw input_error("weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
-                        where, "panels share their axes: all must have one shape");
+      throw input_error(
+          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
+          where, "panels share their axes: all must have one shape");
     }
   }
   return matrices;
@@ -40,8 +44,8 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
   std::vector<std::string> titles(grid.panels.size());
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
     throw Error(ErrorKind::usage,
-                std::to_string(options.titles->size()) + " titles for " + std::to_string(grid.columns) +
-                    (grid.columns == 1 ? " column" : " columns"),
+                std::to_string(options.titles->size()) + " titles for " +
+                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
                 "", "give one title for each column, or none");
   }
   for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -98,8 +102,9 @@ class GridFigure {
     std::vector<PlacedText> title;
     if (options_.title && !options_.title->empty()) {
       const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
-      title.push_back(place(figure_.typesetter().text(*options_.title, kTitleSize), anchor,
-                            {Horizontal::centre, Vertical::bottom}));
+      title.push_back(
+          place(figure_.typesetter().text(figure_.bounded(*options_.title, kTitleSize), kTitleSize),
+                anchor, {Horizontal::centre, Vertical::bottom}));
       bounds = united(bounds, title.back().bounds);
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
@@ -129,19 +134,51 @@ class GridFigure {
   }
 
   void lay_out_panels(const Box& area) {
+    auto places = subplot_places(area, grid_.rows, grid_.columns);
+    place_panels(places);
+    // matplotlib leaves texts to run into the next panel; the standard style makes room for them.
+    if (matplotlib()) return;
+    places = subplot_places(area, grid_.rows, grid_.columns, gaps_taken(places));
+    place_panels(places);
+  }
+
+  void place_panels(const std::vector<Box>& places) {
     const double aspect =
         static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
-    const auto places = subplot_places(area, grid_.rows, grid_.columns);
+    panels_.clear();
     for (std::size_t i = 0; i < places.size(); ++i) {
       Panel panel;
       panel.axes = axes_in(with_aspect(places[i], aspect, 1), i);
       panel.colours = {&map_, range_, options_.style};
-      if (each_panel_its_range()) panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
+      if (each_panel_its_range()) {
+        panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
+      }
       panel.decorations = decorate(panel.axes, figure_.typesetter());
       panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
                                  figure_.typesetter());
       panels_.push_back(std::move(panel));
     }
+  }
+
+  /// What the texts of neighbouring panels take of the room between their places, and a margin.
+  Gaps gaps_taken(const std::vector<Box>& places) const {
+    const double margin = figure_.pixels(kLeastGap);
+    Gaps gaps;
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+      const Box& texts = panels_[i].decorations.bounds;
+      const std::size_t right = i + 1, below = i + grid_.columns;
+      if (right % grid_.columns != 0) {
+        const double taken = texts.right - places[i].right + places[right].left -
+                             panels_[right].decorations.bounds.left;
+        gaps.across = std::max(gaps.across, taken + margin);
+      }
+      if (below < panels_.size()) {
+        const double taken = texts.bottom - places[i].bottom + places[below].top -
+                             panels_[below].decorations.bounds.top;
+        gaps.down = std::max(gaps.down, taken + margin);
+      }
+    }
+    return gaps;
   }
 
   /// Only the last row has labels below it, only the first column left of it.
@@ -151,9 +188,11 @@ class GridFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = titles_[index];
-    if (last_row) axes.x.label = options_.xlabel.value_or(kXLabel);
-    if (first_column) axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.title = figure_.bounded(titles_[index], axes.title_size);
+    if (last_row)
+      axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
+    if (first_column)
+      axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
     axes.x.labelled = last_row;
     axes.y.labelled = first_column;
     const Heatmap& panel = grid_.panels[index];
@@ -167,7 +206,9 @@ class GridFigure {
                  std::size_t count, double length, bool horizontal) {
     const bool labelled = options_.ticks == Ticks::labels ||
                           (options_.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
-    set_cell_ticks(axis, {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index, options_.style},
+    set_cell_ticks(axis,
+                   {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index,
+                    options_.style},
                    length, horizontal, figure_);
   }
 

@@ -1,4 +1,5 @@
 #include "attn/error.hpp"
+
 #include "plot/cell_ticks.hpp"
 #include "plot/cell_values.hpp"
 #include "plot/colour_bar.hpp"
@@ -72,11 +73,12 @@ class HeatmapFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = options_.title.value_or(heatmap_.title.empty() ? kTitle : heatmap_.title);
+    const std::string title = heatmap_.title.empty() ? kTitle : heatmap_.title;
+    axes.title = figure.bounded(options_.title.value_or(title), kTitleSize);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
-    axes.x.label = options_.xlabel.value_or(kXLabel);
-    axes.y.label = options_.ylabel.value_or(kYLabel);
+    axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
     axes.x.label_size = axes.y.label_size = kLabelSize;
     set_cell_ticks(axes.x, key_, box.width(), true, figure);
     set_cell_ticks(axes.y, query_, box.height(), false, figure);

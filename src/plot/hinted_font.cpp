@@ -1,10 +1,10 @@
 #include "plot/hinted_font.hpp"
 
-#include <fontconfig/fontconfig.h>
-#include <glib.h>
-
 #include <algorithm>
 #include <vector>
+
+#include <fontconfig/fontconfig.h>
+#include <glib.h>
 
 namespace attn::plot {
 namespace {
@@ -43,8 +43,10 @@ bool is_plain(gunichar letter) {
     case G_UNICODE_SCRIPT_COMMON:
     case G_UNICODE_SCRIPT_LATIN:
     case G_UNICODE_SCRIPT_GREEK:
-    case G_UNICODE_SCRIPT_CYRILLIC: return true;
-    default: return false;
+    case G_UNICODE_SCRIPT_CYRILLIC:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -52,12 +54,15 @@ bool is_plain(gunichar letter) {
 void add_bitmap(const FT_Bitmap& bitmap, int left, int top, cairo_surface_t* surface) {
   unsigned char* data = cairo_image_surface_get_data(surface);
   const int stride = cairo_image_surface_get_stride(surface);
-  const int x_end = std::min(left + static_cast<int>(bitmap.width), cairo_image_surface_get_width(surface));
-  const int y_end = std::min(top + static_cast<int>(bitmap.rows), cairo_image_surface_get_height(surface));
+  const int x_end =
+      std::min(left + static_cast<int>(bitmap.width), cairo_image_surface_get_width(surface));
+  const int y_end =
+      std::min(top + static_cast<int>(bitmap.rows), cairo_image_surface_get_height(surface));
   for (int y = std::max(0, top); y < y_end; ++y) {
     const unsigned char* from = bitmap.buffer + std::ptrdiff_t{y - top} * bitmap.pitch - left;
     unsigned char* to = data + std::ptrdiff_t{y} * stride;
-    for (int x = std::max(0, left); x < x_end; ++x) to[x] = static_cast<unsigned char>(to[x] | from[x]);
+    for (int x = std::max(0, left); x < x_end; ++x)
+      to[x] = static_cast<unsigned char>(to[x] | from[x]);
   }
 }
 
@@ -130,8 +135,8 @@ std::optional<HintedLine> HintedFont::line(const std::string& text, double point
     FT_Glyph_Transform(glyph, nullptr, &pen);
     FT_BBox box;
     FT_Glyph_Get_CBox(glyph, FT_GLYPH_BBOX_SUBPIXELS, &box);
-    ink = {std::min(ink.xMin, box.xMin), std::min(ink.yMin, box.yMin),
-           std::max(ink.xMax, box.xMax), std::max(ink.yMax, box.yMax)};
+    ink = {std::min(ink.xMin, box.xMin), std::min(ink.yMin, box.yMin), std::max(ink.xMax, box.xMax),
+           std::max(ink.yMax, box.yMax)};
     pen.x += loaded.advance;
     previous = index;
   }

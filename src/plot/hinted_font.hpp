@@ -1,12 +1,11 @@
 #pragma once
 
-#include <cairo.h>
-
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <cairo.h>
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include FT_GLYPH_H
@@ -23,13 +22,14 @@ struct HintedLine {
   double ascent = 0;           ///< of the ink above the baseline
   double descent = 0;          ///< of the ink below the baseline
   double left = 0, right = 0;  ///< of the ink, from the start of the line
-  /// How much of each pixel is inked (A8); its lower left corner stands a descent and a pixel below the baseline and `left`
-  /// from the start. Absent if only measured.
+  /// How much of each pixel is inked (A8); its lower left corner stands a descent and a pixel below
+  /// the baseline and `left` from the start. Absent if only measured.
   std::unique_ptr<cairo_surface_t, DestroySurface> coverage;
 };
 
-/// A font whose letters FreeType's auto-hinter fits to the pixels, eight times finer across than down: so does matplotlib, and text that
-/// is fitted otherwise takes other room and looks different at the resolution of screens.
+/// A font whose letters FreeType's auto-hinter fits to the pixels, eight times finer across than
+/// down: so does matplotlib, and text that is fitted otherwise takes other room and looks different
+/// at the resolution of screens.
 class HintedFont {
  public:
   /// The installed font that comes nearest to the family's name.

@@ -22,10 +22,10 @@ Tensor as_bytes(const Tensor& flags) {
 void check_labels(const std::vector<std::string>& labels, std::size_t count, const char* of,
                   const std::string& where) {
   if (labels.empty() || labels.size() == count) return;
-  throw input_error(
-      std::to_string(labels.size()) + " " + of + " labels for " + std::to_string(count) + " " +
-          (of == std::string("query") ? "rows" : "columns"),
-      where, "give one label for each, or none");
+  throw input_error(std::to_string(labels.size()) + " " + of + " labels for " +
+                        std::to_string(count) + " " +
+                        (of == std::string("query") ? "rows" : "columns"),
+                    where, "give one label for each, or none");
 }
 
 // Differences of values up to this size do not overflow.
@@ -35,7 +35,7 @@ constexpr double kLargest = std::numeric_limits<double>::max() / 4;
 
 Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   const Shape& shape = heatmap.weights.shape();
-  if (!heatmap.weights) {
+  if (!heatmap.weights && shape.empty()) {
     throw input_error("there are no weights to draw", where, "give a matrix of weights");
   }
   if (shape.size() != 2) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attn/plot.hpp"
+
 #include "plot/ticks.hpp"
 
 namespace attn::plot {
@@ -13,8 +14,8 @@ namespace attn::plot {
 /// The weights of a heatmap and which of them a mask hides; shares their elements.
 class Matrix {
  public:
-  /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two axes, an axis of size 0, labels
-  /// or `allowed` that do not match the weights.
+  /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two
+  /// axes, an axis of size 0, labels or `allowed` that do not match the weights.
   Matrix(const Heatmap& heatmap, const std::string& where);
 
   std::size_t rows() const { return rows_; }
@@ -37,8 +38,8 @@ class Matrix {
   std::span<const double> doubles_;
 };
 
-/// The smallest and the largest finite value of all matrices, hidden cells apart if `without_hidden`; equal ones are
-/// spread a little, and without any finite value it is 0…1.
+/// The smallest and the largest finite value of all matrices, hidden cells apart if
+/// `without_hidden`; equal ones are spread a little, and without any finite value it is 0…1.
 Interval value_range(std::span<const Matrix> matrices, bool without_hidden);
 
 }  // namespace attn::plot

@@ -1,12 +1,12 @@
 #include "plot/png.hpp"
 
-#include <libdeflate.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <vector>
+
+#include <libdeflate.h>
 
 #include "attn/error.hpp"
 
@@ -41,7 +41,8 @@ namespace attn::plot {
 namespace {
 
 constexpr int kChannels = 3;
-constexpr std::size_t kHeaderEnd = 8 + 25;  // the signature and the IHDR chunk, which must come first
+constexpr std::size_t kHeaderEnd =
+    8 + 25;  // the signature and the IHDR chunk, which must come first
 constexpr double kMetresPerInch = 0.0254;
 
 void append_number(std::string& bytes, std::uint32_t number) {
@@ -83,8 +84,8 @@ std::vector<unsigned char> rgb_bytes(std::span<const std::uint32_t> pixels, std:
 
 std::string encode_png(std::span<const std::uint32_t> pixels, std::size_t width, std::size_t height,
                        std::size_t stride, double dpi) {
-  // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing. The setting belongs to this
-  // file and is made once, before the first use in any thread.
+  // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
+  // The setting belongs to this file and is made once, before the first use in any thread.
   static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
   static_cast<void>(unfiltered);
 

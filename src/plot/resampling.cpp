@@ -7,8 +7,10 @@
 namespace attn::plot {
 namespace {
 
+/// The place is rounded to a 256th of a cell: so does Agg, and an edge between cells falls on the
+/// same pixel.
 PixelShares nearest_share(std::size_t cells, double middle) {
-  return {std::min(static_cast<std::size_t>(middle), cells - 1), {1}};
+  return {std::min(static_cast<std::size_t>(std::floor(middle * 256 + 0.5)) / 256, cells - 1), {1}};
 }
 
 PixelShares mean_shares(std::size_t cells, double start, double end) {
@@ -54,7 +56,9 @@ std::vector<PixelShares> pixel_shares(std::size_t cells, std::size_t pixels,
     const double start = static_cast<double>(x) * cells_per_pixel;
     const double middle = (static_cast<double>(x) + 0.5) * cells_per_pixel;
     switch (resampling) {
-      case Resampling::nearest: result.push_back(nearest_share(cells, middle)); break;
+      case Resampling::nearest:
+        result.push_back(nearest_share(cells, middle));
+        break;
       case Resampling::mean:
         result.push_back(mean_shares(cells, start, start + cells_per_pixel));
         break;

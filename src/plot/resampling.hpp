@@ -9,7 +9,8 @@ namespace attn::plot {
 enum class Resampling {
   nearest,  ///< a pixel shows the cell under its middle
   mean,     ///< a pixel shows the mean of the cells under it, by the share of it that they cover
-  hann,     ///< a pixel shows cells near it by a raised cosine, one cell or one pixel wide, whichever is wider
+  hann,  ///< a pixel shows cells near it by a raised cosine, one cell or one pixel wide, whichever
+         ///< is wider
 };
 
 /// The cells that a pixel shows and their shares, which sum to 1.

@@ -6,9 +6,23 @@ namespace attn::plot {
 namespace {
 
 constexpr double kLeft = 0.125, kRight = 0.9, kTop = 0.88, kBottom = 0.11;
-constexpr double kGap = 0.2;             // between places, of a place's size
+constexpr double kGap = 0.2;              // between places, of a place's size
+constexpr double kLeastPlace = 0.3;       // of what a place would have with the usual gap
 constexpr double kColourBarWidth = 0.15;  // of the area
 constexpr double kColourBarGap = 0.05;    // of the area
+
+/// The size of each of several places along an axis and the gap between them.
+struct Spacing {
+  double size, gap;
+};
+
+Spacing spacing(double length, std::size_t places, double least_gap) {
+  const double count = static_cast<double>(places);
+  const double size = length / (count + kGap * (count - 1));
+  const double smaller = (length - least_gap * (count - 1)) / count;
+  if (least_gap <= kGap * size || smaller < kLeastPlace * size) return {size, kGap * size};
+  return {smaller, least_gap};
+}
 
 }  // namespace
 
@@ -25,16 +39,16 @@ Box tight_subplot_area(const Box& area, const Box& decorated, double width, doub
   return tight.empty() ? area : tight;
 }
 
-std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns) {
-  const double r = static_cast<double>(rows), c = static_cast<double>(columns);
-  const double width = area.width() / (c + kGap * (c - 1));
-  const double height = area.height() / (r + kGap * (r - 1));
+std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns,
+                                const Gaps& least) {
+  const Spacing across = spacing(area.width(), columns, least.across);
+  const Spacing down = spacing(area.height(), rows, least.down);
   std::vector<Box> places;
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
-      const double left = area.left + static_cast<double>(j) * width * (1 + kGap);
-      const double top = area.top + static_cast<double>(i) * height * (1 + kGap);
-      places.push_back({left, top, left + width, top + height});
+      const double left = area.left + static_cast<double>(j) * (across.size + across.gap);
+      const double top = area.top + static_cast<double>(i) * (down.size + down.gap);
+      places.push_back({left, top, left + across.size, top + down.size});
     }
   }
   return places;

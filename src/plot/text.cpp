@@ -33,13 +33,19 @@ Box ink_of(PangoLayoutLine* line, double& width) {
           (ink.y + ink.height) / kUnitsPerPixel};
 }
 
-/// "Hangul", "Devanagari"
+/// "Hangul", "Devanagari"; rarer scripts by their code in ISO 15924, "Egyp".
 std::string script_name(gunichar letter) {
-  const guint32 code = g_unicode_script_to_iso15924(g_unichar_get_script(letter));
-  auto* scripts = static_cast<GEnumClass*>(g_type_class_ref(PANGO_TYPE_SCRIPT));
-  const GEnumValue* value = g_enum_get_value(scripts, g_unicode_script_from_iso15924(code));
-  std::string name = value != nullptr ? value->value_nick : "unknown";
-  g_type_class_unref(scripts);
+  const GUnicodeScript script = g_unichar_get_script(letter);
+  const guint32 code = g_unicode_script_to_iso15924(script);
+  std::string name;
+  for (int shift = 24; shift >= 0; shift -= 8) name += static_cast<char>(code >> shift);
+  // Pango's names follow GLib's numbers up to this script.
+  if (script <= G_UNICODE_SCRIPT_LYDIAN) {
+    auto* scripts = static_cast<GEnumClass*>(g_type_class_ref(PANGO_TYPE_SCRIPT));
+    const GEnumValue* value = g_enum_get_value(scripts, static_cast<int>(script));
+    if (value != nullptr) name = value->value_nick;
+    g_type_class_unref(scripts);
+  }
   name.front() = g_ascii_toupper(name.front());
   return name;
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <pango/pangocairo.h>
-
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <pango/pangocairo.h>
 
 #include "plot/box.hpp"
 #include "plot/hinted_font.hpp"
@@ -21,13 +21,13 @@ struct ReleaseObject {
 
 /// How letters are made.
 enum class Lettering {
-  outlines,        ///< as the font has them, by Pango
-  hinted,          ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
+  outlines,  ///< as the font has them, by Pango
+  hinted,    ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
   hinted_measure,  ///< the same, but only to be measured
 };
 
-/// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so that lines of one font
-/// size take the same room whatever their letters.
+/// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so
+/// that lines of one font size take the same room whatever their letters.
 struct Text {
   std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
   std::optional<HintedLine> hinted;
@@ -37,13 +37,14 @@ struct Text {
   Box ink;             ///< what is inked, relative to the start of the baseline
 };
 
-/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it lacks. Not for several
-/// threads at once; each may have its own.
+/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
+/// lacks. Not for several threads at once; each may have its own.
 class Typesetter {
  public:
   Typesetter(double pixels_per_point, Lettering lettering);
 
-  /// The line for a string at a font size in points; made once and kept. Control characters are shown as \n, \t, \x07.
+  /// The line for a string at a font size in points; made once and kept. Control characters are
+  /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
   double pixels(double points) const { return points * pixels_per_point_; }
@@ -64,17 +65,20 @@ class Typesetter {
   std::set<std::string> missing_scripts_;
 };
 
-/// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become escapes such as \n or \xff.
+/// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become
+/// escapes such as \n or \xff.
 std::string printable(const std::string& string);
 
-/// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was taken out.
-std::string shortened(const std::string& string, double points, double width, Typesetter& typesetter);
+/// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was
+/// taken out.
+std::string shortened(const std::string& string, double points, double width,
+                      Typesetter& typesetter);
 
 enum class Horizontal { left, centre, right };
 enum class Vertical { top, centre, centre_of_capitals, baseline, bottom };
 
-/// Where a text goes. Turned texts are aligned by the box around the turned text or, with `turned_about_anchor`, aligned
-/// while level and then turned about the anchor.
+/// Where a text goes. Turned texts are aligned by the box around the turned text or, with
+/// `turned_about_anchor`, aligned while level and then turned about the anchor.
 struct Alignment {
   Horizontal horizontal = Horizontal::centre;
   Vertical vertical = Vertical::centre;

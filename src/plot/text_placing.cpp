@@ -33,20 +33,37 @@ struct Turn {
   }
 };
 
-/// The point of `box` that alignment puts on the anchor. `ascent` and `descent` are the level text's.
+/// The point of `box` that alignment puts on the anchor. `ascent` and `descent` are the level
+/// text's.
 Point aligned_point(const Box& box, const Alignment& alignment, double ascent, double descent) {
   Point point;
   switch (alignment.horizontal) {
-    case Horizontal::left: point.x = box.left; break;
-    case Horizontal::centre: point.x = box.middle(); break;
-    case Horizontal::right: point.x = box.right; break;
+    case Horizontal::left:
+      point.x = box.left;
+      break;
+    case Horizontal::centre:
+      point.x = box.middle();
+      break;
+    case Horizontal::right:
+      point.x = box.right;
+      break;
   }
   switch (alignment.vertical) {
-    case Vertical::top: point.y = box.top; break;
-    case Vertical::centre: point.y = box.centre(); break;
-    case Vertical::centre_of_capitals: point.y = box.top + ascent / 2; break;
-    case Vertical::baseline: point.y = box.bottom - descent; break;
-    case Vertical::bottom: point.y = box.bottom; break;
+    case Vertical::top:
+      point.y = box.top;
+      break;
+    case Vertical::centre:
+      point.y = box.centre();
+      break;
+    case Vertical::centre_of_capitals:
+      point.y = box.top + ascent / 2;
+      break;
+    case Vertical::baseline:
+      point.y = box.bottom - descent;
+      break;
+    case Vertical::bottom:
+      point.y = box.bottom;
+      break;
   }
   return point;
 }

@@ -14,7 +14,9 @@ constexpr int kSmallestPlainExponent = -4;  // 1e-5 and below are written by a c
 constexpr int kLargestPlainExponent = 5;    // so are 1e6 and above
 constexpr int kDigitsSavedByOffset = 4;
 
-double floor_quotient(double x, double unit) { return floor_divide(x, unit).quotient; }
+double floor_quotient(double x, double unit) {
+  return floor_divide(x, unit).quotient;
+}
 
 /// The least and the largest of the values within the view.
 std::optional<Interval> visible_range(const std::vector<double>& values, Interval view) {
@@ -45,7 +47,8 @@ double common_summand(const std::vector<double>& values, Interval view) {
   }
   ++exponent;
   if ((largest - least) / std::pow(10.0, exponent) <= 1e-2) {
-    // … or, where they straddle a multiple of a far larger power, to which they are at most one apart.
+    // … or, where they straddle a multiple of a far larger power, to which they are at most one
+    // apart.
     exponent = top;
     while (floor_quotient(largest, std::pow(10.0, exponent)) -
                floor_quotient(least, std::pow(10.0, exponent)) <=
@@ -64,9 +67,8 @@ double common_summand(const std::vector<double>& values, Interval view) {
 int common_exponent(const std::vector<double>& values, Interval view, double summand) {
   const auto visible = visible_range(values, view);
   if (!visible) return 0;
-  const double size = summand != 0
-                          ? view.high - view.low
-                          : std::max(std::abs(visible->low), std::abs(visible->high));
+  const double size = summand != 0 ? view.high - view.low
+                                   : std::max(std::abs(visible->low), std::abs(visible->high));
   if (size == 0) return 0;
   const int exponent = static_cast<int>(std::floor(std::log10(size)));
   const bool plain = exponent >= kSmallestPlainExponent && exponent <= kLargestPlainExponent;
@@ -106,10 +108,12 @@ std::string formatted(double value, std::chars_format format, int precision) {
 std::string summand_text(double summand) {
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(summand))));
   const double digits = std::nearbyint(summand / std::pow(10.0, exponent) * 1e10) / 1e10;
-  std::string text = std::fmod(digits, 1.0) == 0 ? formatted(digits, std::chars_format::fixed, 0)
-                                                 : formatted(digits, std::chars_format::general, 10);
-  if (exponent != 0) text += "e" + std::to_string(exponent);
-  return summand > 0 ? "+" + text : text;
+  std::string text;
+  if (summand > 0) text += '+';
+  text += std::fmod(digits, 1.0) == 0 ? formatted(digits, std::chars_format::fixed, 0)
+                                      : formatted(digits, std::chars_format::general, 10);
+  if (exponent != 0) text.append("e").append(std::to_string(exponent));
+  return text;
 }
 
 }  // namespace
@@ -141,7 +145,7 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
     if (std::abs(value) < 1e-8) value = 0;
     texts.labels.push_back(with_minus_signs(formatted(value, std::chars_format::fixed, decimals)));
   }
-  if (exponent != 0) texts.offset += "1e" + std::to_string(exponent);
+  if (exponent != 0) texts.offset.append("1e").append(std::to_string(exponent));
   if (summand != 0) texts.offset += summand_text(summand);
   texts.offset = with_minus_signs(texts.offset);
   return texts;

@@ -5,19 +5,21 @@
 #include <cmath>
 #include <limits>
 
-// The rules are those of matplotlib 3.6 (AutoLocator): figures of the matplotlib style must show the ticks its users know.
+// The rules are those of matplotlib 3.6 (AutoLocator): figures of the matplotlib style must show
+// the ticks its users know.
 
 namespace attn::plot {
 namespace {
 
-// Round multiples with one decade below and one step above, so that a step is found whatever the rounding of its scale.
+// Round multiples with one decade below and one step above, so that a step is found whatever the
+// rounding of its scale.
 constexpr std::array<double, 10> kSteps = {0.1, 0.2, 0.25, 0.5, 1, 2, 2.5, 5, 10, 20};
 constexpr int kFewestTicks = 2;
 constexpr int kMostIntervals = 9;
 
 struct Scale {
   double step_unit;  ///< the power of ten below the mean tick distance
-  double offset;     ///< taken off before dividing, where values are far larger than their differences
+  double offset;  ///< taken off before dividing, where values are far larger than their differences
 };
 
 Scale scale_of(Interval view, int intervals) {

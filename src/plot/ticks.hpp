@@ -10,23 +10,27 @@ struct Interval {
   double low = 0, high = 1;
 };
 
-/// x = quotient · divisor + remainder with a whole quotient and a remainder that takes the divisor's sign.
+/// x = quotient · divisor + remainder with a whole quotient and a remainder that takes the
+/// divisor's sign.
 struct Division {
   double quotient, remainder;
 };
 Division floor_divide(double x, double divisor);
 
-/// Widens an interval whose ends are equal, or nearly so, by `expander` times their size (by `expander` itself about zero),
-/// so that positions in it are defined. `tiny` is the ratio of its length to its ends below which it counts as empty.
-/// An interval with an end that is not finite becomes ±expander.
+/// Widens an interval whose ends are equal, or nearly so, by `expander` times their size (by
+/// `expander` itself about zero), so that positions in it are defined. `tiny` is the ratio of its
+/// length to its ends below which it counts as empty. An interval with an end that is not finite
+/// becomes ±expander.
 Interval nonsingular(Interval interval, double expander, double tiny);
 
-/// How many tick intervals fit an axis of `length` points whose labels have `font_size` points: labels of a horizontal axis
-/// are taken to be three times as wide as high, those of a vertical one want a line between them. In 1…9.
+/// How many tick intervals fit an axis of `length` points whose labels have `font_size` points:
+/// labels of a horizontal axis are taken to be three times as wide as high, those of a vertical one
+/// want a line between them. In 1…9.
 int tick_intervals(double length, double font_size, bool horizontal);
 
-/// At most `intervals` + 1 round values within the view, at least two if it holds two: multiples of 1, 2, 2.5 or 5 times a power of ten.
-/// The list may reach one value beyond each end of the view, as tick_texts needs it; it is empty if the view's length overflows.
+/// At most `intervals` + 1 round values within the view, at least two if it holds two: multiples of
+/// 1, 2, 2.5 or 5 times a power of ten. The list may reach one value beyond each end of the view,
+/// as tick_texts needs it; it is empty if the view's length overflows.
 std::vector<double> tick_values(Interval view, int intervals);
 
 /// Whether a value lies in the view, allowing for rounding.
@@ -35,11 +39,12 @@ bool in_view(Interval view, double value);
 /// Tick values as text, all with the same number of decimals.
 struct TickTexts {
   std::vector<std::string> labels;
-  std::string offset;  ///< a factor and a summand common to all labels, as "1e−6" or "+1e5"; often empty
+  std::string
+      offset;  ///< a factor and a summand common to all labels, as "1e−6" or "+1e5"; often empty
 };
 
-/// Values are shown with the fewest decimals that tell them apart, large and small ones by a common power of ten, and close ones
-/// by their differences from a common summand.
+/// Values are shown with the fewest decimals that tell them apart, large and small ones by a common
+/// power of ten, and close ones by their differences from a common summand.
 TickTexts tick_texts(const std::vector<double>& values, Interval view);
 
 /// `text` with every hyphen replaced by a minus sign (U+2212).

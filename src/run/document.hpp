@@ -1,12 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attn/attention.hpp"
+#include "attn/io.hpp"
+#include "attn/layers.hpp"
 #include "attn/run.hpp"
 
 #include "io/json_value.hpp"
@@ -51,21 +54,30 @@ struct Labels {
                                             std::size_t sample);
 };
 
-/// A document checked and ready to compute.
+/// A document checked and ready to compute, for one kind of attention.
 struct DocumentRequest {
-  AttentionRequest attention;
+  AttentionRequest attention;  ///< every kind: its options; query, key and value are hidden states
+                               ///< for a kind that projects
+  Projections projections;     ///< self, cross, multi_head
+  TransformerRequest transformer;   ///< encoder_layer, decoder_layer: all but its `attention`
+  std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
+  std::vector<std::vector<std::string>> recovered_tokens;
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
   Labels labels;
   std::string title, description;
   bool weights = true;
   std::vector<std::string> warnings;
 };
 
-/// Reads every part of the document. All problems go to `problems`, those of shapes that do not fit
-/// together too; the request is to be computed only if there are none.
-DocumentRequest read_document(const Document& document, Problems& problems);
+/// The kinds a document asks for: one, or a list. Throws Error(input) if there is none, one is
+/// unknown or stands twice.
+std::vector<Kind> read_kinds(const JsonValue& root);
 
-/// The top-level keys of a document.
-std::vector<std::string_view> document_keys();
+/// Reads every part of the document as `kind`, one of `kinds`, needs it. All problems go to
+/// `problems`, those of shapes that do not fit together too; the request is to be computed only if
+/// there are none.
+DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
+                              Problems& problems);
 
 /// Reads {"query":…,"key":…} whose lists must have the given lengths (0 = any) for `batch` samples
 /// (0 = any).

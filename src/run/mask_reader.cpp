@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "run/document_object.hpp"
@@ -13,8 +14,39 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 9> mask_keys{
-    "causal", "align", "window", "global", "padding", "allow", "block", "bias", "fill"};
+struct Part {
+  MaskPart part;
+  std::string_view schema;
+};
+
+constexpr std::string_view tensor_schema = R"("$ref": "#/$defs/tensor")";
+constexpr std::array<Part, 9> parts{{
+    {{"causal", "key j is seen by query i if j ≤ i + offset"}, R"("type": "boolean")"},
+    {{"align",
+      "upper_left: offset = past keys; lower_right: the last query stands at the last valid key"},
+     R"("enum": ["upper_left", "lower_right"])"},
+    {{"window",
+      "left and right: how many keys before and after its own place a query sees, -1 = all"},
+     R"("type": "object", "additionalProperties": false, "properties": {"left": {"type": "integer", "minimum": -1}, "right": {"type": "integer", "minimum": -1}})"},
+    {{"global", "with a window: positions that see all and are seen by all"},
+     R"("type": "array", "items": {"type": "integer", "minimum": 0})"},
+    {{"padding", "[B,Lk], true = padding, not seen"}, tensor_schema},
+    {{"allow", "true = seen; broadcast against the weights"}, tensor_schema},
+    {{"block", "true = not seen; broadcast against the weights"}, tensor_schema},
+    {{"bias", "added to the scores, -inf hides; broadcast against the weights"}, tensor_schema},
+    {{"fill", "replaces unseen scores; -inf if absent"},
+     R"("oneOf": [{"type": "number"}, {"const": "-inf"}])"},
+}};
+constexpr auto parts_of_mask = [] {
+  std::array<MaskPart, parts.size()> result{};
+  for (std::size_t i = 0; i < parts.size(); ++i) result[i] = parts[i].part;
+  return result;
+}();
+constexpr auto mask_keys = [] {
+  std::array<std::string_view, parts.size()> result{};
+  for (std::size_t i = 0; i < parts.size(); ++i) result[i] = parts[i].part.name;
+  return result;
+}();
 constexpr std::array<std::string_view, 2> window_keys{"left", "right"};
 constexpr std::array<std::string_view, 2> alignments{"upper_left", "lower_right"};
 
@@ -62,11 +94,22 @@ std::optional<double> read_fill(const JsonValue& value, const std::string& point
 
 }  // namespace
 
-Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, DType dtype,
-               TensorSource& tensors, Problems& problems, std::vector<std::string>& warnings) {
+std::span<const MaskPart> mask_parts() noexcept {
+  return parts_of_mask;
+}
+
+std::string_view mask_part_schema(std::string_view name) noexcept {
+  for (const Part& part : parts) {
+    if (part.part.name == name) return part.schema;
+  }
+  return {};
+}
+
+Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
+               const std::string& lens_pointer, DType dtype, TensorSource& tensors,
+               Problems& problems, std::vector<std::string>& warnings) {
   Mask result;
   if (mask) {
-    const std::string pointer = "/mask";
     if (!problems.attempt([&] { expect_object(*mask, pointer); })) return result;
     // In the order of the document: that is the order in which its random tensors are drawn.
     for (const JsonMember& member : mask->members()) {
@@ -99,12 +142,13 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, DType dtype,
     }
     if (!result.global.empty() && !result.window) {
       warnings.push_back(
-          "mask.global has no effect without mask.window: every position sees and is seen anyway");
+          pointer.substr(1) +
+          ".global has no effect without a window: every position sees and is seen anyway");
     }
   }
   if (valid_lens) {
     problems.attempt(
-        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, "/valid_lens"); });
+        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer); });
   }
   return result;
 }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "attn/attention.hpp"
+#include "attn/layers.hpp"
 
 #include "io/json_value.hpp"
 #include "run/problems.hpp"
@@ -8,10 +12,19 @@
 
 namespace attn {
 
-/// Reads the learned weights of the request's kind: inline, from a file ({"file":…, "prefix":…,
-/// "names":{ours: theirs}}), or made as PyTorch makes new Linear layers ({"init":"torch", …}).
-/// `value` may be null.
-void read_parameters(const JsonValue* value, AttentionRequest& request, TensorSource& tensors,
-                     Problems& problems);
+/// The learned weights of a request and what a document says about making them.
+struct LearnedWeights {
+  Projections projections;               ///< self, cross, multi_head
+  std::vector<TransformerLayer> layers;  ///< encoder_layer, decoder_layer
+};
+
+/// Reads the learned weights of the request's kind: inline, from a file, or made as PyTorch makes
+/// new modules
+/// ({"init":"torch", …}). Those of `general` and `additive` go into the request itself. `value` may
+/// be null. The request's query and key tell the widths; `memory` is a decoder's; `layers` and
+/// `feed_forward` are the document's options.
+LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer,
+                               AttentionRequest& request, const Tensor& memory, std::size_t layers,
+                               std::optional<std::size_t> feed_forward, TensorSource& tensors);
 
 }  // namespace attn

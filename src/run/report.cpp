@@ -28,7 +28,7 @@ std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
   return indices;
 }
 
-std::string table(const RunReport& report) {
+std::string table(const ReportedWeights& report) {
   const Tensor weights = report.weights.converted(DType::float64);
   const auto numbers = weights.values<double>();
   const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
@@ -64,7 +64,7 @@ std::string table(const RunReport& report) {
   return text;
 }
 
-std::string share_hidden(const RunReport& report) {
+std::string share_hidden(const ReportedWeights& report) {
   std::array<char, 32> percent{};
   std::snprintf(percent.data(), percent.size(), "%.3g",
                 100.0 * static_cast<double>(report.hidden) / static_cast<double>(report.cells));
@@ -72,9 +72,7 @@ std::string share_hidden(const RunReport& report) {
          " weights hidden (" + percent.data() + " %)";
 }
 
-}  // namespace
-
-std::string report_text(const RunReport& report) {
+std::string text_of(const RunReport& report) {
   std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) +
                      ", of " + report.document + "\n";
   if (!report.title.empty()) text += report.title + "\n";
@@ -86,11 +84,19 @@ std::string report_text(const RunReport& report) {
   for (const auto& [tensor, shape] : report.shapes) {
     text += "  " + padded_right(tensor, widest) + "  " + attn::text(shape) + "\n";
   }
-  if (report.weights) {
-    text += "\nWeights of sample " + std::to_string(report.sample) + ", head " +
-            std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(report);
+  for (const ReportedWeights& weights : report.weights) {
+    if (weights.weights) {
+      const std::string name = weights.name == "weights" ? "Weights" : weights.name;
+      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
+              std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
+    }
+    if (!weights.mask.empty())
+      text += "\nMask: " + weights.mask + "; " + share_hidden(weights) + "\n";
   }
-  if (!report.mask.empty()) text += "\nMask: " + report.mask + "; " + share_hidden(report) + "\n";
+  if (!report.recovered.empty()) {
+    text += "\nRecovered from the embeddings\n";
+    for (const std::string& sample : report.recovered) text += "  " + sample + "\n";
+  }
   if (!report.files.empty()) {
     text += "\nWritten\n";
     for (const auto& file : report.files) text += "  " + file.string() + "\n";
@@ -98,15 +104,36 @@ std::string report_text(const RunReport& report) {
   return text;
 }
 
-std::string report_json(const RunReport& report) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  const auto write_strings = [&](const char* key, const auto& strings) {
-    json.key(key);
-    json.begin_array();
-    for (const auto& string : strings) json.value(std::string_view(string));
-    json.end_array();
-  };
+template <class Strings>
+void write_strings(JsonWriter& json, const char* key, const Strings& strings) {
+  json.key(key);
+  json.begin_array();
+  for (const auto& string : strings) json.value(std::string_view(string));
+  json.end_array();
+}
+
+void write_weights(JsonWriter& json, const ReportedWeights& weights) {
+  json.begin_object();
+  json.key("name");
+  json.value(weights.name);
+  if (weights.weights) {
+    write_strings(json, "query_labels", weights.query_labels);
+    write_strings(json, "key_labels", weights.key_labels);
+    json.key("values");
+    json.value(weights.weights);
+  }
+  if (!weights.mask.empty()) {
+    json.key("mask");
+    json.value(weights.mask);
+    json.key("hidden");
+    json.value(weights.hidden);
+    json.key("cells");
+    json.value(weights.cells);
+  }
+  json.end_object();
+}
+
+void write_report(JsonWriter& json, const RunReport& report) {
   json.begin_object();
   json.key("document");
   json.value(report.document);
@@ -125,29 +152,49 @@ std::string report_json(const RunReport& report) {
     json.value(shape);
   }
   json.end_object();
-  if (report.weights) {
-    json.key("sample");
-    json.value(report.sample);
-    json.key("head");
-    json.value(report.head);
-    write_strings("query_labels", report.query_labels);
-    write_strings("key_labels", report.key_labels);
-    json.key("weights");
-    json.value(report.weights);
-  }
-  if (!report.mask.empty()) {
-    json.key("mask");
-    json.value(report.mask);
-    json.key("hidden");
-    json.value(report.hidden);
-    json.key("cells");
-    json.value(report.cells);
-  }
-  write_strings("warnings", report.warnings);
+  json.key("sample");
+  json.value(report.sample);
+  json.key("head");
+  json.value(report.head);
+  json.key("weights");
+  json.begin_array();
+  for (const ReportedWeights& weights : report.weights) write_weights(json, weights);
+  json.end_array();
+  if (!report.recovered.empty()) write_strings(json, "recovered", report.recovered);
+  write_strings(json, "warnings", report.warnings);
   std::vector<std::string> files;
   for (const auto& file : report.files) files.push_back(file.string());
-  write_strings("files", files);
+  write_strings(json, "files", files);
   json.end_object();
+}
+
+}  // namespace
+
+std::string report_text(const RunOutcome& outcome) {
+  std::string text;
+  for (const RunReport& report : outcome.reports)
+    text += (text.empty() ? "" : "\n\n") + text_of(report);
+  if (outcome.comparison) text += "\nSide by side\n  " + outcome.comparison->string() + "\n";
+  return text;
+}
+
+std::string report_json(const RunOutcome& outcome) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  if (outcome.reports.size() == 1) {
+    write_report(json, outcome.reports[0]);
+  } else {
+    json.begin_object();
+    json.key("runs");
+    json.begin_array();
+    for (const RunReport& report : outcome.reports) write_report(json, report);
+    json.end_array();
+    if (outcome.comparison) {
+      json.key("comparison");
+      json.value(outcome.comparison->string());
+    }
+    json.end_object();
+  }
   json.finish();
   return text;
 }

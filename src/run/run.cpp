@@ -1,21 +1,21 @@
 #include "attn/run.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <numeric>
+#include <functional>
+#include <memory>
 #include <system_error>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "run/computation.hpp"
 #include "run/dimension_chart.hpp"
 #include "run/document.hpp"
 #include "run/map_selection.hpp"
-#include "run/mask_reader.hpp"
 #include "run/result_writer.hpp"
 #include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -41,8 +41,15 @@ JsonValue json(std::int64_t number) {
 
 // What the command line says goes into the document, so that one reader checks both.
 void apply_flags(Document& document, const RunOptions& options) {
-  if (options.attention)
-    document.override_with("attention", json(*options.attention), "--attention");
+  if (options.attention.size() == 1) {
+    document.override_with("attention", json(options.attention[0]), "--attention");
+  } else if (options.attention.size() > 1) {
+    JsonValue::Array kinds;
+    for (const std::string& kind : options.attention) kinds.push_back(json(kind));
+    JsonValue list;
+    list.data = std::move(kinds);
+    document.override_with("attention", std::move(list), "--attention");
+  }
   if (options.dtype) document.override_with("dtype", json(*options.dtype), "--dtype");
   if (options.heads) {
     document.override_with("heads", json(static_cast<std::int64_t>(*options.heads)), "--heads");
@@ -59,34 +66,6 @@ void apply_flags(Document& document, const RunOptions& options) {
     causal.data = true;
     document.override_inside("mask", "causal", std::move(causal), "--causal");
   }
-}
-
-void add_warnings(const AttentionResult& result, std::vector<std::string>& warnings) {
-  if (result.empty_rows == 0) return;
-  warnings.push_back(
-      result.empty_rows == 1
-          ? "1 query has no key left to see: its weights and output are zero"
-          : std::to_string(result.empty_rows) +
-                " queries have no key left to see: their weights and output are zero");
-}
-
-std::vector<std::pair<std::string, Shape>> shapes_of(const AttentionRequest& request,
-                                                     const AttentionResult& result) {
-  std::vector<std::pair<std::string, Shape>> shapes;
-  const auto add = [&](const char* name, const Tensor& tensor) {
-    if (tensor) shapes.emplace_back(name, tensor.shape());
-  };
-  const bool given_scores = request.kind == Kind::softmax;
-  const Tensor& key = request.key || given_scores ? request.key : request.query;
-  add("scores", request.scores);
-  add("query", request.query);
-  add("key", key);
-  add("value", request.value || given_scores ? request.value : key);
-  add("past_key", request.past_key);
-  add("past_value", request.past_value);
-  add("weights", result.weights);
-  add("output", result.output);
-  return shapes;
 }
 
 std::vector<std::string> named(std::vector<std::string> labels, std::size_t count,
@@ -132,132 +111,229 @@ void make_folder(const std::filesystem::path& folder) {
   }
 }
 
-}  // namespace
-
-RunReport run(const RunOptions& options) {
-  // 1. Read and check.
-  Document document = Document::open(options.input);
-  apply_flags(document, options);
-  DocumentRequest request;
-  try {
-    Problems problems;
-    request = read_document(document, problems);
-    problems.throw_first();
-  } catch (const Error& error) {
-    throw document.placed(error);
-  }
-  AttentionRequest& attention = request.attention;
-  attention.stages = options.stages;
-  attention.threads = options.threads;
-
-  // 2. Compute.
-  const auto start = std::chrono::steady_clock::now();
-  const AttentionResult result = attend(attention);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  add_warnings(result, request.warnings);
-
-  RunReport report;
-  report.document = document.name();
-  report.title = request.title;
-  report.description = request.description;
-  report.kind = attention.kind;
-  report.dtype = attention.dtype;
-  report.shapes = shapes_of(attention, result);
-  report.sample = options.sample;
-  report.head = options.head;
-
-  const bool heads_only =
-      attention.heads && result.weights.rank() == 3 && attention.query.rank() == 2;
-  const Maps maps(result.weights, heads_only);
-  maps.check(options.sample, options.head);
-  const bool wants_weights = options.weights && request.weights;
-  const Heatmap chosen = [&] {
-    if (!result.allowed) {
-      return chosen_heatmap(maps, nullptr, request.labels, request.title, options.sample,
-                            options.head);
+/// One kind of a document on its way from the request to files.
+class KindRun {
+ public:
+  KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
+          std::filesystem::path out)
+      : options_(options), request_(std::move(request)), out_(std::move(out)) {
+    request_.attention.stages = options.stages;
+    request_.attention.threads = options.threads;
+    report_.document = document.name();
+    report_.title = request_.title;
+    report_.description = request_.description;
+    report_.kind = request_.attention.kind;
+    report_.dtype = request_.attention.dtype;
+    report_.sample = options.sample;
+    report_.head = options.head;
+    for (const auto& tokens : request_.recovered_tokens) {
+      std::string text;
+      for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
+      report_.recovered.push_back(std::move(text));
     }
-    const Maps allowed(result.allowed, heads_only);
-    return chosen_heatmap(maps, &allowed, request.labels, request.title, options.sample,
-                          options.head);
-  }();
-  report.heatmap = chosen;
-  if (wants_weights) {
-    report.weights = chosen.weights;
-    report.query_labels = named(chosen.query_labels, maps.queries(), "Q_");
-    report.key_labels = named(chosen.key_labels, maps.keys(), "K_");
-  }
-  if (result.allowed) {
-    const auto allowed = result.allowed.values<std::uint8_t>();
-    report.mask = mask_text(attention.mask);
-    report.cells = allowed.size();
-    report.hidden =
-        static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
   }
 
-  // 3. Draw.
-  std::vector<Picture> pictures(options.plots.size());
-  parallel_for(pictures.size(), options.threads, [&](std::size_t i) {
-    switch (options.plots[i]) {
+  void compute() {
+    const auto start = std::chrono::steady_clock::now();
+    computed_ = attn::compute(request_);
+    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (computed_.empty_rows > 0) {
+      request_.warnings.push_back(
+          count_text(computed_.empty_rows, "query has", "queries have") + " no key left to see: " +
+          (computed_.empty_rows == 1 ? "its" : "their") + " weights and output are zero");
+    }
+    report_.shapes = request_.shapes;
+    report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
+    for (const WeightMap& map : computed_.maps) {
+      const Maps maps(map.weights, map.heads_only);
+      maps.check(options_.sample, options_.head);
+      heatmaps_.push_back(heatmap_of(map));
+      report_.weights.push_back(reported(map, heatmaps_.back(), maps));
+    }
+  }
+
+  // Every picture but the comparison: a heatmap for each attention, the others once.
+  void plan_pictures(std::vector<std::function<void()>>& tasks) {
+    for (const PlotKind kind : options_.plots) {
+      const std::size_t count = kind == PlotKind::dimensions ? 1 : computed_.maps.size();
+      for (std::size_t i = 0; i < count; ++i) {
+        // The first attention's picture goes by the bare name.
+        std::string name = file_stem(kind);
+        if (i > 0)
+          name += "." + computed_.maps[i].prefix.substr(0, computed_.maps[i].prefix.size() - 1);
+        picture_names_.push_back(name + extension(options_.format));
+        pictures_.emplace_back();
+        tasks.push_back(
+            [this, kind, i, at = pictures_.size() - 1] { pictures_[at] = draw(kind, i); });
+      }
+    }
+  }
+
+  void write() {
+    for (const Picture& picture : pictures_) {
+      for (const std::string& warning : picture.warnings) {
+        if (std::find(request_.warnings.begin(), request_.warnings.end(), warning) ==
+            request_.warnings.end()) {
+          request_.warnings.push_back(warning);
+        }
+      }
+    }
+    make_folder(out_);
+    for (std::size_t i = 0; i < pictures_.size(); ++i) {
+      report_.files.push_back(out_ / picture_names_[i]);
+      write_whole_file(report_.files.back(), pictures_[i].bytes);
+    }
+    // The result comes last, so that it names only what is there.
+    ResultFile file;
+    file.kind = report_.kind;
+    file.dtype = report_.dtype;
+    file.title = request_.title;
+    file.description = request_.description;
+    file.labels = request_.labels;
+    file.shapes = report_.shapes;
+    file.warnings = request_.warnings;
+    file.pictures = picture_names_;
+    if (options_.timing) file.seconds = seconds_;
+    for (const auto& [name, tensor] : computed_.tensors) {
+      const bool weights = name == "weights" || name.ends_with(".weights");
+      if (!weights || wants_weights()) file.tensors.emplace_back(name, tensor);
+    }
+    file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
+                                report_.files);
+    report_.files.push_back(out_ / "result.json");
+    write_result(file, report_.files.back());
+    report_.warnings = request_.warnings;
+  }
+
+  void warn(std::string warning) { request_.warnings.push_back(std::move(warning)); }
+  RunReport& report() { return report_; }
+  const Heatmap& heatmap() const { return heatmaps_[0]; }
+
+ private:
+  bool wants_weights() const { return options_.weights && request_.weights; }
+
+  Heatmap heatmap_of(const WeightMap& map) const {
+    const Maps maps(map.weights, map.heads_only);
+    if (!map.allowed)
+      return chosen_heatmap(maps, nullptr, map.labels, request_.title, options_.sample,
+                            options_.head);
+    const Maps allowed(map.allowed, map.heads_only);
+    return chosen_heatmap(maps, &allowed, map.labels, request_.title, options_.sample,
+                          options_.head);
+  }
+
+  ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
+    ReportedWeights result;
+    result.name = map.prefix + "weights";
+    result.heatmap = heatmap;
+    if (wants_weights()) {
+      result.weights = heatmap.weights;
+      result.query_labels = named(heatmap.query_labels, maps.queries(), "Q_");
+      result.key_labels = named(heatmap.key_labels, maps.keys(), "K_");
+    }
+    if (map.allowed) {
+      const auto allowed = map.allowed.values<std::uint8_t>();
+      result.mask = map.mask;
+      result.cells = allowed.size();
+      result.hidden =
+          static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
+    }
+    return result;
+  }
+
+  Picture draw(PlotKind kind, std::size_t map) const {
+    switch (kind) {
       case PlotKind::heatmap:
-        pictures[i] = draw_heatmap(chosen, options.plot, options.format);
-        break;
+        return draw_heatmap(heatmaps_[map], options_.plot, options_.format);
       case PlotKind::dimensions: {
-        // Titles and axis names that are asked for are meant for the weights.
-        PlotOptions plot = options.plot;
+        // Titles, axis names and sizes that are asked for are meant for the weights.
+        PlotOptions plot = options_.plot;
         plot.title.reset();
         plot.xlabel.reset();
         plot.ylabel.reset();
         plot.figsize.reset();
-        pictures[i] = draw_dimensions(dimension_chart(report.shapes), plot, options.format);
-        break;
+        return draw_dimensions(dimension_chart(report_.shapes), plot, options_.format);
       }
-      case PlotKind::grid:
-        pictures[i] =
-            draw_grid(all_heatmaps(maps, nullptr, request.labels), options.plot, options.format);
-        break;
-    }
-  });
-  ResultFile file;
-  for (std::size_t i = 0; i < pictures.size(); ++i) {
-    file.pictures.push_back(std::string(file_stem(options.plots[i])) + extension(options.format));
-    for (const std::string& warning : pictures[i].warnings) {
-      if (std::find(request.warnings.begin(), request.warnings.end(), warning) ==
-          request.warnings.end()) {
-        request.warnings.push_back(warning);
+      case PlotKind::grid: {
+        const WeightMap& chosen = computed_.maps[map];
+        return draw_grid(
+            all_heatmaps(Maps(chosen.weights, chosen.heads_only), nullptr, chosen.labels),
+            options_.plot, options_.format);
       }
     }
+    return {};
   }
 
-  // 4. Write; the result comes last, so that it names only pictures that are there.
-  file.kind = attention.kind;
-  file.dtype = attention.dtype;
-  file.title = request.title;
-  file.description = request.description;
-  file.labels = request.labels;
-  file.shapes = report.shapes;
-  file.warnings = request.warnings;
-  if (options.timing) file.seconds = seconds.count();
-  const auto add = [&](const char* name, const Tensor& tensor) {
-    if (tensor) file.tensors.emplace_back(name, tensor);
-  };
-  if (wants_weights) add("weights", result.weights);
-  add("output", result.output);
-  add("allowed", result.allowed);
-  add("scores", result.scores);
-  add("capped", result.capped);
-  add("masked", result.masked);
-  add("lse", result.lse);
+  const RunOptions& options_;
+  DocumentRequest request_;
+  std::filesystem::path out_;
+  Computation computed_;
+  double seconds_ = 0;
+  RunReport report_;
+  std::vector<Heatmap> heatmaps_;
+  std::vector<std::string> picture_names_;
+  std::vector<Picture> pictures_;
+};
 
-  make_folder(options.out);
-  for (std::size_t i = 0; i < pictures.size(); ++i) {
-    report.files.push_back(options.out / file.pictures[i]);
-    write_whole_file(report.files.back(), pictures[i].bytes);
+// The first heatmap of each kind side by side, if they are of one size.
+std::optional<HeatmapGrid> comparison(const std::vector<std::unique_ptr<KindRun>>& runs) {
+  HeatmapGrid grid{1, runs.size(), {}};
+  for (const auto& run : runs) {
+    Heatmap panel = run->heatmap();
+    if (panel.weights.shape() != runs[0]->heatmap().weights.shape()) return std::nullopt;
+    panel.title = info(run->report().kind).name;
+    grid.panels.push_back(std::move(panel));
   }
-  file.places = write_tensors(file.tensors, options.tensors, heads_only, options.out, report.files);
-  report.files.push_back(options.out / "result.json");
-  write_result(file, report.files.back());
-  report.warnings = std::move(request.warnings);
-  return report;
+  return grid;
+}
+
+}  // namespace
+
+RunOutcome run(const RunOptions& options) {
+  // 1. Read and check, all kinds before the first is computed.
+  Document document = Document::open(options.input);
+  apply_flags(document, options);
+  std::vector<std::unique_ptr<KindRun>> runs;
+  try {
+    const std::vector<Kind> kinds = read_kinds(document.root());
+    for (const Kind kind : kinds) {
+      Problems problems;
+      DocumentRequest request = read_document(document, kind, kinds, problems);
+      problems.throw_first();
+      runs.push_back(std::make_unique<KindRun>(
+          options, document, std::move(request),
+          kinds.size() > 1 ? options.out / info(kind).name : options.out));
+    }
+  } catch (const Error& error) {
+    throw document.placed(error);
+  }
+
+  // 2. Compute.
+  for (const auto& run : runs) run->compute();
+
+  // 3. Draw.
+  std::vector<std::function<void()>> tasks;
+  for (const auto& run : runs) run->plan_pictures(tasks);
+  std::optional<Picture> side_by_side;
+  if (runs.size() > 1 && !options.plots.empty()) {
+    if (const auto grid = comparison(runs)) {
+      tasks.push_back([&, grid] { side_by_side = draw_grid(*grid, options.plot, options.format); });
+    } else {
+      runs[0]->warn("the kinds' weights differ in size: no comparison is drawn");
+    }
+  }
+  parallel_for(tasks.size(), options.threads, [&](std::size_t i) { tasks[i](); });
+
+  // 4. Write.
+  RunOutcome outcome;
+  if (runs.size() > 1) make_folder(options.out);
+  for (const auto& run : runs) run->write();
+  if (side_by_side) {
+    outcome.comparison = options.out / (std::string("comparison") + extension(options.format));
+    write_whole_file(*outcome.comparison, side_by_side->bytes);
+  }
+  for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
+  return outcome;
 }
 
 }  // namespace attn

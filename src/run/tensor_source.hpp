@@ -32,6 +32,9 @@ class TensorSource {
   /// The document's generator. Throws Error(input) at `pointer` if there is no seed.
   TorchRandom& generator(const std::string& pointer);
 
+  /// Where a file that the document names is.
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
   /// A file of tensors, opened once however often it is named.
   const TensorFile& file(const std::string& name);
 

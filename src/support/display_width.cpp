@@ -50,10 +50,11 @@ std::string padded_right(std::string_view text, std::size_t width) {
 
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
+  if (width == 0) return {};
   const std::vector<Character> all = characters(text);
-  const std::size_t kept = width > 0 ? width - 1 : 0;
+  const std::size_t kept = width - 1;
   const std::size_t front_width = (kept + 1) / 2, back_width = kept - front_width;
-  std::string front, back;
+  std::string front, back, combining;
   std::size_t used = 0;
   for (const Character& character : all) {
     if (used + character.width > front_width) break;
@@ -62,9 +63,13 @@ std::string shortened(std::string_view text, std::size_t width) {
   }
   used = 0;
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    // A combining character comes after the one it belongs to, and stays or goes with it.
+    combining.insert(0, it->bytes);
+    if (it->width == 0) continue;
     if (used + it->width > back_width) break;
     used += it->width;
-    back.insert(0, it->bytes);
+    back.insert(0, combining);
+    combining.clear();
   }
   return front + "…" + back;
 }

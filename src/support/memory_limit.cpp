@@ -12,7 +12,9 @@ namespace attn {
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 7> units{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
+  // From here on three digits would round to the next unit's 1.
+  constexpr double next_unit = 999.5;
+  while (bytes >= next_unit && unit + 1 < units.size()) {
     bytes /= 1000;
     ++unit;
   }

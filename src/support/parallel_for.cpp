@@ -4,15 +4,19 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace attn {
 
+std::size_t thread_count(std::size_t wanted) noexcept {
+  return wanted > 0 ? wanted : std::max(1U, std::thread::hardware_concurrency());
+}
+
 void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& task) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  threads = std::min(threads, count);
+  threads = std::min(thread_count(threads), count);
   if (threads <= 1) {
     for (std::size_t i = 0; i < count; ++i) task(i);
     return;
@@ -32,8 +36,11 @@ void parallel_for(std::size_t count, std::size_t threads,
     }
   };
   std::vector<std::jthread> others;
-  others.reserve(threads - 1);
-  for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  try {
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system grants no more threads; those that run do all the work.
+  }
   work();
   others.clear();
   if (failure) std::rethrow_exception(failure);

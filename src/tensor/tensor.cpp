@@ -1,11 +1,26 @@
 #include "attn/tensor.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "attn/error.hpp"
 
 namespace attn {
 namespace {
+
+// What stands for the elements where there are none, because a null pointer stands for an absent
+// tensor.
+constexpr std::uint64_t no_elements = 0;
+
+template <class From>
+std::int64_t nearest_integer(From number) {
+  // The limits are powers of two, exact in both floating-point types; comparing keeps the
+  // conversion defined.
+  if (std::isnan(number)) return 0;
+  if (number >= From{0x1p63}) return std::numeric_limits<std::int64_t>::max();
+  if (number < From{-0x1p63}) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(std::nearbyint(number));
+}
 
 template <class To, class From>
 Tensor convert(const Tensor& from) {
@@ -14,6 +29,8 @@ Tensor convert(const Tensor& from) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if constexpr (std::is_same_v<To, std::uint8_t>) {
       elements[i] = values[i] != From{0};
+    } else if constexpr (std::is_same_v<To, std::int64_t> && std::is_floating_point_v<From>) {
+      elements[i] = nearest_integer(values[i]);
     } else {
       elements[i] = static_cast<To>(values[i]);
     }
@@ -118,6 +135,7 @@ Tensor Tensor::converted(DType dtype) const {
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
+  if (!*this) throw Error(ErrorKind::internal, "an absent tensor was given a shape", "", "");
   Tensor result;
   result.adopt(std::move(shape), dtype_, elements_, size_, owner_);
   return result;
@@ -132,7 +150,7 @@ void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t c
   shape_ = std::move(shape);
   dtype_ = dtype;
   size_ = count;
-  elements_ = elements;
+  elements_ = elements == nullptr && count == 0 ? &no_elements : elements;
   owner_ = std::move(owner);
 }
 

@@ -33,7 +33,8 @@ void TorchRandom::uniform(std::span<float> numbers, float low, float high) {
   for (float& number : numbers) {
     const auto bits = static_cast<std::uint32_t>(engine_()) & 0xffffffU;
     const float unit = static_cast<float>(bits) * 0x1p-24F;
-    number = unit * (high - low) + low;
+    // Rounded once, as PyTorch's AVX2 code does.
+    number = std::fma(unit, high - low, low);
   }
 }
 
@@ -51,6 +52,10 @@ void TorchRandom::normal(std::span<float> numbers) {
     uniform(last);
     box_muller(last);
   }
+}
+
+void TorchRandom::bernoulli(std::span<std::uint8_t> kept, double keep) {
+  for (std::uint8_t& one : kept) one = uniform53() < keep;
 }
 
 double TorchRandom::uniform53() {
@@ -80,6 +85,13 @@ Tensor torch_rand(TorchRandom& random, Shape shape) {
   std::vector<float> numbers(element_count(shape));
   random.uniform(numbers);
   return {std::move(shape), std::move(numbers)};
+}
+
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs) {
+  std::vector<float> numbers(outputs);
+  const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(inputs)));
+  random.uniform(numbers, -bound, bound);
+  return {{outputs}, std::move(numbers)};
 }
 
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs) {

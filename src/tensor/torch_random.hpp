@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// The numbers CPU PyTorch draws in float32 after torch.manual_seed, to a few units in the last
-/// place: the integers and uniform numbers are the same, the logarithm and cosine of the normal
-/// ones come from another mathematical library. Source:
+/// The numbers CPU PyTorch draws in float32 after torch.manual_seed: the uniform ones are the same,
+/// the normal ones differ by up to 2e-6, because their logarithm and cosine come from another
+/// mathematical library. Source:
 /// aten/src/ATen/native/cpu/DistributionTemplates.h and ATen/core/DistributionsHelper.h of
 /// PyTorch 1.13.
 class TorchRandom {
@@ -26,6 +26,10 @@ class TorchRandom {
   /// torch.randn. Sixteen numbers and more are made sixteen at a time, fewer one after the other
   /// with the second number of a pair kept for the next such draw.
   void normal(std::span<float> numbers);
+
+  /// torch.nn.functional.dropout without MKL: which numbers are kept, each with the probability
+  /// `keep`, from 53 random bits.
+  void bernoulli(std::span<std::uint8_t> kept, double keep);
 
  private:
   double uniform53();
@@ -42,5 +46,8 @@ Tensor torch_rand(TorchRandom& random, Shape shape);
 /// The weight [outputs, inputs] of a new torch.nn.Linear: uniform in ±1/√inputs (kaiming_uniform_
 /// with a = √5).
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs);
+
+/// The bias [outputs] of a new torch.nn.Linear, drawn after its weight: uniform in ±1/√inputs.
+Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs);
 
 }  // namespace attn

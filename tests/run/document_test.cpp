@@ -14,7 +14,9 @@ std::string problems_of(const std::string& text) {
   try {
     const attn::Document document = attn::Document::parse(text, "doc.json", {});
     attn::Problems problems;
-    attn::read_document(document, problems);
+    std::vector<attn::Kind> kinds;
+    problems.attempt([&] { kinds = attn::read_kinds(document.root()); });
+    for (const attn::Kind kind : kinds) attn::read_document(document, kind, kinds, problems);
     for (const attn::Error& error : problems.errors()) {
       if (!all.empty()) all += "\n\n";
       all += document.placed(error).what();
@@ -86,9 +88,9 @@ TEST_CASE("shapes that do not fit are both named") {
 
 TEST_CASE("a valid length beyond the keys is refused with its place") {
   CHECK(problems_of(with(R"("valid_lens":[3])")) ==
-        "the valid length 3 is outside 0…2\n"
+        "the valid length 3 is not between 0 and 2\n"
         "  where: doc.json, /valid_lens/0\n"
-        "  help:  there are 2 keys; give how many of them are valid");
+        "  help:  give the number of leading keys that are valid");
 }
 
 TEST_CASE("a mask that does not broadcast is refused with both shapes") {
@@ -169,17 +171,18 @@ TEST_CASE("what a flag overrides is blamed on the flag") {
   lens.data = attn::JsonValue::Numbers{5};
   document.override_with("valid_lens", lens, "--valid-lens");
   attn::Problems problems;
-  attn::read_document(document, problems);
+  const auto kinds = attn::read_kinds(document.root());
+  attn::read_document(document, kinds[0], kinds, problems);
   REQUIRE(problems.errors().size() == 1);
   CHECK(std::string(document.placed(problems.errors()[0]).what()) ==
-        "the valid length 5 is outside 0…2\n"
+        "the valid length 5 is not between 0 and 2\n"
         "  where: --valid-lens\n"
-        "  help:  there are 2 keys; give how many of them are valid");
+        "  help:  give the number of leading keys that are valid");
 }
 
 TEST_CASE("a missing parameter is named with the shape it should have") {
   CHECK(problems_of(R"({"attention":"general","query":[[1,2]]})") ==
         "the parameter W is missing\n"
         "  where: doc.json, /parameters/W\n"
-        "  help:  give it the shape [2,2]: query width 2, key width 2");
+        "  help:  give it the shape [2,2]: the query is 2 wide, the key 2");
 }

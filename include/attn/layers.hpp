@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "attn/attention.hpp"
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// y = x Wᵀ + b with the weight W [out,in] and the bias b [out], which may be absent.
+struct Linear {
+  Tensor weight, bias;
+};
+
+/// The Linear layers around one attention (Vaswani et al. 2017, section 3.2.2). With H query heads
+/// and G key heads of width d: query [H·d, in], key [G·d, in], value [G·dv, in], output [out,
+/// H·dv]; an absent output weight means none.
+struct Projections {
+  Linear query, key, value, output;
+};
+
+/// (x − mean) / √(variance + ε) · weight + bias over the last axis, with the biased variance (Ba et
+/// al. 2016). Absent weight and bias count as ones and zeros.
+struct LayerNorm {
+  Tensor weight, bias;
+};
+
+enum class Activation { relu, gelu };  ///< gelu: x·Φ(x), exact (Hendrycks and Gimpel 2016)
+enum class NormPlace { post, pre };    ///< norm(x + f(x)), or x + f(norm(x)) (Xiong et al. 2020)
+
+/// One layer of a transformer (Vaswani et al. 2017, section 3.1); the names are those of
+/// torch.nn.TransformerEncoderLayer and TransformerDecoderLayer. An encoder layer leaves
+/// `multihead_attn` and `norm3` empty.
+struct TransformerLayer {
+  Projections self_attn, multihead_attn;
+  Linear linear1, linear2;
+  LayerNorm norm1, norm2, norm3;
+};
+
+/// Attention over projected hidden states: `self`, `cross`, `multi_head`. Query, key and value of
+/// `attention` are the hidden states [L,D] or [B,L,D]; its past key and value are projected ones,
+/// [B,G,P,d] or [B,P,G·d]. Without `heads` there is one head and no head axis in the weights.
+struct ProjectedAttentionRequest {
+  AttentionRequest attention;
+  Projections projections;
+};
+
+/// The output is [..,Lq,out]. Throws Error(input) as attend() does; a parameter is named as in a
+/// document,
+/// "/parameters/W_q.weight".
+AttentionResult attend_projected(const ProjectedAttentionRequest& request);
+
+/// A stack of encoder or decoder layers. `attention` holds the options of every score; its query is
+/// x [L,D] or [B,L,D], its mask that of the self-attention.
+struct TransformerRequest {
+  AttentionRequest attention;
+  bool decoder = false;
+  Tensor memory;     ///< decoder: [Lm,D'] or [B,Lm,D'], what cross-attention reads
+  Mask memory_mask;  ///< of the cross-attention
+  std::vector<TransformerLayer> layers;
+  Activation activation = Activation::relu;
+  NormPlace norm = NormPlace::post;
+  double eps = 1e-5;
+};
+
+struct TransformerResult {
+  /// One layer's attentions; their outputs are those of the attention alone, after its output
+  /// projection.
+  struct Layer {
+    AttentionResult self, cross;
+  };
+  std::vector<Layer> layers;
+  Tensor output;  ///< [..,L,D]
+};
+
+TransformerResult transform(const TransformerRequest& request);
+
+}  // namespace attn

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "attn/layers.hpp"
+
+namespace attn {
+
+/// x [..,D] gives [..,D], float64.
+Tensor apply(const LayerNorm& norm, const Tensor& x, double eps);
+
+/// Throws Error(input) at the parameter if weight or bias are not [D].
+void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix, const std::string& name);
+
+}  // namespace attn

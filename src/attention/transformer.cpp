@@ -1,0 +1,176 @@
+#include "attention/transformer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
+#include "attention/projected_attention.hpp"
+
+namespace attn {
+namespace {
+
+Tensor sum(const Tensor& a, const Tensor& b) {
+  const auto x = a.values<double>(), y = b.values<double>();
+  std::vector<double> result(x.size());
+  std::transform(x.begin(), x.end(), y.begin(), result.begin(), std::plus<>());
+  return {a.shape(), std::move(result)};
+}
+
+Tensor activated(const Tensor& x, Activation activation) {
+  const auto values = x.values<double>();
+  std::vector<double> result(values.begin(), values.end());
+  for (double& value : result) {
+    if (activation == Activation::relu) {
+      value = value < 0 ? 0 : value;  // NaN stays NaN
+    } else {
+      value *= 0.5 * std::erfc(-value / std::numbers::sqrt2);
+    }
+  }
+  return {x.shape(), std::move(result)};
+}
+
+std::string prefix_of(const TransformerRequest& request, std::size_t layer) {
+  return request.layers.size() > 1 ? "layers." + std::to_string(layer) + "." : "";
+}
+
+ProjectedAttentionRequest self_attention(const TransformerRequest& request,
+                                         const TransformerLayer& layer, Tensor x) {
+  ProjectedAttentionRequest self{request.attention, layer.self_attn};
+  self.attention.query = std::move(x);
+  return self;
+}
+
+ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
+                                          const TransformerLayer& layer, Tensor x) {
+  ProjectedAttentionRequest cross{request.attention, layer.multihead_attn};
+  cross.attention.query = std::move(x);
+  cross.attention.key = request.memory;
+  cross.attention.value = request.memory;
+  cross.attention.past_key = cross.attention.past_value = {};
+  cross.attention.mask = request.memory_mask;
+  return cross;
+}
+
+void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
+                   const std::string& name) {
+  if (output == x) return;
+  throw input_error(prefix + name + " gives " + text(output) +
+                        ", which cannot be added to the hidden states " + text(x),
+                    "/parameters/" + prefix + name,
+                    "give it as many rows as the hidden states are wide");
+}
+
+// The error of a cross-attention speaks of its keys and mask as the document names them.
+Error renamed_for_memory(const Error& error) {
+  std::string where = error.where();
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"/key", "/memory"},
+                                 {"/value", "/memory"},
+                                 {"/mask", "/memory_mask"},
+                                 {"/valid_lens", "/memory_valid_lens"}}) {
+    if (where == from || where.starts_with(from + "/")) where = to + where.substr(from.size());
+  }
+  return {error.kind(), error.problem(), where, error.help()};
+}
+
+Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
+                    const Tensor& x) {
+  return apply(layer.linear2, activated(apply(layer.linear1, x), request.activation));
+}
+
+}  // namespace
+
+TransformerGeometry check_transformer(const TransformerRequest& request) {
+  if (!(std::isfinite(request.eps) && request.eps > 0)) {
+    throw input_error("eps is not a finite positive number", "/eps",
+                      "give a small positive number such as 1e-5");
+  }
+  const Tensor& x = request.attention.query;
+  TransformerGeometry geometry;
+  if (request.decoder && !request.memory) {
+    throw input_error("there is no memory", "/memory",
+                      "give the encoder's hidden states [L,D] or [B,L,D]");
+  }
+  for (std::size_t i = 0; i < request.layers.size(); ++i) {
+    const TransformerLayer& layer = request.layers[i];
+    const std::string prefix = prefix_of(request, i);
+    Shape output;
+    geometry.self =
+        check_projected(self_attention(request, layer, x), prefix + "self_attn.", output);
+    check_adds_up(output, x.shape(), prefix,
+                  layer.self_attn.output.weight ? "self_attn.W_o.weight" : "self_attn.W_v.weight");
+    if (request.decoder) {
+      try {
+        geometry.cross =
+            check_projected(cross_attention(request, layer, x), prefix + "multihead_attn.", output);
+      } catch (const Error& error) {
+        throw renamed_for_memory(error);
+      }
+      check_adds_up(output, x.shape(), prefix,
+                    layer.multihead_attn.output.weight ? "multihead_attn.W_o.weight"
+                                                       : "multihead_attn.W_v.weight");
+    }
+    const Shape wide = check_linear(layer.linear1, x.shape(), prefix, "linear1");
+    check_adds_up(check_linear(layer.linear2, wide, prefix, "linear2"), x.shape(), prefix,
+                  "linear2.weight");
+    const std::size_t width = x.shape().back();
+    check_layer_norm(layer.norm1, width, prefix, "norm1");
+    check_layer_norm(layer.norm2, width, prefix, "norm2");
+    check_layer_norm(layer.norm3, width, prefix, "norm3");
+  }
+  return geometry;
+}
+
+TransformerResult transform(const TransformerRequest& request) {
+  check_transformer(request);
+  const DType dtype = request.attention.dtype;
+  TransformerRequest doubles = request;
+  doubles.attention.dtype = DType::float64;
+
+  TransformerResult result;
+  Tensor x = request.attention.query.converted(DType::float64);
+  for (const TransformerLayer& layer : request.layers) {
+    TransformerResult::Layer& attentions = result.layers.emplace_back();
+    // One sub-layer with its residual: f(x) and the norm before or after the sum.
+    const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
+      if (request.norm == NormPlace::pre) {
+        x = sum(x, sublayer(apply(norm, x, request.eps)));
+      } else {
+        x = apply(norm, sum(x, sublayer(x)), request.eps);
+      }
+    };
+    // 1. Self-attention.
+    add(layer.norm1, [&](const Tensor& states) {
+      attentions.self = attend_projected(self_attention(doubles, layer, states));
+      return attentions.self.output;
+    });
+    // 2. A decoder's cross-attention.
+    if (request.decoder) {
+      add(layer.norm2, [&](const Tensor& states) {
+        attentions.cross = attend_projected(cross_attention(doubles, layer, states));
+        return attentions.cross.output;
+      });
+    }
+    // 3. Feed-forward.
+    add(request.decoder ? layer.norm3 : layer.norm2,
+        [&](const Tensor& states) { return feed_forward(request, layer, states); });
+  }
+  for (TransformerResult::Layer& layer : result.layers) {
+    for (AttentionResult* attention : {&layer.self, &layer.cross}) {
+      for (Tensor* tensor :
+           {&attention->weights, &attention->dropped, &attention->output, &attention->scores,
+            &attention->capped, &attention->masked, &attention->lse}) {
+        *tensor = tensor->converted(dtype);
+      }
+    }
+  }
+  result.output = x.converted(dtype);
+  return result;
+}
+
+}  // namespace attn

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "attention/geometry.hpp"
+#include "attn/layers.hpp"
+
+namespace attn {
+
+/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and, for a decoder, of the
+/// cross-attention.
+struct TransformerGeometry {
+  Geometry self, cross;
+};
+TransformerGeometry check_transformer(const TransformerRequest& request);
+
+}  // namespace attn

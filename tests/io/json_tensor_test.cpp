@@ -1,0 +1,237 @@
+#include "io/json_tensor.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "tensor_is.hpp"
+
+using namespace attn;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+Tensor read(const std::string& text, DType dtype = DType::float32) {
+  return tensor_from_json(parse_json(text), dtype, "/query");
+}
+
+Tensor read_flat(const std::string& shape, const std::string& data, DType dtype = DType::float32) {
+  return tensor_from_flat_json(parse_json(shape), parse_json(data), dtype, "/query");
+}
+
+template <class Read>
+std::string error_of(Read reading) {
+  try {
+    reading();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string error_in(const std::string& text, DType dtype = DType::float32) {
+  return error_of([&] { read(text, dtype); });
+}
+
+constexpr const char* same_length = "\n  help:  give all rows of a tensor the same length";
+constexpr const char* equally_deep = "\n  help:  nest all parts of a tensor equally deep";
+
+}  // namespace
+
+TEST_CASE("nested arrays of numbers are a tensor") {
+  CHECK(tensor_is<float>(read("[1, 2.5, -3]"), {3}, {1, 2.5F, -3}));
+  CHECK(tensor_is<double>(read("[[0.1, 2], [3, 4], [5, 6]]", DType::float64), {3, 2},
+                          {0.1, 2, 3, 4, 5, 6}));
+  CHECK(tensor_is<float>(read("[[[[1], [2]], [[3], [4]]]]"), {1, 2, 2, 1}, {1, 2, 3, 4}));
+  CHECK(tensor_is<float>(read("[[7]]"), {1, 1}, {7}));
+}
+
+TEST_CASE("strings stand for infinities and NaN, booleans for 1 and 0") {
+  CHECK(tensor_is<float>(read(R"([["inf", "-inf"], [true, false]])"), {2, 2},
+                         {infinity, -infinity, 1, 0}));
+  const Tensor tensor = read(R"(["nan", 1])", DType::float64);
+  CHECK(std::isnan(tensor.values<double>()[0]));
+  CHECK(tensor.values<double>()[1] == 1);
+}
+
+TEST_CASE("the sign of zero and the smallest numbers are kept") {
+  CHECK(tensor_is<float>(read("[-0.0, 1e-45, 1e-60, -1e-60]"), {4},
+                         {-0.0F, std::numeric_limits<float>::denorm_min(), 0.0F, -0.0F}));
+  CHECK(tensor_is<double>(read("[-0.0, 5e-324]", DType::float64), {2}, {-0.0, 5e-324}));
+}
+
+TEST_CASE("float32 rounds to nearest, up to its largest number") {
+  CHECK(tensor_is<float>(read("[0.1, 16777217, 3.4028235e38, 3.40282356e38]"), {4},
+                         {0.1F, 16777216, 3.4028235e38F, 3.4028235e38F}));
+}
+
+TEST_CASE("integers of 64 bits are kept in int64") {
+  CHECK(tensor_is<std::int64_t>(
+      read("[9223372036854775807, -9223372036854775808, 2.0, true]", DType::int64), {4},
+      {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 2, 1}));
+  CHECK(tensor_is<std::int64_t>(read("[3, -4]", DType::int64), {2}, {3, -4}));
+}
+
+TEST_CASE("a boolean tensor takes true, false, 1 and 0") {
+  CHECK(tensor_is<std::uint8_t>(read("[[true, false], [1, 0]]", DType::boolean), {2, 2},
+                                {1, 0, 1, 0}));
+  CHECK(tensor_is<std::uint8_t>(read("[1, 0]", DType::boolean), {2}, {1, 0}));
+}
+
+TEST_CASE("the first row of another length is an error") {
+  CHECK(error_in("[[1,2,3,4],[1,2,3,4],[1,2,3]]") ==
+        std::string("row 2 has 3 numbers, but the rows before it have 4\n  where: /query/2") +
+            same_length);
+  CHECK(error_in("[[1,2],[1]]") ==
+        std::string("row 1 has 1 number, but the row before it has 2\n  where: /query/1") +
+            same_length);
+  CHECK(error_in("[[[1,2],[1,2]],[[1,2,3],[1,2]]]") ==
+        std::string("row 0 has 3 numbers, but the rows before it have 2\n  where: /query/1/0") +
+            same_length);
+  CHECK(error_in("[[[1],[2]],[[1]]]") ==
+        std::string("matrix 1 has 1 row, but the matrix before it has 2\n  where: /query/1") +
+            same_length);
+  CHECK(error_in("[[[[1]]],[[[1]],[[2]]]]") ==
+        std::string("block 1 has 2 matrices, but the block before it has 1\n  where: /query/1") +
+            same_length);
+  CHECK(error_in("[[\"inf\",2],[1,true,3]]") ==
+        std::string("row 1 has 3 numbers, but the row before it has 2\n  where: /query/1") +
+            same_length);
+}
+
+TEST_CASE("parts nested unequally deep are an error") {
+  CHECK(error_in("[[1,2],3]") ==
+        std::string("the number 3 stands where a row of 2 numbers should\n  where: /query/1") +
+            equally_deep);
+  CHECK(error_in("[1,[2]]") ==
+        std::string("an array stands where a number should\n  where: /query/1") + equally_deep);
+  CHECK(error_in("[[[1],[2]],[3,4,5]]") ==
+        std::string("the number 3 stands where a row of 1 number should\n  where: /query/1/0") +
+            equally_deep);
+  CHECK(error_in("[[1,2],[[3],4]]") ==
+        std::string("an array stands where a number should\n  where: /query/1/0") + equally_deep);
+  CHECK(error_in("[[1,2],\"x\"]") ==
+        std::string("the string \"x\" stands where a row of 2 numbers should\n  where: /query/1") +
+            equally_deep);
+}
+
+TEST_CASE("an empty array is an error") {
+  const std::string empty = "an array is empty: no axis of a tensor may have the size 0";
+  CHECK(error_in("[]") == empty + "\n  where: /query");
+  CHECK(error_in("[[],[1]]") == empty + "\n  where: /query/0");
+  CHECK(error_in("[[1],[]]") == empty + "\n  where: /query/1");
+}
+
+TEST_CASE("what is no number is an error that names it") {
+  const std::string floats =
+      "\n  help:  numbers, true, false, \"inf\", \"-inf\" and \"nan\" can stand in a tensor";
+  CHECK(error_in("[1, \"NaN\"]") ==
+        "the string \"NaN\" stands where a number should\n  where: /query/1" + floats);
+  CHECK(error_in("[[1], [null]]") ==
+        "null stands where a number should\n  where: /query/1/0" + floats);
+  CHECK(error_in("[{}]") == "an object stands where a number should\n  where: /query/0" + floats);
+  CHECK(error_in("[1, \"inf\"]", DType::int64) ==
+        "the string \"inf\" stands where a number should\n  where: /query/1"
+        "\n  help:  integers alone can stand here");
+  CHECK(error_in("[true, \"nan\"]", DType::boolean) ==
+        "the string \"nan\" stands where a number should\n  where: /query/1"
+        "\n  help:  true, false, 1 and 0 alone can stand here");
+}
+
+TEST_CASE("a value that is no array is no tensor") {
+  const std::string help = "\n  help:  give nested arrays of numbers, such as [[1,2],[3,4]]";
+  CHECK(error_in("1.5") == "the number 1.5 is no tensor\n  where: /query" + help);
+  CHECK(error_in("\"a\"") == "the string \"a\" is no tensor\n  where: /query" + help);
+  CHECK(error_in("{}") == "an object is no tensor\n  where: /query" + help);
+}
+
+TEST_CASE("a number beyond the dtype's range is an error that names both") {
+  CHECK(error_in("[[1, 2], [3, 1e39]]") ==
+        "the number 1e+39 is beyond the range of float32\n  where: /query/1/1\n"
+        "  help:  use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities");
+  CHECK(error_in("[true, -3.5e38]") ==
+        "the number -3.5e+38 is beyond the range of float32\n  where: /query/1\n"
+        "  help:  use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities");
+  CHECK(error_in("[1, 9223372036854775808]", DType::int64) ==
+        "the number 9223372036854775808 is beyond the range of int64\n  where: /query/1\n"
+        "  help:  integers alone can stand here");
+  CHECK(error_in("[1, 2.5]", DType::int64) ==
+        "the number 2.5 is no integer\n  where: /query/1\n"
+        "  help:  integers alone can stand here");
+  CHECK(error_in("[true, 2]", DType::boolean) ==
+        "the number 2 is neither true nor false\n  where: /query/1\n"
+        "  help:  true, false, 1 and 0 alone can stand here");
+}
+
+TEST_CASE("a tensor has 32 axes at most") {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + "1" + std::string(depth, ']');
+  };
+  CHECK(read(nested(32)).rank() == 32);
+  CHECK(error_in(nested(33)) == "the tensor has more than 32 axes\n  where: /query");
+  CHECK(error_in(nested(500)) == "the tensor has more than 32 axes\n  where: /query");
+}
+
+TEST_CASE("a ragged array cannot claim more memory than its text holds") {
+  std::string row = "1", rows = "[1]";
+  for (int i = 0; i < 100000; ++i) row += ",1";
+  for (int i = 0; i < 100000; ++i) rows += ",[1]";
+  CHECK(error_in("[[" + row + "]," + rows + "]").starts_with("row 1 has 1 number, but the row"));
+}
+
+TEST_CASE("a flat array takes the shape beside it") {
+  CHECK(tensor_is<float>(read_flat("[2, 3]", "[1, 2, 3, 4, 5, 6]"), {2, 3}, {1, 2, 3, 4, 5, 6}));
+  CHECK(tensor_is<float>(read_flat("[2, 1]", R"(["inf", true])"), {2, 1}, {infinity, 1}));
+  CHECK(tensor_is<std::uint8_t>(read_flat("[1, 2]", "[true, false]", DType::boolean), {1, 2},
+                                {1, 0}));
+  CHECK(tensor_is<double>(read_flat("[]", "[5]", DType::float64), {}, {5}));
+}
+
+TEST_CASE("a flat array of another size than its shape's is an error") {
+  const auto error = [](const char* shape, const char* data) {
+    return error_of([&] { read_flat(shape, data); });
+  };
+  CHECK(error("[2, 3]", "[1, 2, 3, 4, 5]") ==
+        "the shape [2,3] takes 6 numbers, but there are 5\n  where: /query/data\n"
+        "  help:  make the product of the sizes equal to the number of elements");
+  CHECK(error("[1]", "[1, 2]") ==
+        "the shape [1] takes 1 number, but there are 2\n  where: /query/data\n"
+        "  help:  make the product of the sizes equal to the number of elements");
+  CHECK(error("[2, 3]", "[]") ==
+        "the shape [2,3] takes 6 numbers, but there are 0\n  where: /query/data\n"
+        "  help:  make the product of the sizes equal to the number of elements");
+  CHECK(error("[2]", "[1, [2]]") ==
+        std::string("an array stands where a number should\n  where: /query/data/1") +
+            equally_deep);
+  CHECK(error("[2]", "[1, 1e39]") ==
+        "the number 1e+39 is beyond the range of float32\n  where: /query/data/1\n"
+        "  help:  use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities");
+  CHECK(error("[2]", "\"ab\"") ==
+        "the string \"ab\" stands where a flat array of numbers should\n  where: /query/data");
+}
+
+TEST_CASE("a shape is an array of integers from 1") {
+  const auto error = [](const std::string& shape) {
+    return error_of([&] { shape_from_json(parse_json(shape), "/zeros"); });
+  };
+  const std::string help = "\n  help:  a shape is an array of integers from 1, such as [2,3,4]";
+  CHECK(shape_from_json(parse_json("[2, 3.0]"), "") == Shape{2, 3});
+  CHECK(shape_from_json(parse_json("[9007199254740993]"), "") == Shape{9007199254740993});
+  CHECK(error("[2, 0]") == "the number 0 is no size of an axis\n  where: /zeros/1" + help);
+  CHECK(error("[-1]") == "the number -1 is no size of an axis\n  where: /zeros/0" + help);
+  CHECK(error("[1.5]") == "the number 1.5 is no size of an axis\n  where: /zeros/0" + help);
+  CHECK(error("[2, \"3\"]") == "the string \"3\" is no size of an axis\n  where: /zeros/1" + help);
+  CHECK(error("[2, [3]]") == "an array is no size of an axis\n  where: /zeros/1" + help);
+  CHECK(error("6") == "the number 6 is no shape\n  where: /zeros" + help);
+  CHECK(error("[4294967296, 4294967296]") ==
+        "the shape [4294967296,4294967296] has more elements than memory can address\n"
+        "  where: /zeros\n  help:  check the shape for a misplaced digit");
+  CHECK(error("[1e300]").starts_with("the shape [18446744073709551615] has more elements"));
+  std::string ones = "[1";
+  for (int i = 0; i < 32; ++i) ones += ",1";
+  CHECK(error(ones + "]") == "the tensor has more than 32 axes\n  where: /zeros");
+}

@@ -1,0 +1,79 @@
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/decoded_picture.hpp"
+
+namespace {
+
+using namespace attn;
+
+std::string error_of(const DimensionChart& chart) {
+  try {
+    draw_dimensions(chart, {}, PictureFormat::png);
+  } catch (const Error& error) {
+    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
+           error.where() + " | " + error.help();
+  }
+  return "";
+}
+
+PlotOptions small(PlotStyle style) {
+  PlotOptions options;
+  options.style = style;
+  options.dpi = 50;
+  return options;
+}
+
+/// The share of a picture's pixels that have a colour.
+double share_of(const Picture& picture, int red, int green, int blue) {
+  const auto decoded = test::decode_png(picture.bytes);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < decoded.rgb.size(); i += 3) {
+    count += decoded.rgb[i] == red && decoded.rgb[i + 1] == green && decoded.rgb[i + 2] == blue;
+  }
+  return static_cast<double>(count) / static_cast<double>(decoded.width * decoded.height);
+}
+
+TEST_CASE(
+    "bars are as high as their sizes, lengths sky blue, widths light green, the output orange") {
+  const DimensionChart chart = {{2, 4}, {2, 4}, {2, 4}, {2, 4}};
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    const auto picture = draw_dimensions(chart, small(style), PictureFormat::png);
+    const double blue = share_of(picture, 135, 206, 235);
+    const double green = share_of(picture, 144, 238, 144);
+    const double orange = share_of(picture, 255, 165, 0);
+    CHECK(green / blue == doctest::Approx(2).epsilon(0.03));
+    CHECK(orange / blue == doctest::Approx(1).epsilon(0.03));
+  }
+}
+
+TEST_CASE("absent tensors have no bars") {
+  const auto picture =
+      draw_dimensions({{3, 4}, {}, {}, {}}, small(PlotStyle::standard), PictureFormat::png);
+  CHECK(share_of(picture, 255, 165, 0) == 0);
+  CHECK(share_of(picture, 135, 206, 235) > 0.1);
+}
+
+TEST_CASE("sizes from zero to billions can be drawn in every format") {
+  for (const std::size_t size : {0U, 1U, 7U, 512U, 2048U, 3'000'000'000U}) {
+    for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+      for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+        const Shape shape = {1, size};
+        CHECK_FALSE(
+            draw_dimensions({shape, shape, shape, shape}, small(style), format).bytes.empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("shapes without sequence length and width are refused") {
+  CHECK(error_of({}) == "3 there are no shapes to draw |  | give the shape of at least one tensor");
+  CHECK(error_of({{3, 4}, {5}, {}, {}}) ==
+        "3 a tensor of shape [5] has no sequence length and width | K | give a "
+        "tensor of "
+        "two axes or more");
+}
+
+}  // namespace

@@ -1,0 +1,103 @@
+#include "plot/example_figures.hpp"
+
+namespace attn::test {
+namespace {
+
+PlotOptions small(PlotStyle style) {
+  PlotOptions options;
+  options.style = style;
+  options.dpi = 60;
+  return options;
+}
+
+Heatmap heatmap_of(Tensor weights) {
+  Heatmap heatmap;
+  heatmap.weights = std::move(weights);
+  return heatmap;
+}
+
+Picture tokens(PlotStyle style, PictureFormat format) {
+  Heatmap heatmap = heatmap_of(example_weights(6, 6));
+  heatmap.query_labels = heatmap.key_labels = {"The", "animal", "was", "too", "tired", "."};
+  heatmap.title = "Attention Weight Heatmap (Sample 1, Head 2)";
+  return draw_heatmap(heatmap, small(style), format);
+}
+
+Picture indices(PlotStyle style, PictureFormat format) {
+  PlotOptions options = small(style);
+  options.annotate = Annotate::off;
+  options.ticks = Ticks::index;
+  options.cmap = "viridis";
+  options.figsize = {5, 4};
+  return draw_heatmap(heatmap_of(example_weights(20, 33)), options, format);
+}
+
+Picture dimensions(PlotStyle style, PictureFormat format) {
+  return draw_dimensions({{2, 2, 5, 6}, {2, 2, 9, 6}, {2, 2, 9, 3}, {2, 2, 5, 3}}, small(style),
+                         format);
+}
+
+Picture heads(PlotStyle style, PictureFormat format) {
+  HeatmapGrid grid;
+  grid.rows = 2;
+  grid.columns = 3;
+  for (std::size_t i = 0; i < 6; ++i) grid.panels.push_back(heatmap_of(example_weights(8, 8, i)));
+  PlotOptions options = small(style);
+  options.cmap = "Reds";
+  options.figsize = {7, 3.5};
+  options.titles = {"Head 1", "Head 2", "Head 3"};
+  return draw_grid(grid, options, format);
+}
+
+Picture hidden(PlotStyle style, PictureFormat format) {
+  Heatmap heatmap = heatmap_of(example_weights(5, 5));
+  heatmap.allowed = causal(5);
+  return draw_heatmap(heatmap, small(style), format);
+}
+
+template <Picture (*draw)(PlotStyle, PictureFormat)>
+void add_both(std::vector<ExampleFigure>& figures, const std::string& name) {
+  figures.push_back({name + "_standard", PlotStyle::standard,
+                     [](PictureFormat format) { return draw(PlotStyle::standard, format); }});
+  figures.push_back({name + "_matplotlib", PlotStyle::matplotlib,
+                     [](PictureFormat format) { return draw(PlotStyle::matplotlib, format); }});
+}
+
+}  // namespace
+
+Tensor example_weights(std::size_t rows, std::size_t columns, std::size_t seed) {
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    const auto term = [&](std::size_t j) {
+      return static_cast<double>((7 * i + 3 * j + seed) % 10 + 1);
+    };
+    for (std::size_t j = 0; j < columns; ++j) sum += term(j);
+    for (std::size_t j = 0; j < columns; ++j) weights.push_back(term(j) / sum);
+  }
+  return Tensor({rows, columns}, std::move(weights));
+}
+
+Tensor causal(std::size_t size) {
+  std::vector<std::uint8_t> allowed;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) allowed.push_back(j <= i ? 1 : 0);
+  }
+  return Tensor({size, size}, std::move(allowed));
+}
+
+const std::vector<ExampleFigure>& example_figures() {
+  static const std::vector<ExampleFigure> figures = [] {
+    std::vector<ExampleFigure> all;
+    add_both<tokens>(all, "tokens");
+    add_both<indices>(all, "indices");
+    add_both<dimensions>(all, "dimensions");
+    add_both<heads>(all, "heads");
+    all.push_back({"hidden_standard", PlotStyle::standard,
+                   [](PictureFormat format) { return hidden(PlotStyle::standard, format); }});
+    return all;
+  }();
+  return figures;
+}
+
+}  // namespace attn::test

@@ -1,0 +1,84 @@
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "plot/decoded_picture.hpp"
+#include "plot/example_figures.hpp"
+
+namespace {
+
+using attn::PictureFormat;
+using attn::PlotStyle;
+using attn::test::decode_png;
+using attn::test::example_figures;
+
+// Small differences of anti-aliasing are allowed everywhere, larger ones on few pixels: an edge
+// that a rounding moves by one pixel, or letters of another version of the font.
+constexpr int kTolerance = 48;
+constexpr double kMostDiffering = 0.01;
+
+std::string path_of(const std::string& name) {
+  return std::string(ATTN_TEST_DATA) + "/plot/golden/" + name + ".png";
+}
+
+TEST_CASE("figures look like the stored ones, those of the matplotlib style like matplotlib's") {
+  const bool rewrite = std::getenv("ATTN_REWRITE_GOLDEN") != nullptr;
+  for (const auto& figure : example_figures()) {
+    CAPTURE(figure.name);
+    const std::string bytes = figure.draw(PictureFormat::png).bytes;
+    if (rewrite && figure.style == PlotStyle::standard) {
+      std::ofstream(path_of(figure.name), std::ios::binary) << bytes;
+    }
+    const auto stored = decode_png(attn::test::read_file(path_of(figure.name)));
+    const auto drawn = decode_png(bytes);
+    CHECK(drawn.width == stored.width);
+    CHECK(drawn.height == stored.height);
+    CHECK(differing_share(drawn, stored, kTolerance) <= kMostDiffering);
+  }
+}
+
+TEST_CASE("the same figure is the same file in every format") {
+  for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+    for (const auto& figure : example_figures()) {
+      CAPTURE(figure.name);
+      CHECK(figure.draw(format).bytes == figure.draw(format).bytes);
+    }
+  }
+}
+
+TEST_CASE("figures can be drawn by several threads at once") {
+  const auto& figures = example_figures();
+  std::vector<std::string> alone, together(figures.size());
+  for (const auto& figure : figures) alone.push_back(figure.draw(PictureFormat::png).bytes);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    threads.emplace_back([&, i] { together[i] = figures[i].draw(PictureFormat::png).bytes; });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t i = 0; i < figures.size(); ++i) CHECK(together[i] == alone[i]);
+}
+
+TEST_CASE("vector files begin as their format says and tell no time of drawing") {
+  for (const auto& figure : example_figures()) {
+    CAPTURE(figure.name);
+    CHECK(figure.draw(PictureFormat::svg).bytes.find("<svg ") != std::string::npos);
+    const std::string pdf = figure.draw(PictureFormat::pdf).bytes;
+    CHECK(pdf.starts_with("%PDF-"));
+    CHECK(pdf.find("/CreationDate (20000101000000") != std::string::npos);
+  }
+}
+
+TEST_CASE("margins are even: a tenth of an inch on every side") {
+  for (const auto& figure : example_figures()) {
+    CAPTURE(figure.name);
+    const auto margins = margins_of(decode_png(figure.draw(PictureFormat::png).bytes));
+    for (const auto margin : {margins.left, margins.top, margins.right, margins.bottom}) {
+      CHECK(margin >= 4);
+      CHECK(margin <= 9);
+    }
+  }
+}
+
+}  // namespace

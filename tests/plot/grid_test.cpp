@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/decoded_picture.hpp"
+#include "plot/example_figures.hpp"
+
+namespace {
+
+using namespace attn;
+
+HeatmapGrid grid_of(std::size_t rows, std::size_t columns, std::size_t queries = 4,
+                    std::size_t keys = 4) {
+  HeatmapGrid grid;
+  grid.rows = rows;
+  grid.columns = columns;
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    Heatmap panel;
+    panel.weights = test::example_weights(queries, keys, i);
+    grid.panels.push_back(panel);
+  }
+  return grid;
+}
+
+PlotOptions small() {
+  PlotOptions options;
+  options.dpi = 50;
+  return options;
+}
+
+std::string bytes_of(const HeatmapGrid& grid, const PlotOptions& options) {
+  return draw_grid(grid, options, PictureFormat::png).bytes;
+}
+
+std::string error_of(const HeatmapGrid& grid, const PlotOptions& options) {
+  try {
+    bytes_of(grid, options);
+  } catch (const Error& error) {
+    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
+           error.where() + " | " + error.help();
+  }
+  return "";
+}
+
+TEST_CASE("several panels are titled by their heads, a single one is not") {
+  PlotOptions heads = small(), none = small();
+  heads.titles = {"Head 1", "Head 2"};
+  none.titles = std::vector<std::string>{};
+  const auto grid = grid_of(2, 2);
+  CHECK(bytes_of(grid, small()) == bytes_of(grid, heads));
+  CHECK(bytes_of(grid, small()) != bytes_of(grid, none));
+  CHECK(bytes_of(grid_of(1, 1), small()) == bytes_of(grid_of(1, 1), none));
+}
+
+TEST_CASE("panels' own titles go before the default ones") {
+  PlotOptions named = small();
+  named.titles = {"Layer 1"};
+  auto grid = grid_of(1, 1);
+  grid.panels[0].title = "Layer 1";
+  CHECK(bytes_of(grid, small()) == bytes_of(grid, named));
+}
+
+TEST_CASE("a title of the whole figure stands above it") {
+  PlotOptions titled = small();
+  titled.title = "All heads";
+  const auto grid = grid_of(2, 3);
+  const auto without = test::decode_png(bytes_of(grid, small()));
+  const auto with = test::decode_png(bytes_of(grid, titled));
+  CHECK(with.height > without.height + 10);
+  CHECK(with.width == without.width);
+}
+
+TEST_CASE("panels may have a range of colours each") {
+  auto grid = grid_of(1, 2);
+  grid.panels[1].weights = Tensor({4, 4}, std::vector<double>(16, 100.0));
+  PlotOptions panel = small();
+  panel.color_range.scope = ColorRange::Scope::panel;
+  CHECK(bytes_of(grid, panel) != bytes_of(grid, small()));
+}
+
+TEST_CASE("grids of many sizes and shapes can be drawn in every format") {
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    PlotOptions options = small();
+    options.style = style;
+    for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+      CHECK_FALSE(draw_grid(grid_of(1, 1, 2, 10), options, format).bytes.empty());
+      CHECK_FALSE(draw_grid(grid_of(3, 5, 70, 7), options, format).bytes.empty());
+    }
+  }
+}
+
+TEST_CASE("panels that do not fill the grid are refused") {
+  auto grid = grid_of(2, 2);
+  grid.panels.pop_back();
+  CHECK(error_of(grid, {}) ==
+        "3 3 panels do not fill a grid of 2 × 2 |  | give one matrix for each place, row by row");
+  CHECK(error_of(grid_of(0, 0), {}) ==
+        "3 0 panels do not fill a grid of 0 × 0 |  | give one matrix for each place, row by row");
+}
+
+TEST_CASE("panels of different shapes are refused") {
+  auto grid = grid_of(1, 2);
+  grid.panels[1].weights = test::example_weights(4, 5);
+  CHECK(error_of(grid, {}) ==
+        "3 weights of shape [4,5] stand beside weights of shape [4,4] | panel 2 | "
+        "panels "
+        "share their axes: all must have one shape");
+}
+
+TEST_CASE("titles that do not match the columns are refused") {
+  PlotOptions options;
+  options.titles = {"a", "b", "c"};
+  CHECK(error_of(grid_of(2, 2), options) ==
+        "2 3 titles for 2 columns |  | give one title for each column, or none");
+}
+
+}  // namespace

@@ -1,0 +1,271 @@
+#include <array>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/decoded_picture.hpp"
+#include "plot/example_figures.hpp"
+
+namespace {
+
+using namespace attn;
+using test::decode_png;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Heatmap heatmap_of(Shape shape, std::vector<double> values) {
+  Heatmap heatmap;
+  heatmap.weights = Tensor(std::move(shape), std::move(values));
+  return heatmap;
+}
+
+PlotOptions small() {
+  PlotOptions options;
+  options.dpi = 40;
+  return options;
+}
+
+std::string error_of(const Heatmap& heatmap, const PlotOptions& options) {
+  try {
+    draw_heatmap(heatmap, options, PictureFormat::png);
+  } catch (const Error& error) {
+    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
+           error.where() + " | " + error.help();
+  }
+  return "";
+}
+
+/// Whether a colour stands on at least `share` of a picture's pixels.
+bool shows(const Picture& picture, std::array<int, 3> colour, double share) {
+  const auto decoded = decode_png(picture.bytes);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < decoded.rgb.size(); i += 3) {
+    count += decoded.rgb[i] == colour[0] && decoded.rgb[i + 1] == colour[1] &&
+             decoded.rgb[i + 2] == colour[2];
+  }
+  return static_cast<double>(count) >= share * static_cast<double>(decoded.width * decoded.height);
+}
+
+/// Whether one of the two colours in the middle of the default map does.
+bool shows_middle(const Picture& picture, double share) {
+  return shows(picture, {252, 140, 59}, share) || shows(picture, {253, 141, 60}, share);
+}
+
+TEST_CASE("a heatmap of 8 × 6 inches at 300 dots per inch is about that large") {
+  Heatmap heatmap;
+  heatmap.weights = test::example_weights(3, 3);
+  const auto picture = decode_png(draw_heatmap(heatmap, {}, PictureFormat::png).bytes);
+  CHECK(picture.width > 2200);
+  CHECK(picture.width < 2400);
+  CHECK(picture.height > 1700);
+  CHECK(picture.height < 1850);
+}
+
+TEST_CASE("matrices of every shape and both number types can be drawn") {
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+      for (const Shape& shape :
+           {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{300, 20}, Shape{3, 700}}) {
+        PlotOptions options = small();
+        options.style = style;
+        Heatmap heatmap;
+        heatmap.weights = test::example_weights(shape[0], shape[1]).converted(DType::float32);
+        CHECK_FALSE(draw_heatmap(heatmap, options, format).bytes.empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("a matrix of one value takes the middle of the colour map") {
+  for (const double value : {0.25, 0.0, -3.0, 1e-300, 1e300}) {
+    CAPTURE(value);
+    const auto heatmap = heatmap_of({2, 2}, std::vector<double>(4, value));
+    CHECK(shows_middle(draw_heatmap(heatmap, small(), PictureFormat::png), 0.4));
+  }
+}
+
+TEST_CASE("NaN has a colour of its own and infinity that of the end") {
+  PlotOptions options = small();
+  options.annotate = Annotate::off;
+  const auto heatmap = heatmap_of({2, 2}, {kNaN, kInfinity, -kInfinity, 0.5});
+  const auto standard = draw_heatmap(heatmap, options, PictureFormat::png);
+  CHECK(shows(standard, {211, 211, 211}, 0.1));
+  CHECK(shows(standard, {128, 0, 38}, 0.1));
+  CHECK(shows(standard, {255, 255, 204}, 0.1));
+  options.style = PlotStyle::matplotlib;
+  CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {128, 0, 38}, 0.1));
+}
+
+TEST_CASE("a matrix without a finite value is drawn") {
+  const auto heatmap = heatmap_of({1, 2}, {kNaN, kNaN});
+  CHECK(shows(draw_heatmap(heatmap, small(), PictureFormat::png), {211, 211, 211}, 0.4));
+}
+
+TEST_CASE("values of the full range of doubles do not overflow") {
+  const double largest = std::numeric_limits<double>::max();
+  const auto heatmap = heatmap_of({1, 2}, {-largest, largest});
+  CHECK_FALSE(draw_heatmap(heatmap, small(), PictureFormat::png).bytes.empty());
+}
+
+TEST_CASE("hidden cells are told from zeros in the standard style only") {
+  Heatmap heatmap = heatmap_of({2, 2}, {1, 0, 0, 1});
+  PlotOptions options = small();
+  options.dpi = 150;
+  const std::string zeros = draw_heatmap(heatmap, options, PictureFormat::png).bytes;
+  heatmap.allowed = Tensor({2, 2}, std::vector<std::uint8_t>{1, 0, 1, 1});
+  const auto hidden = draw_heatmap(heatmap, options, PictureFormat::png);
+  CHECK(hidden.bytes != zeros);
+  CHECK(shows(hidden, {240, 240, 240}, 0.05));
+  options.style = PlotStyle::matplotlib;
+  CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {240, 240, 240}, 0.05));
+}
+
+TEST_CASE("more cells than pixels are averaged, not dropped") {
+  // Every other column is 1: no pixel may show one of them alone.
+  std::vector<double> values(2 * 4000);
+  for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 1;
+  PlotOptions options = small();
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    options.style = style;
+    const auto picture = draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png);
+    CHECK_FALSE(shows(picture, {255, 255, 204}, 0.02));
+    CHECK_FALSE(shows(picture, {128, 0, 38}, 0.02));
+  }
+}
+
+TEST_CASE("a given colour range spreads the colours over it") {
+  PlotOptions options = small();
+  options.annotate = Annotate::off;
+  options.color_range = {ColorRange::Scope::given, 0, 10};
+  CHECK(shows(draw_heatmap(heatmap_of({1, 2}, {0, 1}), options, PictureFormat::png),
+              {255, 240, 169}, 0.1));
+}
+
+TEST_CASE("values in cells can be left out and take the colour asked for") {
+  const auto heatmap = heatmap_of({2, 2}, {0.1, 0.2, 0.3, 0.4});
+  PlotOptions options = small();
+  const std::string automatic = draw_heatmap(heatmap, options, PictureFormat::png).bytes;
+  options.annotate_color = "blue";
+  const auto blue = draw_heatmap(heatmap, options, PictureFormat::png);
+  CHECK(blue.bytes != automatic);
+  options.annotate = Annotate::off;
+  CHECK(draw_heatmap(heatmap, options, PictureFormat::png).bytes != automatic);
+}
+
+TEST_CASE("values that do not fit their cells are not drawn unless they are demanded") {
+  Heatmap heatmap;
+  heatmap.weights = test::example_weights(64, 64);
+  PlotOptions automatic = small(), off = small(), on = small();
+  off.annotate = Annotate::off;
+  on.annotate = Annotate::on;
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    automatic.style = off.style = on.style = style;
+    const auto bytes = [&](const PlotOptions& options) {
+      return draw_heatmap(heatmap, options, PictureFormat::png).bytes;
+    };
+    CHECK(bytes(automatic) == bytes(off));
+    CHECK(bytes(on) != bytes(off));
+  }
+}
+
+TEST_CASE("the options' title goes before the heatmap's, and that before the default") {
+  Heatmap heatmap = heatmap_of({1, 1}, {1});
+  PlotOptions options = small();
+  const auto bytes = [&] { return draw_heatmap(heatmap, options, PictureFormat::png).bytes; };
+  const std::string untitled = bytes();
+  heatmap.title = "Attention Weight Heatmap";
+  CHECK(bytes() == untitled);
+  heatmap.title = "Another";
+  const std::string titled = bytes();
+  CHECK(titled != untitled);
+  options.title = "Attention Weight Heatmap";
+  CHECK(bytes() == untitled);
+  options.title = "";
+  CHECK(decode_png(bytes()).height < decode_png(untitled).height);
+}
+
+TEST_CASE("letters no font has lead to a warning, known ones do not") {
+  Heatmap heatmap = heatmap_of({1, 2}, {0.5, 0.5});
+  heatmap.key_labels = {"我", "喜欢"};
+  CHECK(draw_heatmap(heatmap, small(), PictureFormat::png).warnings.empty());
+}
+
+TEST_CASE("what is no matrix is refused") {
+  CHECK(error_of({}, {}) == "3 there are no weights to draw | weights | give a matrix of weights");
+  CHECK(error_of(heatmap_of({2, 1, 2}, {1, 2, 3, 4}), {}) ==
+        "3 weights of shape [2,1,2] cannot be drawn as a heatmap | weights | choose "
+        "one "
+        "sample and head: a heatmap is one matrix, [queries,keys]");
+  CHECK(error_of(heatmap_of({0, 3}, {}), {}) ==
+        "3 weights of shape [0,3] have no cells to draw | weights | give at least one "
+        "query and one key");
+}
+
+TEST_CASE("labels and masks that do not match the weights are refused") {
+  Heatmap heatmap = heatmap_of({2, 2}, {1, 2, 3, 4});
+  heatmap.key_labels = {"one"};
+  CHECK(error_of(heatmap, {}) ==
+        "3 1 key labels for 2 columns | weights | give one label for each, or none");
+  heatmap.key_labels.clear();
+  heatmap.query_labels = {"one", "two", "three"};
+  CHECK(error_of(heatmap, {}) ==
+        "3 3 query labels for 2 rows | weights | give one label for each, or none");
+  heatmap.query_labels.clear();
+  heatmap.allowed = test::causal(3);
+  CHECK(error_of(heatmap, {}) ==
+        "3 the mask is of shape [3,3], the weights are of shape [2,2] | weights | "
+        "both "
+        "must have the same shape");
+}
+
+TEST_CASE("impossible options are refused") {
+  const auto heatmap = heatmap_of({1, 1}, {1});
+  PlotOptions options;
+  options.cmap = "viridi";
+  CHECK(error_of(heatmap, options) ==
+        "2 unknown colour map \"viridi\" |  | did you mean \"viridis\"?");
+  options = {};
+  options.annotate_color = "nocolour";
+  CHECK(error_of(heatmap, options) ==
+        "2 unknown colour \"nocolour\" |  | give a CSS colour name such as white or navy, or "
+        "#rrggbb");
+  options = {};
+  options.dpi = 0;
+  CHECK(error_of(heatmap, options) ==
+        "2 a resolution of 0 dots per inch is not possible |  | give one from 1 to 10000, such "
+        "as "
+        "300");
+  options = {};
+  options.figsize = {-1, kNaN};
+  CHECK(error_of(heatmap, options) ==
+        "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
+        "inches, such as 8x6");
+  options.figsize = {900, 1};
+  CHECK(error_of(heatmap, options).starts_with("2 the picture would be "));
+  options = {};
+  options.color_range = {ColorRange::Scope::given, 1, 0};
+  CHECK(error_of(heatmap, options) ==
+        "2 the colour range does not go from a smaller to a larger number |  | give the smallest "
+        "and the largest value, such as 0,1");
+}
+
+TEST_CASE("figures too small for their texts, and texts too long for their figure, are drawn") {
+  Heatmap heatmap = heatmap_of({2, 2}, {1, 2, 3, 4});
+  heatmap.title = std::string(20000, 't');
+  heatmap.key_labels = {std::string(20000, 'k'), "\xff\n"};
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    PlotOptions options = small();
+    options.style = style;
+    CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
+    options.figsize = {0.1, 0.1};
+    CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
+    options.dpi = 1;
+    CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
+  }
+}
+
+}  // namespace
