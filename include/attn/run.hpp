@@ -51,6 +51,7 @@ struct ReportedWeights {
   std::string name;  ///< "weights", "self.weights", "layers.0.cross.weights"…
   Tensor weights;    ///< [Lq,Lk]; absent if the weights are not wanted
   std::vector<std::string> query_labels, key_labels;  ///< made up (Q_1…) if none were given
+  Heatmap heatmap;                                    ///< as pictures show it, wanted or not
   std::string mask;                                   ///< its parts in words; empty without one
   std::size_t hidden = 0, cells = 0;                  ///< how many of all weights the mask hides
 };

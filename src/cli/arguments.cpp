@@ -17,6 +17,7 @@
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
+#include "cli/show_command.hpp"
 #include "cli/validate_command.hpp"
 
 namespace attn::cli {
@@ -32,6 +33,12 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.add_flag("--quiet", common.quiet, "Print nothing but errors");
   app.add_flag("--no-color", common.no_color, "Print without colours");
   add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
+}
+
+void add_terminal(CLI::App& app, TerminalArguments& terminal) {
+  add_text(app, "--color", terminal.color, "WHEN",
+           "always, never or auto: colours in the terminal");
+  add_text(app, "--width", terminal.width, "N", "Columns to draw on (default: the terminal's)");
 }
 
 void add_picture(CLI::App& app, PictureArguments& picture) {
@@ -102,6 +109,8 @@ void add_run(CLI::App& app, RunArguments& arguments) {
   add_text(app, "--scale", arguments.scale, "X", "Factor of the scores");
   add_text(app, "--seed", arguments.seed, "N", "Seed of random tensors");
   add_text(app, "--dtype", arguments.dtype, "TYPE", "float32 or float64");
+  app.add_flag("--show", arguments.show, "Draw the heatmap in the terminal too");
+  add_terminal(app, arguments.terminal);
   add_picture(app, arguments.picture);
   add_common(app, arguments.common);
 }
@@ -125,6 +134,18 @@ void add_compare(CLI::App& app, CompareArguments& arguments) {
   add_text(app, "--atol", arguments.atol, "X", "Absolute tolerance (default 1e-6; 0 for integers)");
   add_text(app, "--plot", arguments.plot, "FILE",
            "Picture of the largest difference to write: .png, .svg or .pdf");
+  add_common(app, arguments.common);
+}
+
+void add_show(CLI::App& app, ShowArguments& arguments) {
+  app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
+      ->type_name("");
+  add_text(app, "--sample", arguments.sample, "N", "Sample to draw, from 0");
+  add_text(app, "--head", arguments.head, "N", "Head to draw, from 0");
+  add_text(app, "--labels", arguments.labels, "FILE",
+           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_text(app, "--cmap", arguments.cmap, "NAME", "Colour map (default YlOrRd)");
+  add_terminal(app, arguments.terminal);
   add_common(app, arguments.common);
 }
 
@@ -191,6 +212,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   Commands commands(app);
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
+  commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("compare", "Compare results tensor by tensor", add_compare, compare_command);
   commands.add("validate", "Check documents without computing them", add_validate,
                validate_command);

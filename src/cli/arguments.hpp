@@ -23,13 +23,19 @@ struct PictureArguments {
   Text sample, head;
 };
 
+/// Flags that tell what the terminal shows.
+struct TerminalArguments {
+  Text color, width;
+};
+
 struct RunArguments {
   CommonArguments common;
+  TerminalArguments terminal;
   PictureArguments picture;
   std::vector<std::string> inputs;
   std::vector<std::string> attention;
   Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
-  bool causal = false, stages = false, no_weights = false, timing = false;
+  bool causal = false, stages = false, no_weights = false, timing = false, show = false;
 };
 
 struct PlotArguments {
@@ -43,6 +49,13 @@ struct CompareArguments {
   CommonArguments common;
   std::vector<std::string> files;  ///< A B
   Text rtol, atol, plot;
+};
+
+struct ShowArguments {
+  CommonArguments common;
+  TerminalArguments terminal;
+  std::vector<std::string> files;  ///< FILE
+  Text labels, sample, head, cmap;
 };
 
 struct ValidateArguments {

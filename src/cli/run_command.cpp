@@ -8,6 +8,7 @@
 
 #include "cli/flag_values.hpp"
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 
 namespace attn::cli {
 namespace {
@@ -89,13 +90,36 @@ RunOptions options_of(const RunArguments& arguments) {
   return options;
 }
 
+// The heatmap of each attention, below its name where there are several.
+std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
+  std::size_t count = 0;
+  for (const RunReport& report : outcome.reports) count += report.weights.size();
+  std::string text;
+  for (const RunReport& report : outcome.reports) {
+    for (const ReportedWeights& weights : report.weights) {
+      text += "\n";
+      if (count > 1) text += std::string(info(report.kind).name) + ": " + weights.name + "\n";
+      text += draw_in_terminal(weights.heatmap, terminal);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const RunOutcome outcome = run(options_of(arguments));
+  if (arguments.show && arguments.common.json) {
+    throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
+                "--show", "leave one of them out");
+  }
+  const RunOptions options = options_of(arguments);
+  TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
+  terminal.cmap = options.plot.cmap;
+  const RunOutcome outcome = run(options);
   if (arguments.common.quiet) return 0;
   for (const RunReport& report : outcome.reports) warn(report.warnings);
   print(arguments.common.json ? report_json(outcome) : report_text(outcome));
+  if (arguments.show) print(drawn(outcome, terminal));
   return 0;
 }
 

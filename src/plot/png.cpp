@@ -1,9 +1,9 @@
 #include "plot/png.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -84,10 +84,12 @@ const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, 
   unsigned char* out = bytes;
   for (std::size_t y = 0; y < height; ++y) {
     for (const std::uint32_t pixel : pixels.subspan(y * stride, width)) {
-      const unsigned char rgb[kChannels] = {static_cast<unsigned char>(pixel >> 16),
-                                            static_cast<unsigned char>(pixel >> 8),
-                                            static_cast<unsigned char>(pixel)};
-      out = std::copy(std::begin(rgb), std::end(rgb), out);
+      // Four bytes are one move; the fourth falls where the next pixel goes, or where one was read.
+      const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
+                                             static_cast<unsigned char>(pixel >> 8),
+                                             static_cast<unsigned char>(pixel), 0};
+      std::memcpy(out, rgb.data(), rgb.size());
+      out += kChannels;
     }
   }
   return bytes;

@@ -225,6 +225,7 @@ class KindRun {
   ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
     ReportedWeights result;
     result.name = map.prefix + "weights";
+    result.heatmap = heatmap;
     if (wants_weights()) {
       result.weights = heatmap.weights;
       result.query_labels = named(heatmap.query_labels, maps.queries(), "Q_");
