@@ -1,12 +1,13 @@
 #pragma once
 
-#include "attention/geometry.hpp"
 #include "attn/layers.hpp"
+
+#include "attention/geometry.hpp"
 
 namespace attn {
 
-/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and, for a decoder, of the
-/// cross-attention.
+/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and,
+/// for a decoder, of the cross-attention.
 struct TransformerGeometry {
   Geometry self, cross;
 };
