@@ -18,8 +18,7 @@ struct Dropout {
 };
 
 /// One attention to compute. Field names are those of an input document, and errors name them as
-/// its pointers do
-/// ("/mask/allow").
+/// its pointers do ("/mask/allow").
 ///
 /// Query, key and value are [L,D], [B,L,D] or [B,H,L,D], all of one rank; a batch axis of 1 is
 /// repeated. With `heads` a tensor without a head axis is split: [B,L,H·D]. Query heads are a
@@ -62,8 +61,9 @@ struct AttentionResult {
   std::size_t empty_rows = 0;  ///< queries with no key left: their weights and output are zero
 };
 
-/// Computes it. A key whose masked score is −inf contributes exactly nothing, even if it holds NaN
-/// or infinity. Throws Error(input) naming the field and the shapes if they do not fit together.
+/// Computes it, for the kinds of the families given_scores and score. A key whose masked score is
+/// −inf contributes exactly nothing, even if it holds NaN or infinity. Throws Error(input) naming
+/// the field and the shapes if they do not fit together.
 AttentionResult attend(const AttentionRequest& request);
 
 }  // namespace attn

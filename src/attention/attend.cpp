@@ -1,4 +1,7 @@
+#include <string>
+
 #include "attn/attention.hpp"
+#include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
 #include "attention/reference.hpp"
@@ -7,6 +10,13 @@
 namespace attn {
 
 AttentionResult attend(const AttentionRequest& request) {
+  const KindInfo& kind = info(request.kind);
+  if (kind.family != Family::given_scores && kind.family != Family::score) {
+    const bool projected = kind.family == Family::projected;
+    throw Error(ErrorKind::usage,
+                std::string(kind.name) + " attention has parameters that attend() does not take",
+                "", std::string("call ") + (projected ? "attend_projected()" : "transform()"));
+  }
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
   return reference_attention(request, geometry, visibility);

@@ -90,19 +90,6 @@ class Samples {
   const char* first_name_ = "";
 };
 
-void check_heads_option(const AttentionRequest& request, const Tensor& query) {
-  if (request.kv_heads && !request.heads && query.rank() < 4) {
-    throw input_error("kv_heads is given without heads", "/kv_heads",
-                      "give \"heads\" too, the number of heads of the query");
-  }
-  if (request.heads && *request.heads == 0) {
-    throw input_error("heads is 0", "/heads", "give at least one head");
-  }
-  if (request.kv_heads && *request.kv_heads == 0) {
-    throw input_error("kv_heads is 0", "/kv_heads", "give at least one head");
-  }
-}
-
 void check_option_against_axis(std::optional<std::size_t> option, const char* option_name,
                                const Tensor& tensor, const char* name) {
   if (!option || tensor.rank() != 4 || tensor.shape()[1] == *option) return;
@@ -252,7 +239,7 @@ Geometry check_sequences(const AttentionRequest& request) {
   check_axes(value, "value");
   check_same_rank(request.query, "query", key, "key");
   check_same_rank(key, "key", value, "value");
-  check_heads_option(request, request.query);
+  check_heads_options(request);
   check_option_against_axis(request.heads, "heads", request.query, "query");
   check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
 
@@ -335,6 +322,19 @@ Shape Geometry::output_shape() const {
   shape.push_back(queries);
   shape.push_back(joined ? heads * value_width : value_width);
   return shape;
+}
+
+void check_heads_options(const AttentionRequest& request) {
+  if (request.kv_heads && !request.heads && request.query.rank() < 4) {
+    throw input_error("kv_heads is given without heads", "/kv_heads",
+                      "give \"heads\" too, the number of heads of the query");
+  }
+  if (request.heads && *request.heads == 0) {
+    throw input_error("heads is 0", "/heads", "give at least one head");
+  }
+  if (request.kv_heads && *request.kv_heads == 0) {
+    throw input_error("kv_heads is 0", "/kv_heads", "give at least one head");
+  }
 }
 
 Geometry check_geometry(const AttentionRequest& request) {

@@ -23,6 +23,10 @@ struct Geometry {
   Shape row_shape() const;  ///< [..,Lq]: one number a query
 };
 
+/// Throws if `heads` or `kv_heads` is 0, or kv_heads has no heads to go with; a query of 4 axes
+/// brings its own.
+void check_heads_options(const AttentionRequest& request);
+
 /// Checks every tensor and option of the request but the mask. Throws Error(input) as attend()
 /// does.
 Geometry check_geometry(const AttentionRequest& request);

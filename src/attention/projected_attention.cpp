@@ -35,6 +35,10 @@ void check_states(const Tensor& states, const char* name) {
                       where,
                       "give hidden states without a head axis: the projections make the heads");
   }
+  if (states.size() == 0) {
+    throw input_error(std::string(name) + " " + text(states.shape()) + " has an axis of size 0",
+                      where, "give every axis at least one element");
+  }
 }
 
 void check_heads(std::size_t width, std::size_t heads, const std::string& weight) {
@@ -93,6 +97,7 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   check_states(attention.query, "query");
   check_states(key, "key");
   check_states(value, "value");
+  check_heads_options(attention);
   const Projections& p = request.projections;
   const Shape q = check_linear(p.query, attention.query.shape(), prefix, "W_q");
   const Shape k = check_linear(p.key, key.shape(), prefix, "W_k");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,18 +58,24 @@ struct ShowArguments {
   Text labels, sample, head, cmap;
 };
 
-/// The command line, split into one command's arguments.
-struct Arguments {
-  enum class Command { none, run, plot, compare, show } command = Command::none;
-  RunArguments run;
-  PlotArguments plot;
-  CompareArguments compare;
-  ShowArguments show;
-  /// Text to print instead of running a command (--help, --version).
-  Text print;
+struct ValidateArguments {
+  CommonArguments common;
+  std::vector<std::string> inputs;
 };
 
-/// Throws Error(usage) naming the nearest known flag or command.
-Arguments parse_arguments(int count, const char* const* words);
+struct ExampleArguments {
+  std::vector<std::string> kinds;
+};
+
+/// Of a command that takes none.
+struct NoArguments {};
+
+struct ListArguments {
+  CommonArguments common;
+};
+
+/// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
+/// naming the nearest known flag or command.
+std::function<int()> parse_arguments(int count, const char* const* words);
 
 }  // namespace attn::cli

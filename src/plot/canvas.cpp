@@ -170,7 +170,9 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
   set_colour(colour);
   cairo_set_line_width(cairo_, line_width);
   const double height = around.height();
-  for (double x = around.left - height; x < around.right; x += distance) {
+  const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
+  for (int i = 0; i < strokes; ++i) {
+    const double x = around.left - height + i * distance;
     cairo_move_to(cairo_, x, around.bottom);
     cairo_line_to(cairo_, x + height, around.top);
   }

@@ -13,7 +13,7 @@ constexpr Colour kNoNumber = {211, 211, 211};
 constexpr Colour kHatch = {205, 205, 205};
 constexpr double kHatchWidth = 0.5;           // points
 constexpr double kHatchDistance = 5;          // points
-constexpr double kUnderlap = 0.5;             // points
+constexpr double kUnderlap = 0.5;             // points; of a cell under its neighbours
 constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
 constexpr double kLeastHatchedCell = 4;       // points; smaller cells are plain
 
@@ -43,6 +43,7 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
                                           const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
+  const bool standard = colours.style == PlotStyle::standard;
   std::vector<PixelSum> sums(width * height), line(width);
   std::size_t first_pixel = 0;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
@@ -60,7 +61,8 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
         } else if (colours.has_place(value)) {
           const double position =
               (value - colours.range.low) / (colours.range.high - colours.range.low);
-          line[x].number += share * static_cast<float>(std::clamp(position, -1e6, 1e6));
+          line[x].number +=
+              share * static_cast<float>(standard ? std::clamp(position, 0.0, 1.0) : position);
           line[x].share += share;
         }
       }

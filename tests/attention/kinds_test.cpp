@@ -1,0 +1,95 @@
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+
+#include "attn/spec.hpp"
+
+namespace {
+
+using attn::find_kind;
+using attn::info;
+using attn::Kind;
+using attn::KindInfo;
+using attn::kinds;
+
+TEST_CASE("the kinds stand in the order they are listed to users") {
+  std::string names;
+  for (const KindInfo& row : kinds()) names += std::string(row.name) + " ";
+  CHECK(names ==
+        "softmax dot_product scaled_dot_product general additive self cross multi_head "
+        "encoder_layer decoder_layer ");
+}
+
+TEST_CASE("every kind is found by its name and its aliases") {
+  for (const KindInfo& row : kinds()) {
+    CAPTURE(row.name);
+    CHECK(find_kind(row.name) == &row);
+    CHECK(&info(row.kind) == &row);
+    for (const std::string_view alias : row.aliases) CHECK(find_kind(alias) == &row);
+  }
+  CHECK(find_kind("sdpa")->kind == Kind::scaled_dot_product);
+  CHECK(find_kind("luong")->kind == Kind::general);
+  CHECK(find_kind("bahdanau")->kind == Kind::additive);
+}
+
+TEST_CASE("no name or alias stands for two kinds") {
+  std::set<std::string_view> names;
+  for (const KindInfo& row : kinds()) {
+    CHECK(names.insert(row.name).second);
+    for (const std::string_view alias : row.aliases) CHECK(names.insert(alias).second);
+  }
+}
+
+TEST_CASE("other names are no kinds") {
+  CHECK(find_kind("") == nullptr);
+  CHECK(find_kind("Softmax") == nullptr);
+  CHECK(find_kind("scaled-dot-product") == nullptr);
+  CHECK(find_kind("sdp") == nullptr);
+}
+
+TEST_CASE("every kind states its formula and its source") {
+  for (const KindInfo& row : kinds()) {
+    CAPTURE(row.name);
+    CHECK_FALSE(row.score.empty());
+    CHECK_FALSE(row.source.empty());
+  }
+}
+
+TEST_CASE("scaled dot products, projected ones among them, are scaled by the width") {
+  for (const KindInfo& row : kinds()) {
+    CAPTURE(row.name);
+    const bool projects =
+        row.family == attn::Family::projected || row.family == attn::Family::transformer;
+    CHECK(row.scales_by_width == (projects || row.kind == Kind::scaled_dot_product));
+  }
+}
+
+TEST_CASE("parameters are listed in their order of construction") {
+  const auto listed = [](Kind kind) {
+    std::string text;
+    for (const attn::ParameterInfo& parameter : info(kind).parameters) {
+      text += std::string(parameter.name) + std::string(parameter.shape) +
+              (parameter.optional ? "? " : " ");
+    }
+    return text;
+  };
+  CHECK(listed(Kind::scaled_dot_product).empty());
+  CHECK(listed(Kind::general) == "W[dq,dk] ");
+  CHECK(listed(Kind::additive) == "W_k.weight[h,dk] W_q.weight[h,dq] w_v.weight[1,h] ");
+  CHECK(listed(Kind::multi_head) ==
+        "W_q.weight[H·d,E] W_q.bias[H·d]? W_k.weight[G·d,E] W_k.bias[G·d]? W_v.weight[G·dv,E] "
+        "W_v.bias[G·dv]? W_o.weight[out,H·dv]? W_o.bias[out]? ");
+  CHECK(listed(Kind::self) == listed(Kind::multi_head));
+  CHECK(listed(Kind::cross) == listed(Kind::multi_head));
+}
+
+TEST_CASE("an unknown name is answered with the nearest known one, or with all") {
+  constexpr std::array<std::string_view, 3> known{"causal", "window", "fill"};
+  CHECK(attn::nearest_known("causual", known) == "did you mean \"causal\"?");
+  CHECK(attn::nearest_known("q", known) == "known: causal, window, fill");
+}
+
+}  // namespace

@@ -1,0 +1,142 @@
+#include "attention/projected_attention.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/layers.hpp"
+
+#include "attention/random_request.hpp"
+
+namespace {
+
+using namespace attn::testing;
+using attn::attend_projected;
+using attn::AttentionResult;
+using attn::DType;
+using attn::ProjectedAttentionRequest;
+using attn::Shape;
+using attn::Tensor;
+
+ProjectedAttentionRequest random_request(RandomRequests& random) {
+  ProjectedAttentionRequest request;
+  request.attention.dtype = DType::float64;
+  request.attention.query = random.normal({2, 3, 4});
+  request.projections = {{random.normal({6, 4}), random.normal({6})},
+                         {random.normal({6, 4}), {}},
+                         {random.normal({6, 4}), {}},
+                         {random.normal({5, 6}), random.normal({5})}};
+  return request;
+}
+
+std::string error_of(const ProjectedAttentionRequest& wrong) {
+  try {
+    attend_projected(wrong);
+  } catch (const attn::Error& error) {
+    CHECK(error.kind() == attn::ErrorKind::input);
+    return error.what();
+  }
+  return "no error";
+}
+
+// x Wᵀ + b, an entry at a time.
+Tensor linear(const Tensor& x, const attn::Linear& layer) {
+  const std::vector<double> in = numbers(x), w = numbers(layer.weight), b = numbers(layer.bias);
+  const std::size_t outputs = layer.weight.shape()[0], inputs = layer.weight.shape()[1];
+  std::vector<double> y;
+  for (std::size_t at = 0; at < x.size() / inputs * outputs; ++at) {
+    double sum = layer.bias ? b[at % outputs] : 0;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      sum += in[at / outputs * inputs + i] * w[at % outputs * inputs + i];
+    }
+    y.push_back(sum);
+  }
+  Shape shape = x.shape();
+  shape.back() = outputs;
+  return doubles(shape, y);
+}
+
+TEST_CASE("projected attention is the scaled dot product of projected states, projected again") {
+  RandomRequests random(1);
+  for (const bool split : {false, true}) {
+    CAPTURE(split);
+    ProjectedAttentionRequest request = random_request(random);
+    if (split) request.attention.heads = 3;
+    request.attention.mask.causal = true;
+    attn::AttentionRequest inner = request.attention;
+    inner.query = linear(request.attention.query, request.projections.query);
+    inner.key = linear(request.attention.query, request.projections.key);
+    inner.value = linear(request.attention.query, request.projections.value);
+    const AttentionResult expected = attn::attend(inner), result = attend_projected(request);
+    CHECK(result.weights.shape() == (split ? Shape{2, 3, 3, 3} : Shape{2, 3, 3}));
+    CHECK(difference(result.weights, expected.weights) < 1e-13);
+    CHECK(difference(result.output, linear(expected.output, request.projections.output)) < 1e-12);
+  }
+}
+
+TEST_CASE("past keys and values of projected attention may have an axis of heads or not") {
+  RandomRequests random(2);
+  ProjectedAttentionRequest request = random_request(random);
+  request.attention.heads = 2;
+  request.attention.past_key = random.normal({2, 2, 1, 3});
+  request.attention.past_value = random.normal({2, 2, 1, 3});
+  const AttentionResult apart = attend_projected(request);
+  // With one row a head the numbers stand in the same order in both shapes.
+  request.attention.past_key = request.attention.past_key.reshaped({2, 1, 6});
+  request.attention.past_value = request.attention.past_value.reshaped({2, 1, 6});
+  const AttentionResult side_by_side = attend_projected(request);
+  CHECK(apart.weights.shape() == Shape{2, 2, 3, 4});
+  CHECK(same_bits(apart.weights, side_by_side.weights));
+  CHECK(same_bits(apart.output, side_by_side.output));
+}
+
+TEST_CASE("no heads are an error of projected attention too") {
+  RandomRequests random(3);
+  ProjectedAttentionRequest request = random_request(random);
+  request.attention.heads = 0;
+  CHECK(error_of(request) == "heads is 0\n  where: /heads\n  help:  give at least one head");
+  request.attention.heads = 2;
+  request.attention.kv_heads = 0;
+  CHECK(error_of(request) == "kv_heads is 0\n  where: /kv_heads\n  help:  give at least one head");
+}
+
+TEST_CASE("hidden states without elements are an error") {
+  RandomRequests random(4);
+  ProjectedAttentionRequest request = random_request(random);
+  request.attention.query = doubles({3, 0}, {});
+  CHECK(error_of(request) ==
+        "query [3,0] has an axis of size 0\n  where: /query\n"
+        "  help:  give every axis at least one element");
+}
+
+TEST_CASE("hidden states have no axis of heads") {
+  RandomRequests random(5);
+  ProjectedAttentionRequest request = random_request(random);
+  request.attention.query = random.normal({1, 1, 3, 4});
+  CHECK(error_of(request) ==
+        "query [1,1,3,4] is not [L,D] or [B,L,D]\n  where: /query\n"
+        "  help:  give hidden states without a head axis: the projections make the heads");
+}
+
+TEST_CASE("projections that do not make the heads are an error") {
+  RandomRequests random(6);
+  ProjectedAttentionRequest request = random_request(random);
+  request.attention.heads = 4;
+  CHECK(error_of(request) ==
+        "W_q.weight has 6 rows, which is not divisible by 4 heads\n"
+        "  where: /parameters/W_q.weight\n  help:  choose a number of heads that divides the rows");
+  request.attention.heads = 2;
+  request.projections.key.weight = random.normal({4, 4});
+  CHECK(error_of(request) ==
+        "W_q.weight makes heads of width 3, W_k.weight of width 2\n"
+        "  where: /parameters/W_k.weight\n  help:  give both the same rows a head; fewer key "
+        "heads are set by \"kv_heads\"");
+  request.projections.key.weight = random.normal({6, 5});
+  CHECK(error_of(request) ==
+        "W_k.weight [6,5] does not fit: expected [out,4]\n  where: /parameters/W_k.weight\n"
+        "  help:  its second axis is the width of what it is applied to, [2,3,4]");
+}
+
+}  // namespace
