@@ -212,6 +212,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   Commands commands(app);
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
+  commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("compare", "Compare results tensor by tensor", add_compare, compare_command);
   commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("validate", "Check documents without computing them", add_validate,

@@ -38,7 +38,7 @@ struct PixelSum {
 };
 
 /// The general way, over all cells of each pixel.
-std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColours& colours,
+Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
                                           const std::vector<PixelShares>& across,
                                           const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
       }
     }
   }
-  std::vector<std::uint32_t> pixels(width * height);
+  Pixels pixels(width * height);
   for (std::size_t at = 0; at < pixels.size(); ++at) {
     const PixelSum& sum = sums[at];
     if (sum.share > 0) {
@@ -91,12 +91,12 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
 }
 
 /// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
-std::vector<std::uint32_t> plain_pixels(const Matrix& matrix, const CellColours& colours,
+Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
                                         const std::vector<PixelShares>& across,
                                         const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
-  std::vector<std::uint32_t> pixels(width * height), cells(matrix.columns());
+  Pixels pixels(width * height), cells(matrix.columns());
   for (std::size_t y = 0; y < height; ++y) {
     auto* line = pixels.data() + y * width;
     const std::size_t i = down[y].first;
@@ -122,7 +122,7 @@ Resampling resampling_for(std::size_t cells, std::size_t pixels, PlotStyle style
   return sharp ? Resampling::nearest : Resampling::hann;
 }
 
-std::vector<std::uint32_t> pixels_of(const Matrix& matrix, const CellColours& colours,
+Pixels pixels_of(const Matrix& matrix, const CellColours& colours,
                                      std::size_t width, std::size_t height, Resampling across_by,
                                      Resampling down_by) {
   if (width == matrix.columns()) across_by = Resampling::nearest;
