@@ -43,6 +43,20 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
 }
 
+void add_document(CLI::App& app, DocumentArguments& document) {
+  app.add_option("INPUT", document.inputs, "Input document, - for standard input")->type_name("");
+  app.add_option("--attention", document.attention,
+                 "Kind of attention, instead of the document's; again for several")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  app.add_flag("--causal", document.causal, "Hide the keys after each query");
+  add_text(app, "--valid-lens", document.valid_lens, "N,N,…", "Valid keys, one number a sample");
+  add_text(app, "--heads", document.heads, "N", "Heads to split tensors without a head axis into");
+  add_text(app, "--scale", document.scale, "X", "Factor of the scores");
+  add_text(app, "--seed", document.seed, "N", "Seed of random tensors");
+  add_text(app, "--dtype", document.dtype, "TYPE", "float32 or float64");
+}
+
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -82,12 +96,8 @@ Arguments parse_arguments(int count, const char* const* words) {
 
   CLI::App& run = *app.add_subcommand("run", "Compute one input document and draw it");
   RunArguments& r = arguments.run;
-  run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
+  add_document(run, r);
   add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
-  run.add_option("--attention", r.attention,
-                 "Kind of attention, instead of the document's; again for several")
-      ->type_name("KIND")
-      ->allow_extra_args(false);
   add_text(run, "--plots", r.plots, "LIST",
            "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
   add_text(run, "--format", r.format, "FORMAT", "png, svg or pdf");
@@ -97,12 +107,6 @@ Arguments parse_arguments(int count, const char* const* words) {
                "Write the steps of the score too: scores, capped, masked, lse");
   run.add_flag("--no-weights", r.no_weights, "Do not write the weights");
   run.add_flag("--timing", r.timing, "Write the seconds taken into result.json");
-  run.add_flag("--causal", r.causal, "Hide the keys after each query");
-  add_text(run, "--valid-lens", r.valid_lens, "N,N,…", "Valid keys, one number a sample");
-  add_text(run, "--heads", r.heads, "N", "Heads to split tensors without a head axis into");
-  add_text(run, "--scale", r.scale, "X", "Factor of the scores");
-  add_text(run, "--seed", r.seed, "N", "Seed of random tensors");
-  add_text(run, "--dtype", r.dtype, "TYPE", "float32 or float64");
   add_picture(run, r.picture);
   add_common(run, r.common);
 
@@ -128,7 +132,18 @@ Arguments parse_arguments(int count, const char* const* words) {
            "Picture of the largest difference to write: .png, .svg or .pdf");
   add_common(compare, c.common);
 
-  for (CLI::App* sub : {&run, &plot, &compare}) {
+  CLI::App& explain =
+      *app.add_subcommand("explain", "Walk through the computation for one query, step by step");
+  ExplainArguments& e = arguments.explain;
+  add_document(explain, e);
+  add_text(explain, "--sample", e.sample, "N", "Sample to explain, from 0");
+  add_text(explain, "--head", e.head, "N", "Head to explain, from 0");
+  add_text(explain, "--query", e.query, "N", "Query to explain, from 0");
+  add_text(explain, "--layer", e.layer, "N", "Layer to explain, from 0");
+  explain.add_flag("--markdown", e.markdown, "Print Markdown with tables and formulas");
+  add_common(explain, e.common);
+
+  for (CLI::App* sub : {&run, &plot, &compare, &explain}) {
     sub->set_help_flag("-h,--help", "Print this help");
     sub->allow_extras();
   }
@@ -157,9 +172,10 @@ Arguments parse_arguments(int count, const char* const* words) {
     throw Error(ErrorKind::usage, "no command given", "",
                 "try attn-cli run INPUT, or see attn-cli --help");
   }
-  for (const auto& [sub, command] : {std::pair(&run, Arguments::Command::run),
-                                     std::pair(&plot, Arguments::Command::plot),
-                                     std::pair(&compare, Arguments::Command::compare)}) {
+  for (const auto& [sub, command] :
+       {std::pair(&run, Arguments::Command::run), std::pair(&plot, Arguments::Command::plot),
+        std::pair(&compare, Arguments::Command::compare),
+        std::pair(&explain, Arguments::Command::explain)}) {
     if (chosen[0] == sub) arguments.command = command;
   }
   return arguments;

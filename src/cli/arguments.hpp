@@ -22,13 +22,19 @@ struct PictureArguments {
   Text sample, head;
 };
 
-struct RunArguments {
-  CommonArguments common;
-  PictureArguments picture;
+/// An input document and the flags that go before what it says.
+struct DocumentArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> attention;
-  Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
-  bool causal = false, stages = false, no_weights = false, timing = false;
+  Text dtype, heads, scale, seed, valid_lens;
+  bool causal = false;
+};
+
+struct RunArguments : DocumentArguments {
+  CommonArguments common;
+  PictureArguments picture;
+  Text out, plots, format, tensors;
+  bool stages = false, no_weights = false, timing = false;
 };
 
 struct PlotArguments {
@@ -44,12 +50,19 @@ struct CompareArguments {
   Text rtol, atol, plot;
 };
 
+struct ExplainArguments : DocumentArguments {
+  CommonArguments common;
+  Text sample, head, query, layer;
+  bool markdown = false;
+};
+
 /// The command line, split into one command's arguments.
 struct Arguments {
-  enum class Command { none, run, plot, compare } command = Command::none;
+  enum class Command { none, run, plot, compare, explain } command = Command::none;
   RunArguments run;
   PlotArguments plot;
   CompareArguments compare;
+  ExplainArguments explain;
   /// Text to print instead of running a command (--help, --version).
   Text print;
 };

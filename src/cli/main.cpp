@@ -6,6 +6,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/compare_command.hpp"
+#include "cli/explain_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
@@ -27,6 +28,8 @@ int main(int count, char** words) {
         return plot_command(arguments.plot);
       case Arguments::Command::compare:
         return compare_command(arguments.compare);
+      case Arguments::Command::explain:
+        return explain_command(arguments.explain);
       case Arguments::Command::none:
         break;
     }
