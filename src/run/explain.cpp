@@ -19,7 +19,6 @@
 #include "run/explained_query.hpp"
 #include "run/explanation.hpp"
 #include "run/problems.hpp"
-#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -85,15 +84,12 @@ class KindExplanation {
     if (!request_.description.empty()) explanation_.paragraph(one_line(request_.description));
     const PositionNames names(Labels::of_sample(request_.labels.query, choice_.sample),
                               geometry_.queries, "query");
-    const auto of = [](std::size_t count, const char* one, const char* many) {
-      return " of " + count_text(count, one, many);
-    };
+    const auto of = [](std::size_t count) { return " of " + std::to_string(count); };
     explanation_.item("document: " + one_line(document));
-    explanation_.item("sample " + std::to_string(choice_.sample) +
-                      of(geometry_.batch, "sample", "samples") + ", head " +
-                      std::to_string(choice_.head) + of(geometry_.heads, "head", "heads") + ", " +
-                      names.in_prose(choice_.query) + of(geometry_.queries, "query", "queries") +
-                      "; all count from 0");
+    explanation_.item("sample " + std::to_string(choice_.sample) + of(geometry_.batch) + ", head " +
+                      std::to_string(choice_.head) + of(geometry_.heads) + ", " +
+                      names.in_prose(choice_.query) + of(geometry_.queries) +
+                      " (all counted from 0)");
     explanation_.item("formula: " + std::string(kind.score) + " (" + std::string(kind.source) +
                       ")");
     for (const auto& [tensor, shape] : request_.shapes)
@@ -101,8 +97,8 @@ class KindExplanation {
           tensor + " " + text(shape) +
           (tensor == request_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
     explanation_.paragraph(
-        "Everything is computed in double precision. A number with four decimals is rounded for "
-        "showing, one with fewer is exact.");
+        "Numbers are rounded to four decimals to be shown, but computed in double precision. What "
+        "is shown as 0 is exactly 0.");
   }
 
   void explain() {
@@ -154,7 +150,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
     json.key("title");
     json.value(step.title);
     json.key("text");
-    json.value(step_text(step));
+    json.value(step_text(step, 0));
     json.end_object();
   }
   json.end_array();

@@ -9,7 +9,6 @@
 #include "attention/geometry.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/transformer.hpp"
-#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -74,18 +73,20 @@ class Cost {
         s_{"s", element_size},
         to_(explanation) {}
 
-  void state_sizes() const {
-    std::string text = "B = " + count_text(B_.value, "sample") +
-                       ", H = " + count_text(H_.value, "head") +
-                       ", Lq = " + count_text(Lq_.value, "query", "queries") +
-                       ", Lk = " + count_text(Lk_.value, "key");
-    if (dk_.value > 0) text += ", d_k = " + std::to_string(dk_.value) + " wide keys";
-    if (dv_.value > 0) text += ", d_v = " + std::to_string(dv_.value) + " wide values";
-    if (G_.letter == "G") text += ", G = " + count_text(G_.value, "key head");
-    text += "; s = " + std::to_string(s_.value) +
-            " bytes a number. All samples, heads and queries "
-            "are counted, hidden keys too.";
-    to_.paragraph(text);
+  void state_sizes(const AttentionRequest& request) const {
+    const auto equals = [](const Size& size, const std::string& meaning) {
+      return size.letter + "\u00a0=\u00a0" + std::to_string(size.value) + " " + meaning;
+    };
+    std::string text = equals(B_, B_.value == 1 ? "sample" : "samples") + ", " +
+                       equals(H_, H_.value == 1 ? "head" : "heads") + ", " +
+                       equals(Lq_, Lq_.value == 1 ? "query" : "queries") + ", " +
+                       equals(Lk_, Lk_.value == 1 ? "key" : "keys");
+    if (G_.letter == "G") text += ", " + equals(G_, G_.value == 1 ? "key head" : "key heads");
+    if (own_query_width(request)) text += ", " + equals(dq_, "numbers a query");
+    if (dk_.value > 0) text += ", " + equals(dk_, "numbers a key");
+    if (dv_.value > 0) text += ", " + equals(dv_, "numbers a value");
+    text += ", " + equals(s_, "bytes a number.");
+    to_.paragraph(text + " All samples, heads and queries are counted, and hidden keys too.");
   }
 
   void scores(const AttentionRequest& request, CostTable& table) const {
@@ -104,17 +105,14 @@ class Cost {
   }
 
   void projections(const Projections& p, CostTable& table) const {
-    const auto rows = [](const Size& heads, const Size& width) {
-      return Size{heads.letter + "·" + width.letter, heads.value * width.value};
-    };
     const auto wide = [](const char* letter, const Linear& linear, std::size_t axis) {
       return Size{letter, linear.weight.shape()[axis]};
     };
-    table.add("x W_qᵀ", std::vector{B_, Lq_, wide("E", p.query, 1), rows(H_, dk_)});
-    table.add("x W_kᵀ", std::vector{B_, Lk_, wide("E", p.key, 1), rows(G_, dk_)});
-    table.add("x W_vᵀ", std::vector{B_, Lk_, wide("E", p.value, 1), rows(G_, dv_)});
+    table.add("x W_qᵀ", std::vector{B_, Lq_, wide("E", p.query, 1), H_, dk_});
+    table.add("x W_kᵀ", std::vector{B_, Lk_, wide("E", p.key, 1), G_, dk_});
+    table.add("x W_vᵀ", std::vector{B_, Lk_, wide("E", p.value, 1), G_, dv_});
     if (p.output.weight)
-      table.add("joined W_oᵀ", std::vector{B_, Lq_, rows(H_, dv_), wide("E", p.output, 0)});
+      table.add("joined W_oᵀ", std::vector{B_, Lq_, H_, dv_, wide("E", p.output, 0)});
   }
 
   void feed_forward(const TransformerLayer& layer, CostTable& table) const {
@@ -125,8 +123,7 @@ class Cost {
 
   void bytes(const AttentionRequest& request, CostTable& table) const {
     if (dk_.value > 0) {
-      const bool own_width = request.kind == Kind::general || request.kind == Kind::additive;
-      table.add("queries", std::vector{B_, H_, Lq_, own_width ? dq_ : dk_, s_});
+      table.add("queries", std::vector{B_, H_, Lq_, own_query_width(request) ? dq_ : dk_, s_});
       table.add("keys", std::vector{B_, G_, Lk_, dk_, s_});
     }
     if (dv_.value > 0) table.add("values", std::vector{B_, G_, Lk_, dv_, s_});
@@ -135,36 +132,40 @@ class Cost {
   }
 
   // How it grows with the lengths.
-  void growth(bool to_itself, const AttentionRequest& request) const {
-    const std::string heads = H_.value > 1 ? "H·" : "";
-    const std::string heads_value = H_.value > 1 ? std::to_string(H_.value) + "·" : "";
-    std::string width = H_.value > 1 ? "d" : "D";
-    std::size_t width_value = dk_.value;
-    if (request.kind == Kind::additive) {
-      width = "h";
-      width_value = request.W_k.shape()[0];
+  void growth(bool two_sequences, const AttentionRequest& request) const {
+    const bool same = !two_sequences && Lq_.value == Lk_.value;
+    std::string letters = same ? "L²" : "La·Lb";
+    std::string put_in = std::to_string(Lq_.value) + (same ? "²" : "·" + std::to_string(Lk_.value));
+    std::size_t product = Lq_.value * Lk_.value * H_.value;
+    if (H_.value > 1) {
+      letters = "H·" + letters;
+      put_in = std::to_string(H_.value) + "·" + put_in;
     }
-    const std::string shown_width =
-        request.kind == Kind::softmax ? "" : "·" + std::to_string(width_value);
-    const std::string letter = request.kind == Kind::softmax ? "" : "·" + width;
-    const bool same = to_itself && Lq_.value == Lk_.value;
-    const std::string formula =
-        same ? "O(" + heads + "L²" + letter + ")" : "O(" + heads + "La·Lb" + letter + ")";
-    const std::string put_in = same ? heads_value + std::to_string(Lq_.value) + "²" + shown_width
-                                    : heads_value + std::to_string(Lq_.value) + "·" +
-                                          std::to_string(Lk_.value) + shown_width;
-    std::string text = "The scores of one sample grow as " + formula + ", here " + put_in + ": ";
-    text += same ? "a sequence twice as long costs four times as much, in time and in the memory "
-                   "of the weights."
-                 : "either sequence twice as long doubles it, both together make it four times.";
-    if (H_.value > 1 && request.kind != Kind::additive) {
-      text += " H·d is the whole width, " + std::to_string(H_.value * dk_.value) +
-              ": more and narrower heads cost the same products.";
+    if (request.kind != Kind::softmax) {
+      const bool additive = request.kind == Kind::additive;
+      const std::size_t width = additive ? request.W_k.shape()[0] : dk_.value;
+      letters += additive ? "·h" : H_.value > 1 ? "·d" : "·D";
+      put_in += "·" + std::to_string(width);
+      product *= width;
+    }
+    std::string text = "The scores of one sample grow as O(" + letters + "), here " + put_in +
+                       " = " + std::to_string(product) + ": ";
+    text += same ? "twice the length costs four times as much, in time and in the memory of the "
+                   "weights."
+                 : "twice the queries or twice the keys cost twice as much, in time and in the "
+                   "memory of the weights.";
+    if (H_.value > 1 && request.kind != Kind::additive && request.kind != Kind::softmax) {
+      text += " H·d = " + std::to_string(H_.value * dk_.value) +
+              " is the whole width: more and narrower heads need no more multiplications.";
     }
     to_.paragraph(text);
   }
 
  private:
+  static bool own_query_width(const AttentionRequest& request) {
+    return request.kind == Kind::general || request.kind == Kind::additive;
+  }
+
   Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, s_;
   Explanation& to_;
 };
@@ -175,19 +176,20 @@ void explain_cost(const DocumentRequest& request, Explanation& to) {
   const AttentionRequest& attention = request.attention;
   const std::size_t element = size_of(attention.dtype);
   const auto explain = [&](const Geometry& geometry, const Projections* projections,
-                           bool to_itself) {
+                           bool two_sequences) {
     const Cost cost(geometry, element, to);
-    cost.state_sizes();
+    cost.state_sizes(attention);
     CostTable multiplications("multiplications"), bytes("bytes");
     if (projections) cost.projections(*projections, multiplications);
     cost.scores(attention, multiplications);
     cost.bytes(attention, bytes);
     if (!multiplications.empty()) to.put(std::move(multiplications).finish());
     to.put(std::move(bytes).finish());
-    cost.growth(to_itself, attention);
+    cost.growth(two_sequences, attention);
   };
 
-  const bool to_itself = !attention.key && attention.kind != Kind::softmax;
+  const bool projected = info(attention.kind).family == Family::projected;
+  const bool two_sequences = projected && attention.key;
   if (info(attention.kind).family == Family::transformer) {
     TransformerRequest transformer = request.transformer;
     transformer.attention = attention;
@@ -196,10 +198,10 @@ void explain_cost(const DocumentRequest& request, Explanation& to) {
     const std::string of = transformer.layers.size() > 1 ? " of a layer" : "";
     to.part("Cost");
     to.step("What the self-attention" + of + " costs");
-    explain(geometry.self, &layer.self_attn, to_itself);
+    explain(geometry.self, &layer.self_attn, false);
     if (transformer.decoder) {
       to.step("What the cross-attention" + of + " costs");
-      explain(geometry.cross, &layer.multihead_attn, false);
+      explain(geometry.cross, &layer.multihead_attn, true);
     }
     to.step("What the feed-forward" + of + " costs");
     CostTable multiplications("multiplications");
@@ -209,12 +211,12 @@ void explain_cost(const DocumentRequest& request, Explanation& to) {
     return;
   }
   to.step("What it costs");
-  if (info(attention.kind).family == Family::projected) {
+  if (projected) {
     Shape output;
     explain(check_projected({attention, request.projections}, "", output), &request.projections,
-            to_itself);
+            two_sequences);
   } else {
-    explain(check_geometry(attention), nullptr, to_itself);
+    explain(check_geometry(attention), nullptr, false);
   }
 }
 

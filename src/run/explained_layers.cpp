@@ -105,10 +105,12 @@ class Layer {
     to_.formula("mean = sum of x / " + size + ", variance = sum of (x - mean)² / " + size,
                 "\\mu = \\frac{1}{" + size + "} \\sum_d x_d, \\qquad \\sigma^2 = \\frac{1}{" +
                     size + "} \\sum_d (x_d - \\mu)^2");
-    to_.put(Explanation::Sums{
-        {std::move(total), product_sum("sum of (x - mean)²", deviations, deviations, squares)},
-        Excerpt::all(2),
-        ""});
+    Explanation::Sum squared{"sum of (x - mean)²", {}, shown_number(squares)};
+    for (const double deviation : deviations) {
+      const std::string text = shown_number(deviation);
+      squared.terms.push_back({false, (deviation < 0 ? "(" + text + ")" : text) + "²"});
+    }
+    to_.put(Explanation::Sums{{std::move(total), std::move(squared)}, Excerpt::all(2), ""});
     to_.item("mean = " + shown_number(sum) + " / " + size + " = " + shown_number(mean));
     to_.item("variance = " + shown_number(squares) + " / " + size + " = " + shown_number(variance));
     to_.item("factor = 1 / √(variance + eps) = 1 / √(" + shown_number(variance) + " + " +
@@ -147,9 +149,9 @@ class Layer {
          named_vector(request_.activation == Activation::relu ? "relu(h)" : "gelu(h)", active)},
         to_);
     to_.step("And back");
-    to_.formula("output = a W2ᵀ + b2, a being the activated h", "y = a\\,W_2^\\top + b_2");
-    explain_linear(layer_.linear2, active, 0, output, "output", to_);
-    show_vectors({named_vector("output", output)}, to_);
+    to_.formula("y = a W2ᵀ + b2, a being the activated h", "y = a\\,W_2^\\top + b_2");
+    explain_linear(layer_.linear2, active, 0, output, "y", to_);
+    show_vectors({named_vector("y", output)}, to_);
   }
 
   const TransformerRequest& request_;

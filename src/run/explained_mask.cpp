@@ -1,5 +1,6 @@
 #include "run/explained_mask.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "run/shown_number.hpp"
@@ -40,24 +41,27 @@ class MaskParts {
 
   void list() {
     if (mask_.causal || mask_.window) place();
+    if (mask_.hides()) to_.paragraph("A key is seen if each part of the mask lets it be seen:");
     if (mask_.causal) {
-      to_.item("causal: no key after position " + std::to_string(position_) +
-               (position_ < 0 ? ", so none at all." : "."));
+      to_.item(position_ < 0 ? "causal: keys up to the query's position, so none"
+                             : "causal: keys up to position " + std::to_string(position_));
     }
     if (mask_.window) window();
     if (mask_.valid_lens) {
       const std::size_t count =
           query_.visibility().valid_keys(query_.choice().sample, query_.choice().query);
-      to_.item("valid_lens: " +
-               (count == 0   ? std::string("no key is")
-                : count == 1 ? "the first key alone is"
-                             : "the first " + std::to_string(count) + " keys are") +
-               " valid.");
+      to_.item(count == 0   ? std::string("valid_lens: no key")
+               : count == 1 ? "valid_lens: the first key"
+                            : "valid_lens: the first " + std::to_string(count) + " keys");
     }
-    if (mask_.padding) to_.item("padding: no key that is marked as padding.");
-    if (mask_.allow) to_.item("allow: only keys that are marked 1.");
-    if (mask_.block) to_.item("block: no key that is marked 1.");
-    if (mask_.bias) to_.item("bias: added to the scores; no key whose bias is -inf.");
+    if (mask_.padding) to_.item("padding: keys that are not marked as padding");
+    if (mask_.allow) to_.item("allow: keys that are marked 1");
+    if (mask_.block) to_.item("block: keys that are not marked 1");
+    if (mask_.bias) {
+      to_.item(std::string("bias: ") +
+               (mask_.hides() ? "keys whose bias is not -inf; it is" : "is") +
+               " added to the scores");
+    }
   }
 
  private:
@@ -82,16 +86,15 @@ class MaskParts {
     const auto bound = [](std::optional<std::size_t> reach) {
       return reach ? std::to_string(*reach) : std::string("all");
     };
-    std::string text = "window: " + bound(window.left) + " before and " + bound(window.right) +
+    std::string text = "window: from " + bound(window.left) + " before to " + bound(window.right) +
                        " after position " + std::to_string(position_);
-    if (!mask_.global.empty()) {
-      text += mask_.global.size() == 1 ? ", or the global position" : ", or the global positions";
-      for (std::size_t i = 0; i < mask_.global.size(); ++i)
-        text += (i == 0 ? " " : ", ") + std::to_string(mask_.global[i]);
-      text += mask_.global.size() == 1 ? ", which sees all and is seen by all"
-                                       : ", which see all and are seen by all";
-    }
-    to_.item(text + ".");
+    for (std::size_t i = 0; i < mask_.global.size(); ++i)
+      text += (i == 0 ? ", or global: " : ", ") + std::to_string(mask_.global[i]);
+    const bool global =
+        position_ >= 0 && std::find(mask_.global.begin(), mask_.global.end(),
+                                    static_cast<std::size_t>(position_)) != mask_.global.end();
+    if (global) text += "; the query itself is global and sees all";
+    to_.item(text);
   }
 
   const ExplainedQuery& query_;
@@ -130,10 +133,9 @@ void explain_mask(const ExplainedQuery& query, Explanation& explanation) {
         std::to_string(seen) + " of " + count_text(query.keys(), "key") + " can be seen.";
     if (seen < query.keys()) {
       text += " The score of a hidden key is replaced by " + fill;
-      text += mask.fill ? ", so low that its weight vanishes as long as a key is left. A bias of "
-                          "-inf stays -inf."
+      text += mask.fill ? ", which the softmax takes like any other score."
                         : ", which weighs exactly 0.";
-      if (mask.fill && !mask.bias) text.erase(text.find(" A bias"));
+      if (mask.fill && mask.bias) text += " A bias of -inf stays -inf.";
     }
     explanation.paragraph(text);
   }

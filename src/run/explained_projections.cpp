@@ -113,9 +113,8 @@ class Projected {
     to_.paragraph(text + ".");
     Explanation::Vectors keys{{}, query_.shown_keys(), "keys"}, values = keys;
     for (const std::size_t j : query_.shown_keys().indices()) {
-      keys.vectors.push_back(named_vector("k " + query_.key_names().in_table(j), query_.key(j)));
-      values.vectors.push_back(
-          named_vector("v " + query_.key_names().in_table(j), query_.value(j)));
+      keys.vectors.push_back(named_vector(query_.key_names().in_table("k", j), query_.key(j)));
+      values.vectors.push_back(named_vector(query_.key_names().in_table("v", j), query_.value(j)));
     }
     to_.put(std::move(keys));
     to_.put(std::move(values));
@@ -149,7 +148,7 @@ class Projected {
     to_.step("The output projection");
     const Linear& linear = projections_.output;
     const std::string o = geometry_.heads > 1 ? "joined" : "out";
-    to_.formula("output = " + o + " W_oᵀ" + (linear.bias ? " + b_o" : ""),
+    to_.formula("y = " + o + " W_oᵀ" + (linear.bias ? " + b_o" : ""),
                 "y = " +
                     (geometry_.heads > 1 ? std::string("[o_0; \\ldots; o_{" +
                                                        std::to_string(geometry_.heads - 1) + "}]")
@@ -158,8 +157,8 @@ class Projected {
     const std::size_t width = linear.weight.shape()[0];
     const auto output = result_.output.values<double>().subspan(
         (choice_.sample * geometry_.queries + choice_.query) * width, width);
-    explain_linear(linear, joined(), 0, output, "output", to_);
-    show_vectors({named_vector("output", output)}, to_);
+    explain_linear(linear, joined(), 0, output, "y", to_);
+    show_vectors({named_vector("y", output)}, to_);
   }
 
   const Projections& projections_;

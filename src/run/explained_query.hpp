@@ -29,6 +29,8 @@ class PositionNames {
 
   /// "2 sat", or "key 2" without labels; indices stand below each other.
   std::string in_table(std::size_t position) const;
+  /// "k[2] sat", or "k[2]" without labels.
+  std::string in_table(const std::string& vector, std::size_t position) const;
   /// "key 2 ("sat")"
   std::string in_prose(std::size_t position) const;
 

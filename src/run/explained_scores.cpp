@@ -163,11 +163,11 @@ class Scores {
       bent.emplace_back();
       for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
     }
-    put_of_keys(b);
+    put_of_keys("b", b);
     // 3. Together.
     to_.step("tanh of their sum");
     to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
-    put_of_keys(bent);
+    put_of_keys("t", bent);
     to_.step("The scores");
     to_.formula("score = w_v·t = w_v[0]·t[0] + … + w_v[" + std::to_string(hidden - 1) + "]·t[" +
                     std::to_string(hidden - 1) + "]",
@@ -185,10 +185,10 @@ class Scores {
     return scores;
   }
 
-  void put_of_keys(const std::vector<Numbers>& vectors) {
+  void put_of_keys(const std::string& name, const std::vector<Numbers>& vectors) {
     Explanation::Vectors block{{}, query_.shown_keys(), "keys"};
     for (const std::size_t j : query_.shown_keys().indices())
-      block.vectors.push_back({query_.key_names().in_table(j), vectors[j]});
+      block.vectors.push_back({query_.key_names().in_table(name, j), vectors[j]});
     to_.put(std::move(block));
   }
 

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "run/shown_number.hpp"
-#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -74,7 +73,7 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
     }
   }
   explain_exceptions(query, masked, largest, to);
-  if (is_left(largest)) {
+  if (std::isfinite(largest)) {
     to.paragraph("The largest score is m = " + shown_number(largest) + ", of " +
                  query.key_names().in_prose(at) +
                  ". Taking m away from every score changes no weight, and no exponential can "
@@ -103,7 +102,7 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
        with_total("weight", weights, weight_sum)},
       query.shown_keys(),
       "keys"});
-  if (is_left(largest)) {
+  if (std::isfinite(query.lse())) {
     to.paragraph("log-sum-exp of the row: m + ln(" + shown_number(sum) +
                  ") = " + shown_number(query.lse()) + ".");
   }
@@ -119,7 +118,7 @@ void explain_dropout(const ExplainedQuery& query, Explanation& to) {
                       : ", so nothing is kept."));
   to.put(Explanation::Table{
       {query.key_column(), query.key_numbers("weight", query.row(query.result().weights)),
-       query.key_numbers("dropped", query.row(query.result().dropped))},
+       query.key_numbers("after dropout", query.row(query.result().dropped))},
       query.shown_keys(),
       "keys"});
 }
@@ -145,8 +144,10 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     to.paragraph("No key is left, so there is nothing to sum up: the output is 0.");
   } else {
     if (left.size() < query.keys()) {
-      to.paragraph("Only the " + count_text(left.size(), "key that is", "keys that are") +
-                   " left take part; a key whose score is -inf adds nothing, whatever it holds.");
+      to.paragraph((left.size() == 1 ? std::string("Only one key is left to take part")
+                                     : "Only the " + std::to_string(left.size()) +
+                                           " keys that are left take part") +
+                   "; a key whose score is -inf adds nothing, whatever it holds.");
     }
     Numbers factors;
     for (const std::size_t j : left) factors.push_back(weights[j]);
@@ -162,12 +163,7 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     }
     to.put(std::move(sums));
   }
-  to.put(Explanation::Vectors{
-      {{query.geometry().head_axis ? "output of head " + std::to_string(query.choice().head)
-                                   : "output",
-        {output.begin(), output.end()}}},
-      Excerpt::all(1),
-      ""});
+  to.put(Explanation::Vectors{{{"out", {output.begin(), output.end()}}}, Excerpt::all(1), ""});
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ Explanation::Sum product_sum(std::string name, std::span<const double> a, std::s
 
 /// For a terminal of 80 columns.
 std::string explanation_text(const Explanation& explanation);
-/// The blocks of one step alone.
-std::string step_text(const Explanation::Step& step);
+/// The blocks of one step alone, after a margin of so many columns.
+std::string step_text(const Explanation::Step& step, std::size_t margin);
 /// Markdown with tables, and formulas in $$…$$.
 std::string explanation_markdown(const Explanation& explanation);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -16,20 +17,40 @@ bool is_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
 }
 
+// Whether brackets would be read as links, notes or boxes.
+bool brackets_matter(std::string_view text) {
+  constexpr std::array<std::string_view, 8> signs{"](", "][", "]:", "[[", "[^", "[ ]", "[x]", "[!"};
+  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+    return text.find(sign) != std::string_view::npos;
+  });
+}
+
 // Text with nothing in it that Markdown would read as more than text. An underscore inside a word is
 // none of that.
 std::string plain(std::string_view text) {
-  constexpr std::string_view special = "\\`*[]<>|$&~#";
+  constexpr std::string_view special = "\\`*<>|$&~#";
+  const bool brackets = brackets_matter(text);
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const bool inside_word =
         i > 0 && i + 1 < text.size() && is_letter(text[i - 1]) && is_letter(text[i + 1]);
-    const bool list = i == 0 && (text[i] == '-' || text[i] == '+' || text[i] == '=') &&
-                      (text.size() == 1 || text[1] == ' ');
-    if (special.find(text[i]) != std::string_view::npos || (text[i] == '_' && !inside_word) || list)
+    if (special.find(c) != std::string_view::npos || (c == '_' && !inside_word) ||
+        (brackets && (c == '[' || c == ']'))) {
       result += '\\';
-    result += text[i];
+    }
+    result += c;
   }
+  return result;
+}
+
+// The same at the beginning of a line, where it could begin a list.
+std::string plain_line(std::string_view text) {
+  const bool mark = !text.empty() && std::string_view("-+=").find(text[0]) != std::string_view::npos;
+  std::string result = (mark ? "\\" : "") + plain(text);
+  const std::size_t digits = result.find_first_not_of("0123456789");
+  if (digits != std::string::npos && digits > 0 && (result[digits] == '.' || result[digits] == ')'))
+    result.insert(digits, "\\");
   return result;
 }
 
@@ -51,8 +72,8 @@ class MarkdownWriter {
   std::string text;
 
  private:
-  void set(const Explanation::Paragraph& paragraph) { text += plain(paragraph.text) + "\n"; }
-  void set(const Explanation::Item& item) { text += "- " + plain(item.text) + "\n"; }
+  void set(const Explanation::Paragraph& paragraph) { text += plain_line(paragraph.text) + "\n"; }
+  void set(const Explanation::Item& item) { text += "- " + plain_line(item.text) + "\n"; }
   void set(const Explanation::Formula& formula) { text += "$$\n" + formula.latex + "\n$$\n"; }
 
   void row(const std::vector<std::string>& cells) {

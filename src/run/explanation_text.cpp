@@ -12,12 +12,14 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-constexpr std::size_t columns = 80, indent = 3;
+constexpr std::size_t columns = 80;
 constexpr std::size_t most_lines_of_a_sum = 3, lines_of_a_shortened_sum = 2;
 
 std::string left_out(std::size_t count, const std::string& noun) {
   return "… " + std::to_string(count) + " more" + (noun.empty() ? "" : " " + noun) + " …";
 }
+
+constexpr std::string_view no_break_space = "\u00a0";
 
 // Lines of at most `width` columns. A word that is wider by itself is broken, as Chinese text is.
 Strings wrapped(const Strings& words, std::size_t width) {
@@ -41,7 +43,7 @@ Strings wrapped(const Strings& words, std::size_t width) {
         lines.emplace_back();
         used = 0;
       }
-      lines.back() += character;
+      lines.back() += character == no_break_space ? " " : character;
       used += wide;
       rest.remove_prefix(character.size());
     }
@@ -240,21 +242,21 @@ std::string underlined(const std::string& title, char with) {
 
 }  // namespace
 
-std::string step_text(const Explanation::Step& step) {
-  TextWriter writer(indent);
+std::string step_text(const Explanation::Step& step, std::size_t margin) {
+  TextWriter writer(margin);
   for (const Explanation::Block& block : step.blocks) writer.put(block);
   return writer.text;
 }
 
 std::string explanation_text(const Explanation& explanation) {
-  std::string text = underlined(explanation.title, '=');
+  std::string text = underlined(explanation.title, '=') + "\n";
   TextWriter introduction(0);
   for (const Explanation::Block& block : explanation.introduction) introduction.put(block);
   text += introduction.text;
   std::size_t number = 0;
   for (const Explanation::Step& step : explanation.steps) {
     if (!step.part.empty()) text += "\n\n" + underlined(step.part, '-');
-    text += "\n" + std::to_string(++number) + ". " + step.title + "\n\n" + step_text(step);
+    text += "\n" + std::to_string(++number) + ". " + step.title + "\n\n" + step_text(step, 3);
   }
   return text;
 }

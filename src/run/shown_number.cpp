@@ -9,7 +9,7 @@ namespace attn {
 namespace {
 
 constexpr int most_decimals = 4;
-constexpr double largest_fixed = 1e7, smallest_fixed = 1e-3;
+constexpr double largest_fixed = 1e6, smallest_fixed = 1e-3;
 
 // The decimals that lose nothing that float32 could hold; more than `most_decimals` if there are
 // too many.
