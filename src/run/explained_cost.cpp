@@ -9,6 +9,7 @@
 #include "attention/geometry.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/transformer.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -74,18 +75,19 @@ class Cost {
         to_(explanation) {}
 
   void state_sizes(const AttentionRequest& request) const {
-    const auto equals = [](const Size& size, const std::string& meaning) {
-      return size.letter + "\u00a0=\u00a0" + std::to_string(size.value) + " " + meaning;
+    const auto equals = [](const Size& size, const std::string& one, const std::string& many) {
+      return size.letter + "\u00a0=\u00a0" + count_text(size.value, one, many);
     };
-    std::string text = equals(B_, B_.value == 1 ? "sample" : "samples") + ", " +
-                       equals(H_, H_.value == 1 ? "head" : "heads") + ", " +
-                       equals(Lq_, Lq_.value == 1 ? "query" : "queries") + ", " +
-                       equals(Lk_, Lk_.value == 1 ? "key" : "keys");
-    if (G_.letter == "G") text += ", " + equals(G_, G_.value == 1 ? "key head" : "key heads");
-    if (own_query_width(request)) text += ", " + equals(dq_, "numbers a query");
-    if (dk_.value > 0) text += ", " + equals(dk_, "numbers a key");
-    if (dv_.value > 0) text += ", " + equals(dv_, "numbers a value");
-    text += ", " + equals(s_, "bytes a number.");
+    const auto numbers = [&](const Size& size, const std::string& of) {
+      return equals(size, "number a " + of, "numbers a " + of);
+    };
+    std::string text = equals(B_, "sample", "samples") + ", " + equals(H_, "head", "heads") + ", " +
+                       equals(Lq_, "query", "queries") + ", " + equals(Lk_, "key", "keys");
+    if (G_.letter == "G") text += ", " + equals(G_, "key head", "key heads");
+    if (own_query_width(request)) text += ", " + numbers(dq_, "query");
+    if (dk_.value > 0) text += ", " + numbers(dk_, "key");
+    if (dv_.value > 0) text += ", " + numbers(dv_, "value");
+    text += ", " + equals(s_, "byte", "bytes") + " a number.";
     to_.paragraph(text + " All samples, heads and queries are counted, and hidden keys too.");
   }
 

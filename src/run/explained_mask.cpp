@@ -86,7 +86,7 @@ class MaskParts {
     const auto bound = [](std::optional<std::size_t> reach) {
       return reach ? std::to_string(*reach) : std::string("all");
     };
-    std::string text = "window: from " + bound(window.left) + " before to " + bound(window.right) +
+    std::string text = "window: " + bound(window.left) + " before and " + bound(window.right) +
                        " after position " + std::to_string(position_);
     for (std::size_t i = 0; i < mask_.global.size(); ++i)
       text += (i == 0 ? ", or global: " : ", ") + std::to_string(mask_.global[i]);

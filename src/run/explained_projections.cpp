@@ -102,9 +102,9 @@ class Projected {
   void explain_keys_and_values() {
     to_.step("Keys and values are projected");
     const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
-    std::string text = "Likewise each position that is attended to: k = W_k x";
+    std::string text = "Likewise each position that is attended to: k = x W_kᵀ";
     text += projections_.key.bias ? " + b_k" : "";
-    text += ", v = W_v x";
+    text += ", v = x W_vᵀ";
     text += projections_.value.bias ? " + b_v" : "";
     if (geometry_.kv_heads > 1) {
       text += "; of W_k, this head has " + rows_text(head, geometry_.key_width) + ", of W_v " +

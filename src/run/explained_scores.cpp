@@ -32,6 +32,16 @@ Numbers product(const Tensor& matrix, std::span<const double> x) {
   return result;
 }
 
+// "t[0] + t[1] + … + t[9]" of the text of one term.
+template <class Term>
+std::string series(std::size_t count, const Term& term) {
+  std::string text = term("0");
+  if (count > 1) text += " + " + term("1");
+  if (count > 3) text += " + …";
+  if (count > 2) text += " + " + term(std::to_string(count - 1));
+  return text;
+}
+
 std::string indexed(const std::string& name, std::size_t index) {
   return name + "[" + std::to_string(index) + "]";
 }
@@ -95,11 +105,10 @@ class Scores {
     for (const std::size_t j : query_.shown_keys().indices())
       sums.sums.push_back(product_sum(query_.key_names().in_table(j), u, query_.key(j), scores[j]));
     const std::string last = std::to_string(u.size() - 1);
-    std::string text = name + "·k = " + name + "[0]·k[0]";
-    if (u.size() > 1) text += " + " + name + "[1]·k[1]";
-    if (u.size() > 3) text += " + …";
-    if (u.size() > 2) text += " + " + name + "[" + last + "]·k[" + last + "]";
-    to_.formula(text, name + " \\cdot k_j = \\sum_{c=0}^{" + last + "} " + name + "_c\\,k_{j,c}");
+    to_.formula(name + "·k = " +
+                    series(u.size(),
+                           [&](const std::string& c) { return name + "[" + c + "]·k[" + c + "]"; }),
+                name + " \\cdot k_j = \\sum_{c=0}^{" + last + "} " + name + "_c\\,k_{j,c}");
     to_.put(std::move(sums));
     return scores;
   }
@@ -116,10 +125,11 @@ class Scores {
     const Tensor W = query_.request().W.converted(DType::float64);
     const std::size_t rows = W.shape()[0], columns = W.shape()[1];
     show_query("The query, d_q = " + std::to_string(rows) + " wide:");
-    to_.formula("u = qᵀW: u[c] = q[0]·W[0,c] + … + q[" + std::to_string(rows - 1) + "]·W[" +
-                    std::to_string(rows - 1) + ",c]",
-                "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
-                    "} q_r\\,W_{r,c}");
+    to_.formula(
+        "u = qᵀW: u[c] = " +
+            series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
+        "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
+            "} q_r\\,W_{r,c}");
     Numbers u;
     Explanation::Sums sums{{}, components(columns), ""};
     std::vector<Numbers> of_columns;
@@ -169,10 +179,11 @@ class Scores {
     to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
     put_of_keys("t", bent);
     to_.step("The scores");
-    to_.formula("score = w_v·t = w_v[0]·t[0] + … + w_v[" + std::to_string(hidden - 1) + "]·t[" +
-                    std::to_string(hidden - 1) + "]",
-                "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
-                    "} w_{v,u}\\,t_{j,u}");
+    to_.formula(
+        "score = w_v·t = " +
+            series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
+        "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
+            "} w_{v,u}\\,t_{j,u}");
     const Tensor w_v = request.w_v.converted(DType::float64);
     Numbers scores;
     for (std::size_t j = 0; j < query_.keys(); ++j)

@@ -133,9 +133,10 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
   const auto weights = query.row(result.dropped ? result.dropped : result.weights);
   const auto output = query.output();
   to.step("The weighted sum of the values");
-  to.formula(
-      "out[c] = Σ weight[j]·v[j][c], c = 0 … " + std::to_string(output.size() - 1),
-      "o_c = \\sum_j w_j\\,v_{j,c}, \\qquad c = 0 \\ldots " + std::to_string(output.size() - 1));
+  const std::string last = std::to_string(output.size() - 1);
+  const bool several = output.size() > 1;
+  to.formula("out[c] = Σ weight[j]·v[j][c], c = 0" + (several ? " … " + last : ""),
+             "o_c = \\sum_j w_j\\,v_{j,c}, \\qquad c = 0" + (several ? " \\ldots " + last : ""));
   std::vector<std::size_t> left;
   for (std::size_t j = 0; j < query.keys(); ++j) {
     if (is_left(masked[j])) left.push_back(j);
