@@ -175,10 +175,10 @@ void TensorSource::seed(std::int64_t seed) {
   random_ = torch_manual_seed(seed);
 }
 
-TorchRandom& TensorSource::generator(const std::string& pointer) {
+TorchRandom& TensorSource::generator(const std::string& pointer, const std::string& drawn) {
   if (!random_) {
     throw input_error(
-        "a random tensor needs a seed", pointer,
+        drawn + " needs a seed", pointer,
         "add a \"seed\" to the document: the same seed gives the same numbers, those of "
         "torch.manual_seed");
   }
