@@ -48,9 +48,10 @@ struct TensorComparison {
 
   std::string name;  ///< empty for an array without one
   Outcome outcome = Outcome::within;
-  Side a, b;         ///< of a tensor that is there
-  Largest absolute;  ///< of |a − b|; infinite where a NaN or an infinity has no equal
-  Largest relative;  ///< of |a − b| / |b|
+  bool exact = false;  ///< integers or booleans in both, and no tolerance given
+  Side a, b;           ///< of a tensor that is there
+  Largest absolute;    ///< of |a − b|; infinite where a NaN or an infinity has no equal
+  Largest relative;    ///< of |a − b| / |b|
   std::size_t elements = 0, beyond = 0;  ///< all of them, and those beyond the tolerance
   std::optional<Element> first_beyond;   ///< in row-major order
 };

@@ -11,10 +11,19 @@
 
 namespace attn {
 
-/// Everything that is wrong with an input document ("-" = standard input), found without computing
-/// anything: each problem as run() would throw it, with its JSON pointer. Empty = run() would
-/// compute it. Files that the document names are read.
-std::vector<Error> validate(const std::filesystem::path& path);
+/// What is wrong with one input document: each problem as run() would throw it, with its JSON
+/// pointer.
+struct Validation {
+  std::string input;
+  std::vector<Error> problems;  ///< empty = run() would compute it
+};
+
+/// Checks a document ("-" = standard input) without computing anything. Files that it names are
+/// read.
+Validation validate(const std::filesystem::path& path);
+
+std::string validation_text(std::span<const Validation> validations);
+std::string validation_json(std::span<const Validation> validations);
 
 /// The JSON Schema (draft 2020-12) of input documents.
 std::string document_schema();
@@ -27,5 +36,9 @@ struct MaskPart {
   std::string_view name, meaning;
 };
 std::span<const MaskPart> mask_parts() noexcept;
+
+/// What documents and flags can name: kinds, parts of masks, colour maps, file formats.
+std::string catalogue_text();
+std::string catalogue_json();
 
 }  // namespace attn

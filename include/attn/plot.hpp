@@ -77,6 +77,21 @@ Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFo
 Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
                         PictureFormat format);
 
+/// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
+enum class TerminalColors { none, palette, truecolor };
+
+struct TerminalOptions {
+  TerminalColors colors = TerminalColors::none;
+  std::size_t columns = 80;  ///< of the terminal; at least 20
+  std::size_t lines = 0;  ///< of the terminal; 0 = unknown, about half as many as columns are used
+  std::string cmap = "YlOrRd";  ///< a name of colour_maps()
+};
+
+/// The heatmap as lines of text: a terminal's colours and half blocks or, without colours, shades
+/// of ASCII. What takes more cells than the terminal has room for is averaged. Below stands the
+/// scale with the smallest and the largest value. Throws as draw_heatmap does.
+std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options);
+
 /// The names PlotOptions::cmap takes, in the order they are listed to users.
 std::vector<std::string_view> colour_maps();
 

@@ -151,22 +151,27 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   return geometry;
 }
 
-AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
-  Shape output;
-  check_projected(request, "", output);
+AttentionRequest project(const ProjectedAttentionRequest& request) {
   const AttentionRequest& attention = request.attention;
   const Projections& p = request.projections;
   const auto projection = [&](const Linear& linear, const Tensor& states) {
     return apply(linear, states.converted(DType::float64), attention.threads);
   };
-  // Nothing is rounded to the dtype before the last step.
   AttentionRequest inner =
       projected(attention, projection(p.query, attention.query),
                 projection(p.key, key_of(attention)), projection(p.value, value_of(attention)));
   inner.dtype = DType::float64;
-  AttentionResult result = attend(inner);
-  if (p.output.weight) result.output = projection(p.output, result.output);
-  round_to(attention.dtype, result);
+  return inner;
+}
+
+AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
+  Shape output;
+  check_projected(request, "", output);
+  const Linear& last = request.projections.output;
+  // Nothing is rounded to the dtype before the last step.
+  AttentionResult result = attend(project(request));
+  if (last.weight) result.output = apply(last, result.output, request.attention.threads);
+  round_to(request.attention.dtype, result);
   return result;
 }
 

@@ -14,4 +14,12 @@ struct TransformerGeometry {
 /// Checks the whole stack before anything is computed. Throws Error(input) as transform() does.
 TransformerGeometry check_transformer(const TransformerRequest& request);
 
+double activated(double x, Activation activation);
+
+/// A layer's attentions over the hidden states x: to themselves, and to the memory.
+ProjectedAttentionRequest self_attention(const TransformerRequest& request,
+                                         const TransformerLayer& layer, Tensor x);
+ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
+                                          const TransformerLayer& layer, Tensor x);
+
 }  // namespace attn

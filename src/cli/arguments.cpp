@@ -1,12 +1,25 @@
 #include "cli/arguments.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "attn/attn.hpp"
+
+#include "cli/compare_command.hpp"
+#include "cli/example_command.hpp"
+#include "cli/explain_command.hpp"
+#include "cli/list_command.hpp"
+#include "cli/output.hpp"
+#include "cli/plot_command.hpp"
+#include "cli/run_command.hpp"
+#include "cli/schema_command.hpp"
+#include "cli/show_command.hpp"
+#include "cli/validate_command.hpp"
 
 namespace attn::cli {
 namespace {
@@ -21,6 +34,12 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.add_flag("--quiet", common.quiet, "Print nothing but errors");
   app.add_flag("--no-color", common.no_color, "Print without colours");
   add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
+}
+
+void add_terminal(CLI::App& app, TerminalArguments& terminal) {
+  add_text(app, "--color", terminal.color, "WHEN",
+           "always, never or auto: colours in the terminal");
+  add_text(app, "--width", terminal.width, "N", "Columns to draw on (default: the terminal's)");
 }
 
 void add_picture(CLI::App& app, PictureArguments& picture) {
@@ -41,6 +60,20 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
            "auto, a colour name or #rrggbb");
   add_text(app, "--ticks", picture.ticks, "WHAT", "auto, labels or index");
   add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
+}
+
+void add_document(CLI::App& app, DocumentArguments& document) {
+  app.add_option("INPUT", document.inputs, "Input document, - for standard input")->type_name("");
+  app.add_option("--attention", document.attention,
+                 "Kind of attention, instead of the document's; again for several")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  app.add_flag("--causal", document.causal, "Hide the keys after each query");
+  add_text(app, "--valid-lens", document.valid_lens, "N,N,…", "Valid keys, one number a sample");
+  add_text(app, "--heads", document.heads, "N", "Heads to split tensors without a head axis into");
+  add_text(app, "--scale", document.scale, "X", "Factor of the scores");
+  add_text(app, "--seed", document.seed, "N", "Seed of random tensors");
+  add_text(app, "--dtype", document.dtype, "TYPE", "float32 or float64");
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
@@ -69,10 +102,121 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
               command.empty() ? "attn-cli" : command, nearest_known(flag, views(names)));
 }
 
+void add_run(CLI::App& app, RunArguments& arguments) {
+  add_document(app, arguments);
+  add_text(app, "--out", arguments.out, "DIR", "Folder of the results (default attention_results)");
+  add_text(app, "--plots", arguments.plots, "LIST",
+           "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
+  add_text(app, "--format", arguments.format, "FORMAT", "png, svg or pdf");
+  add_text(app, "--tensors", arguments.tensors, "FORMAT",
+           "json, npy, npz, safetensors or csv: where the numbers go (default json)");
+  app.add_flag("--stages", arguments.stages,
+               "Write the steps of the score too: scores, capped, masked, lse");
+  app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
+  app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
+  app.add_flag("--show", arguments.show, "Draw the heatmap in the terminal too");
+  add_terminal(app, arguments.terminal);
+  add_picture(app, arguments.picture);
+  add_common(app, arguments.common);
+}
+
+void add_plot(CLI::App& app, PlotArguments& arguments) {
+  app.add_option("WORDS", arguments.words,
+                 "KIND (heatmap, dimensions, grid) and FILE, - for standard input")
+      ->type_name("");
+  add_text(app, "--out", arguments.out, "FILE",
+           "Picture to write: .png, .svg or .pdf; - for PNG on standard output");
+  add_text(app, "--labels", arguments.labels, "FILE",
+           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_picture(app, arguments.picture);
+  add_common(app, arguments.common);
+}
+
+void add_compare(CLI::App& app, CompareArguments& arguments) {
+  app.add_option("FILES", arguments.files, "Two results or files of tensors, - for standard input")
+      ->type_name("");
+  add_text(app, "--rtol", arguments.rtol, "X", "Relative tolerance (default 1e-5; 0 for integers)");
+  add_text(app, "--atol", arguments.atol, "X", "Absolute tolerance (default 1e-6; 0 for integers)");
+  add_text(app, "--plot", arguments.plot, "FILE",
+           "Picture of the largest difference to write: .png, .svg or .pdf");
+  add_common(app, arguments.common);
+}
+
+void add_show(CLI::App& app, ShowArguments& arguments) {
+  app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
+      ->type_name("");
+  add_text(app, "--sample", arguments.sample, "N", "Sample to draw, from 0");
+  add_text(app, "--head", arguments.head, "N", "Head to draw, from 0");
+  add_text(app, "--labels", arguments.labels, "FILE",
+           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_text(app, "--cmap", arguments.cmap, "NAME", "Colour map (default YlOrRd)");
+  add_terminal(app, arguments.terminal);
+  add_common(app, arguments.common);
+}
+
+void add_explain(CLI::App& app, ExplainArguments& arguments) {
+  add_document(app, arguments);
+  add_text(app, "--sample", arguments.sample, "N", "Sample to explain, from 0");
+  add_text(app, "--head", arguments.head, "N", "Head to explain, from 0");
+  add_text(app, "--query", arguments.query, "N", "Query to explain, from 0");
+  add_text(app, "--layer", arguments.layer, "N", "Layer to explain, from 0");
+  app.add_flag("--markdown", arguments.markdown, "Print Markdown with tables and formulas");
+  add_common(app, arguments.common);
+}
+
+void add_validate(CLI::App& app, ValidateArguments& arguments) {
+  app.add_option("INPUT", arguments.inputs, "Input documents, - for standard input")->type_name("");
+  add_common(app, arguments.common);
+}
+
+void add_example(CLI::App& app, ExampleArguments& arguments) {
+  app.add_option("KIND", arguments.kinds, "Kind of attention")->type_name("");
+}
+
+void add_nothing(CLI::App&, NoArguments&) {}
+
+void add_list(CLI::App& app, ListArguments& arguments) {
+  add_common(app, arguments.common);
+}
+
+/// The commands of the program: each keeps its own arguments until it is called.
+class Commands {
+ public:
+  explicit Commands(CLI::App& app) : app_(app) {}
+
+  template <class Arguments>
+  void add(const char* name, const char* help, void (*add_options)(CLI::App&, Arguments&),
+           int (*action)(const Arguments&)) {
+    CLI::App* command = app_.add_subcommand(name, help);
+    command->set_help_flag("-h,--help", "Print this help");
+    command->allow_extras();
+    auto arguments = std::make_shared<Arguments>();
+    add_options(*command, *arguments);
+    calls_.emplace_back(command, [arguments, action] { return action(*arguments); });
+  }
+
+  std::function<int()> call(const CLI::App* command) const {
+    for (const auto& [known, action] : calls_) {
+      if (known == command) return action;
+    }
+    return {};
+  }
+
+ private:
+  CLI::App& app_;
+  std::vector<std::pair<const CLI::App*, std::function<int()>>> calls_;
+};
+
+std::function<int()> printing(std::string text) {
+  return [text = std::move(text)] {
+    print(text);
+    return 0;
+  };
+}
+
 }  // namespace
 
-Arguments parse_arguments(int count, const char* const* words) {
-  Arguments arguments;
+std::function<int()> parse_arguments(int count, const char* const* words) {
   CLI::App app("Computes attention exactly and draws it.", "attn-cli");
   app.set_help_flag("-h,--help", "Print this help");
   bool version = false;
@@ -80,72 +224,29 @@ Arguments parse_arguments(int count, const char* const* words) {
   app.allow_extras();
   app.require_subcommand(0, 1);
 
-  CLI::App& run = *app.add_subcommand("run", "Compute one input document and draw it");
-  RunArguments& r = arguments.run;
-  run.add_option("INPUT", r.inputs, "Input document, - for standard input")->type_name("");
-  add_text(run, "--out", r.out, "DIR", "Folder of the results (default attention_results)");
-  run.add_option("--attention", r.attention,
-                 "Kind of attention, instead of the document's; again for several")
-      ->type_name("KIND")
-      ->allow_extra_args(false);
-  add_text(run, "--plots", r.plots, "LIST",
-           "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
-  add_text(run, "--format", r.format, "FORMAT", "png, svg or pdf");
-  add_text(run, "--tensors", r.tensors, "FORMAT",
-           "json, npy, npz, safetensors or csv: where the numbers go (default json)");
-  run.add_flag("--stages", r.stages,
-               "Write the steps of the score too: scores, capped, masked, lse");
-  run.add_flag("--no-weights", r.no_weights, "Do not write the weights");
-  run.add_flag("--timing", r.timing, "Write the seconds taken into result.json");
-  run.add_flag("--causal", r.causal, "Hide the keys after each query");
-  add_text(run, "--valid-lens", r.valid_lens, "N,N,…", "Valid keys, one number a sample");
-  add_text(run, "--heads", r.heads, "N", "Heads to split tensors without a head axis into");
-  add_text(run, "--scale", r.scale, "X", "Factor of the scores");
-  add_text(run, "--seed", r.seed, "N", "Seed of random tensors");
-  add_text(run, "--dtype", r.dtype, "TYPE", "float32 or float64");
-  add_picture(run, r.picture);
-  add_common(run, r.common);
-
-  CLI::App& plot = *app.add_subcommand("plot", "Draw numbers that already exist");
-  PlotArguments& p = arguments.plot;
-  plot.add_option("WORDS", p.words,
-                  "KIND (heatmap, dimensions, grid) and FILE, - for standard input")
-      ->type_name("");
-  add_text(plot, "--out", p.out, "FILE",
-           "Picture to write: .png, .svg or .pdf; - for PNG on standard output");
-  add_text(plot, "--labels", p.labels, "FILE",
-           "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
-  add_picture(plot, p.picture);
-  add_common(plot, p.common);
-
-  CLI::App& compare = *app.add_subcommand("compare", "Compare results tensor by tensor");
-  CompareArguments& c = arguments.compare;
-  compare.add_option("FILES", c.files, "Two results or files of tensors, - for standard input")
-      ->type_name("");
-  add_text(compare, "--rtol", c.rtol, "X", "Relative tolerance (default 1e-5; 0 for integers)");
-  add_text(compare, "--atol", c.atol, "X", "Absolute tolerance (default 1e-6; 0 for integers)");
-  add_text(compare, "--plot", c.plot, "FILE",
-           "Picture of the largest difference to write: .png, .svg or .pdf");
-  add_common(compare, c.common);
-
-  for (CLI::App* sub : {&run, &plot, &compare}) {
-    sub->set_help_flag("-h,--help", "Print this help");
-    sub->allow_extras();
-  }
+  Commands commands(app);
+  commands.add("run", "Compute one input document and draw it", add_run, run_command);
+  commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
+  commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
+  commands.add("explain", "Walk through the computation for one query, step by step", add_explain,
+               explain_command);
+  commands.add("compare", "Compare results tensor by tensor", add_compare, compare_command);
+  commands.add("validate", "Check documents without computing them", add_validate,
+               validate_command);
+  commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);
+  commands.add("example", "Print a small document of a kind, ready to run", add_example,
+               example_command);
+  commands.add("list", "List kinds, masks, colour maps and file formats", add_list, list_command);
 
   try {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    arguments.print = chosen.empty() ? app.help() : chosen[0]->help("attn-cli");
-    return arguments;
+    return printing(chosen.empty() ? app.help() : chosen[0]->help("attn-cli"));
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage, error.what(), "", "see attn-cli --help");
   }
-  if (version) {
-    arguments.print = "attn-cli " ATTN_VERSION "\n";
-    return arguments;
-  }
+  if (version) return printing("attn-cli " ATTN_VERSION "\n");
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
     const auto extras = chosen[0]->remaining();
@@ -157,12 +258,7 @@ Arguments parse_arguments(int count, const char* const* words) {
     throw Error(ErrorKind::usage, "no command given", "",
                 "try attn-cli run INPUT, or see attn-cli --help");
   }
-  for (const auto& [sub, command] : {std::pair(&run, Arguments::Command::run),
-                                     std::pair(&plot, Arguments::Command::plot),
-                                     std::pair(&compare, Arguments::Command::compare)}) {
-    if (chosen[0] == sub) arguments.command = command;
-  }
-  return arguments;
+  return commands.call(chosen[0]);
 }
 
 }  // namespace attn::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,13 +23,25 @@ struct PictureArguments {
   Text sample, head;
 };
 
-struct RunArguments {
-  CommonArguments common;
-  PictureArguments picture;
+/// Flags that tell what the terminal shows.
+struct TerminalArguments {
+  Text color, width;
+};
+
+/// An input document and the flags that go before what it says.
+struct DocumentArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> attention;
-  Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
-  bool causal = false, stages = false, no_weights = false, timing = false;
+  Text dtype, heads, scale, seed, valid_lens;
+  bool causal = false;
+};
+
+struct RunArguments : DocumentArguments {
+  CommonArguments common;
+  TerminalArguments terminal;
+  PictureArguments picture;
+  Text out, plots, format, tensors;
+  bool stages = false, no_weights = false, timing = false, show = false;
 };
 
 struct PlotArguments {
@@ -44,17 +57,37 @@ struct CompareArguments {
   Text rtol, atol, plot;
 };
 
-/// The command line, split into one command's arguments.
-struct Arguments {
-  enum class Command { none, run, plot, compare } command = Command::none;
-  RunArguments run;
-  PlotArguments plot;
-  CompareArguments compare;
-  /// Text to print instead of running a command (--help, --version).
-  Text print;
+struct ExplainArguments : DocumentArguments {
+  CommonArguments common;
+  Text sample, head, query, layer;
+  bool markdown = false;
 };
 
-/// Throws Error(usage) naming the nearest known flag or command.
-Arguments parse_arguments(int count, const char* const* words);
+struct ShowArguments {
+  CommonArguments common;
+  TerminalArguments terminal;
+  std::vector<std::string> files;  ///< FILE
+  Text labels, sample, head, cmap;
+};
+
+struct ValidateArguments {
+  CommonArguments common;
+  std::vector<std::string> inputs;
+};
+
+struct ExampleArguments {
+  std::vector<std::string> kinds;
+};
+
+/// Of a command that takes none.
+struct NoArguments {};
+
+struct ListArguments {
+  CommonArguments common;
+};
+
+/// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
+/// naming the nearest known flag or command.
+std::function<int()> parse_arguments(int count, const char* const* words);
 
 }  // namespace attn::cli

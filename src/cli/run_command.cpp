@@ -6,8 +6,10 @@
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
+#include "cli/document_flags.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/output.hpp"
+#include "cli/terminal.hpp"
 
 namespace attn::cli {
 namespace {
@@ -47,35 +49,13 @@ std::vector<PlotKind> plots(const std::string& text) {
 }
 
 RunOptions options_of(const RunArguments& arguments) {
-  if (arguments.inputs.empty()) {
-    throw Error(ErrorKind::usage, "no input document given", "attn-cli run",
-                "name a document, or - for standard input; data/ has examples");
-  }
-  if (arguments.inputs.size() > 1) {
-    throw Error(ErrorKind::usage,
-                "more than one input document given: \"" + arguments.inputs[1] + "\" is the second",
-                "attn-cli run", "run them one by one");
-  }
   RunOptions options;
-  options.input = arguments.inputs[0];
+  static_cast<DocumentOptions&>(options) =
+      document_options(arguments, arguments.common, "attn-cli run");
   if (arguments.out) options.out = *arguments.out;
-  options.attention = arguments.attention;
-  options.dtype = arguments.dtype;
-  if (arguments.heads) options.heads = whole_number("--heads", *arguments.heads, 1);
-  if (arguments.scale) options.scale = finite_number("--scale", *arguments.scale);
-  if (arguments.seed) options.seed = integer("--seed", *arguments.seed);
-  if (arguments.valid_lens) {
-    options.valid_lens.emplace();
-    for (const std::string& part : comma_separated(*arguments.valid_lens)) {
-      options.valid_lens->push_back(static_cast<std::int64_t>(whole_number("--valid-lens", part)));
-    }
-  }
-  options.causal = arguments.causal;
   options.stages = arguments.stages;
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
-  if (arguments.common.threads)
-    options.threads = whole_number("--threads", *arguments.common.threads, 1);
   options.plot = picture_options(arguments.picture, options.sample, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
   if (arguments.format) {
@@ -89,13 +69,36 @@ RunOptions options_of(const RunArguments& arguments) {
   return options;
 }
 
+// The heatmap of each attention, below its name where there are several.
+std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
+  std::size_t count = 0;
+  for (const RunReport& report : outcome.reports) count += report.weights.size();
+  std::string text;
+  for (const RunReport& report : outcome.reports) {
+    for (const ReportedWeights& weights : report.weights) {
+      text += "\n";
+      if (count > 1) text += std::string(info(report.kind).name) + ": " + weights.name + "\n";
+      text += draw_in_terminal(weights.heatmap, terminal);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const RunOutcome outcome = run(options_of(arguments));
+  if (arguments.show && arguments.common.json) {
+    throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
+                "--show", "leave one of them out");
+  }
+  const RunOptions options = options_of(arguments);
+  TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
+  terminal.cmap = options.plot.cmap;
+  const RunOutcome outcome = run(options);
   if (arguments.common.quiet) return 0;
   for (const RunReport& report : outcome.reports) warn(report.warnings);
   print(arguments.common.json ? report_json(outcome) : report_text(outcome));
+  if (arguments.show) print(drawn(outcome, terminal));
   return 0;
 }
 

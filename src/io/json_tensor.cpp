@@ -298,9 +298,9 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
     const std::string at = pointer_to(pointer, "shape");
     const Shape stated = shape_from_json(*shape, at);
     if (stated != tensor.shape()) {
-      throw input_error("the tensor in the file has the shape " + text(tensor.shape()) + ", not " +
-                            text(stated),
-                        at, help);
+      throw input_error(
+          "the tensor in the file has the shape " + text(tensor.shape()) + ", not " + text(stated),
+          at, help);
     }
   }
   if (const JsonValue* dtype = reference.find("dtype")) {

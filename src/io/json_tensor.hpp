@@ -26,8 +26,8 @@ Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DTyp
 /// Error(input) at the JSON pointer (`pointer` is the array's own) of what is none.
 Shape shape_from_json(const JsonValue& value, const std::string& pointer);
 
-/// {"file":…} at `pointer` may say, as a result of this program does, what tensor stands there. Throws Error(input) if it
-/// says another "shape" or "dtype" than the tensor's.
+/// {"file":…} at `pointer` may say, as a result of this program does, what tensor stands there.
+/// Throws Error(input) if it says another "shape" or "dtype" than the tensor's.
 void check_stated(const JsonValue& reference, const Tensor& tensor, const std::string& pointer);
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <new>
 #include <numbers>
 #include <string_view>
 
@@ -89,8 +90,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   }
   switch (format) {
     case PictureFormat::png:
-      surface_ = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width),
-                                            static_cast<int>(height));
+      surface_ = image_surface(static_cast<int>(width), static_cast<int>(height));
       break;
     case PictureFormat::svg:
       surface_ = cairo_svg_surface_create_for_stream(append, &stream_, width, height);
@@ -105,6 +105,15 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   cairo_ = cairo_create(surface_);
   set_colour(kWhite);
   cairo_paint(cairo_);
+}
+
+cairo_surface_t* Canvas::image_surface(int width, int height) {
+  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
+  pixels_.reset(
+      allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
+  if (!pixels_) throw std::bad_alloc();
+  return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()),
+                                             CAIRO_FORMAT_RGB24, width, height, stride);
 }
 
 Canvas::~Canvas() {
@@ -170,7 +179,9 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
   set_colour(colour);
   cairo_set_line_width(cairo_, line_width);
   const double height = around.height();
-  for (double x = around.left - height; x < around.right; x += distance) {
+  const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
+  for (int i = 0; i < strokes; ++i) {
+    const double x = around.left - height + i * distance;
     cairo_move_to(cairo_, x, around.bottom);
     cairo_line_to(cairo_, x + height, around.top);
   }
@@ -226,8 +237,7 @@ Canvas::PixelArea Canvas::pixel_area(const Box& box) const {
           height};
 }
 
-void Canvas::copy(const std::vector<std::uint32_t>& pixels, const PixelArea& area,
-                  const Box& clip) {
+void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) {
   cairo_surface_flush(surface_);
   const Box inside = snapped(clip);
   const int left = std::max({0, area.left, static_cast<int>(inside.left)});
@@ -260,7 +270,7 @@ std::string Canvas::finish() {
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
-  const auto* data = reinterpret_cast<const std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
   return encode_png({data, height * stride},
                     static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
                     stride, dpi_);

@@ -12,6 +12,7 @@
 
 #include "plot/box.hpp"
 #include "plot/colour.hpp"
+#include "plot/large_block.hpp"
 #include "plot/text.hpp"
 
 namespace attn::plot {
@@ -52,7 +53,7 @@ class Canvas {
   Box snapped(const Box& box) const;
 
   /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
-  void copy(const std::vector<std::uint32_t>& pixels, const PixelArea& area, const Box& clip);
+  void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
 
   /// The finished file. Nothing can be drawn after it.
   std::string finish();
@@ -60,6 +61,7 @@ class Canvas {
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
+  cairo_surface_t* image_surface(int width, int height);
   void outlined_text(const Text& text, Point origin, double degrees);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
 
@@ -68,6 +70,7 @@ class Canvas {
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
   double text_dy_ = 0;      ///< the same for texts
   std::string stream_;
+  std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;
 };

@@ -8,14 +8,16 @@
 namespace attn::plot {
 namespace {
 
-constexpr double kRoomAcross = 1.1;     // of a level label's width, to be told from its neighbour
-constexpr double kRoomAlong = 1.15;     // of a line's height
-constexpr double kLongestShare = 0.25;  // of the figure's width or height that a label may take
-constexpr double kLongestMatplotlib =
-    3;  // figure widths or heights: a bound for absurd tokens only
-constexpr double kShortLabel =
-    5;  // lines' heights that a label may be wide to stay level where labels thin out
-constexpr double kCrowded = 0.5;  // of a line's height between labels of the matplotlib style
+// The room from one label to the next, in widths of a level label and in heights of a line.
+constexpr double kRoomAcross = 1.1, kRoomAlong = 1.15;
+// The longest label, in widths or heights of the figure; the matplotlib style shortens only absurd
+// ones.
+constexpr double kLongest = 0.25, kLongestInMatplotlib = 3;
+// Where labels thin out, those up to so many heights of a line wide stay level.
+constexpr double kShortLabel = 5;
+// Labels of the matplotlib style that are closer than this share of a line's height give way to
+// indices.
+constexpr double kCrowded = 0.5;
 
 double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
   const double place = (static_cast<double>(cell) + 0.5) / static_cast<double>(cells);
@@ -37,8 +39,8 @@ std::size_t round_step(double least) {
 void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizontal, bool standard,
                      const Figure& figure) {
   const Interval view = {-0.5, static_cast<double>(cells) - 0.5};
-  Axis numbers = axis;
   if (!standard) {
+    Axis numbers = axis;
     set_value_ticks(numbers, view, length, horizontal, figure);
     for (Tick& tick : numbers.ticks) {
       axis.ticks.push_back({horizontal ? tick.position : 1 - tick.position, tick.label});
@@ -100,7 +102,7 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
   }
 
   const double side = horizontal ? figure.height() : figure.width();
-  const double longest = side * (standard ? kLongestShare : kLongestMatplotlib);
+  const double longest = side * (standard ? kLongest : kLongestInMatplotlib);
   const auto label = [&](std::size_t i) {
     return shortened(ticks.labels[i], axis.tick_label_size, longest, typesetter);
   };

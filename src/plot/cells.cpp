@@ -13,7 +13,7 @@ constexpr Colour kNoNumber = {211, 211, 211};
 constexpr Colour kHatch = {205, 205, 205};
 constexpr double kHatchWidth = 0.5;           // points
 constexpr double kHatchDistance = 5;          // points
-constexpr double kUnderlap = 0.5;             // points
+constexpr double kUnderlap = 0.5;             // points; of a cell under its neighbours
 constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
 constexpr double kLeastHatchedCell = 4;       // points; smaller cells are plain
 
@@ -38,11 +38,12 @@ struct PixelSum {
 };
 
 /// The general way, over all cells of each pixel.
-std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColours& colours,
-                                          const std::vector<PixelShares>& across,
-                                          const std::vector<PixelShares>& down) {
+Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
+                      const std::vector<PixelShares>& across,
+                      const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
+  const bool standard = colours.style == PlotStyle::standard;
   std::vector<PixelSum> sums(width * height), line(width);
   std::size_t first_pixel = 0;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
@@ -60,7 +61,8 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
         } else if (colours.has_place(value)) {
           const double position =
               (value - colours.range.low) / (colours.range.high - colours.range.low);
-          line[x].number += share * static_cast<float>(std::clamp(position, -1e6, 1e6));
+          line[x].number +=
+              share * static_cast<float>(standard ? std::clamp(position, 0.0, 1.0) : position);
           line[x].share += share;
         }
       }
@@ -76,7 +78,7 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
       }
     }
   }
-  std::vector<std::uint32_t> pixels(width * height);
+  Pixels pixels(width * height);
   for (std::size_t at = 0; at < pixels.size(); ++at) {
     const PixelSum& sum = sums[at];
     if (sum.share > 0) {
@@ -89,12 +91,11 @@ std::vector<std::uint32_t> blended_pixels(const Matrix& matrix, const CellColour
 }
 
 /// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
-std::vector<std::uint32_t> plain_pixels(const Matrix& matrix, const CellColours& colours,
-                                        const std::vector<PixelShares>& across,
-                                        const std::vector<PixelShares>& down) {
+Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
+                    const std::vector<PixelShares>& across, const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
-  std::vector<std::uint32_t> pixels(width * height), cells(matrix.columns());
+  Pixels pixels(width * height), cells(matrix.columns());
   for (std::size_t y = 0; y < height; ++y) {
     auto* line = pixels.data() + y * width;
     const std::size_t i = down[y].first;
@@ -120,9 +121,8 @@ Resampling resampling_for(std::size_t cells, std::size_t pixels, PlotStyle style
   return sharp ? Resampling::nearest : Resampling::hann;
 }
 
-std::vector<std::uint32_t> pixels_of(const Matrix& matrix, const CellColours& colours,
-                                     std::size_t width, std::size_t height, Resampling across_by,
-                                     Resampling down_by) {
+Pixels pixels_of(const Matrix& matrix, const CellColours& colours, std::size_t width,
+                 std::size_t height, Resampling across_by, Resampling down_by) {
   if (width == matrix.columns()) across_by = Resampling::nearest;
   if (height == matrix.rows()) down_by = Resampling::nearest;
   const auto across = pixel_shares(matrix.columns(), width, across_by);

@@ -1,14 +1,17 @@
 #include "plot/png.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include <libdeflate.h>
 
 #include "attn/error.hpp"
+
+#include "plot/large_block.hpp"
 
 namespace {
 
@@ -32,10 +35,17 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 }  // namespace
 
 #define STBIW_ZLIB_COMPRESS compress
+#define STBIW_MALLOC(size) attn::plot::allocate_block(size)
+#define STBIW_REALLOC(block, size) std::realloc(block, size)
+#define STBIW_FREE(block) std::free(block)
 #define STBI_WRITE_NO_STDIO
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
+// The header casts what these macros give in the old style.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #include <stb_image_write.h>
+#pragma GCC diagnostic pop
 
 namespace attn::plot {
 namespace {
@@ -66,34 +76,39 @@ std::string resolution_chunk(double dpi) {
   return chunk("pHYs", content);
 }
 
-std::vector<unsigned char> rgb_bytes(std::span<const std::uint32_t> pixels, std::size_t width,
-                                     std::size_t height, std::size_t stride) {
-  std::vector<unsigned char> rgb(width * height * kChannels);
-  unsigned char* out = rgb.data();
+// Packs the pixels into three bytes each, in their own memory: what is written never overtakes what
+// is read.
+const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
+                            std::size_t stride) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
+  unsigned char* out = bytes;
   for (std::size_t y = 0; y < height; ++y) {
     for (const std::uint32_t pixel : pixels.subspan(y * stride, width)) {
-      *out++ = static_cast<unsigned char>(pixel >> 16);
-      *out++ = static_cast<unsigned char>(pixel >> 8);
-      *out++ = static_cast<unsigned char>(pixel);
+      // Four bytes are one move; the fourth falls where the next pixel goes, or where one was read.
+      const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
+                                             static_cast<unsigned char>(pixel >> 8),
+                                             static_cast<unsigned char>(pixel), 0};
+      std::memcpy(out, rgb.data(), rgb.size());
+      out += kChannels;
     }
   }
-  return rgb;
+  return bytes;
 }
 
 }  // namespace
 
-std::string encode_png(std::span<const std::uint32_t> pixels, std::size_t width, std::size_t height,
+std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
                        std::size_t stride, double dpi) {
   // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
   // The setting belongs to this file and is made once, before the first use in any thread.
   static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
   static_cast<void>(unfiltered);
 
-  const auto rgb = rgb_bytes(pixels, width, height, stride);
+  const unsigned char* rgb = packed(pixels, width, height, stride);
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(rgb.data(), static_cast<int>(width) * kChannels,
-                            static_cast<int>(width), static_cast<int>(height), kChannels, &size),
+      stbi_write_png_to_mem(rgb, static_cast<int>(width) * kChannels, static_cast<int>(width),
+                            static_cast<int>(height), kChannels, &size),
       std::free);
   if (png == nullptr) {
     throw Error(ErrorKind::internal, "a picture could not be compressed", "", "");

@@ -76,7 +76,7 @@ int common_exponent(const std::vector<double>& values, Interval view, double sum
 }
 
 /// The fewest decimals that show every value to a thousandth of their range.
-int decimals_for(std::vector<double> shown, Interval view) {
+int decimals_for(const std::vector<double>& shown, Interval view) {
   const std::size_t count = shown.size();
   std::vector<double> spread = shown;
   if (count < 2) spread.insert(spread.end(), {view.low, view.high});
@@ -138,6 +138,8 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
   const double unit = std::pow(10.0, exponent);
 
   std::vector<double> shown;
+  shown.reserve(values.size());
+  texts.labels.reserve(values.size());
   for (const double value : values) shown.push_back((value - summand) / unit);
   const Interval shown_view = {(view.low - summand) / unit, (view.high - summand) / unit};
   const int decimals = decimals_for(shown, shown_view);

@@ -101,8 +101,9 @@ std::vector<double> tick_values(Interval view, int intervals) {
     const double last = steps_above(high - start, step, tolerance);
     ticks.clear();
     int shown = 0;
-    for (double n = first; n <= last; ++n) {
-      const double tick = n * step + start;
+    const int count = static_cast<int>(last - first) + 1;
+    for (int n = 0; n < count; ++n) {
+      const double tick = (first + n) * step + start;
       shown += tick >= low && tick <= high;
       ticks.push_back(tick + scale.offset);
     }

@@ -65,6 +65,7 @@ bool is_exact(const Tensor& tensor) {
 void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& request,
                       TensorComparison& comparison) {
   const bool exact = is_exact(a) && is_exact(b);
+  comparison.exact = exact && !request.rtol && !request.atol;
   const ElementDifferences found = element_differences(
       a, b, request.rtol.value_or(exact ? 0 : CompareRequest::default_rtol),
       request.atol.value_or(exact ? 0 : CompareRequest::default_atol), request.threads);

@@ -7,7 +7,6 @@
 #include "attn/compare.hpp"
 
 #include "io/json_writer.hpp"
-#include "support/count_text.hpp"
 #include "support/display_width.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
@@ -48,10 +47,10 @@ bool is_compared(const TensorComparison& tensor) {
   return tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
 }
 
-// "float32", or "float32 and float64".
+// "float32", "float32 and float64", or "int64, exactly".
 std::string types_text(const TensorComparison& tensor) {
   const std::string a = name(tensor.a.dtype), b = name(tensor.b.dtype);
-  return a == b ? a : a + " and " + b;
+  return (a == b ? a : a + " and " + b) + (tensor.exact ? ", exactly" : "");
 }
 
 std::string table(const Comparison& comparison) {
@@ -150,6 +149,8 @@ void write_tensor(JsonWriter& json, const TensorComparison& tensor) {
   if (tensor.outcome != Outcome::only_in_b) write_side(json, "a", tensor.a);
   if (tensor.outcome != Outcome::only_in_a) write_side(json, "b", tensor.b);
   if (is_compared(tensor)) {
+    json.key("exact");
+    json.value(tensor.exact);
     write_largest(json, "largest_absolute", tensor.absolute);
     write_largest(json, "largest_relative", tensor.relative);
     json.key("elements");
@@ -184,11 +185,13 @@ std::string comparison_text(const Comparison& comparison) {
     text += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
   }
   text += "\n";
-  if (differing == 0) {
-    text += comparison.tensors.size() == 1 ? "The tensor agrees.\n" : "All tensors agree.\n";
+  if (comparison.tensors.size() == 1) {
+    text += differing == 0 ? "The tensor agrees.\n" : "The tensor differs.\n";
+  } else if (differing == 0) {
+    text += "All " + std::to_string(comparison.tensors.size()) + " tensors agree.\n";
   } else {
-    text += std::to_string(differing) + " of " + count_text(comparison.tensors.size(), "tensor") +
-            (differing == 1 ? " differs.\n" : " differ.\n");
+    text += std::to_string(differing) + " of " + std::to_string(comparison.tensors.size()) +
+            " tensors " + (differing == 1 ? "differs.\n" : "differ.\n");
   }
   return text;
 }

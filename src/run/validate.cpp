@@ -3,8 +3,10 @@
 
 #include "attn/document.hpp"
 
+#include "io/json_writer.hpp"
 #include "run/document.hpp"
 #include "run/document_keys.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -15,8 +17,9 @@ bool same(const Error& a, const Error& b) {
 
 }  // namespace
 
-std::vector<Error> validate(const std::filesystem::path& path) {
-  std::vector<Error> all;
+Validation validate(const std::filesystem::path& path) {
+  Validation validation{path == "-" ? "standard input" : path.string(), {}};
+  std::vector<Error>& all = validation.problems;
   try {
     const Document document = Document::open(path);
     Problems problems;
@@ -38,7 +41,52 @@ std::vector<Error> validate(const std::filesystem::path& path) {
     if (error.kind() == ErrorKind::internal) throw;
     all.push_back(error);
   }
-  return all;
+  return validation;
+}
+
+std::string validation_text(std::span<const Validation> validations) {
+  std::string text;
+  for (const Validation& validation : validations) {
+    if (validation.problems.empty()) {
+      text += validation.input + ": valid\n";
+      continue;
+    }
+    text += validation.input + ": " + count_text(validation.problems.size(), "problem") + "\n";
+    for (const Error& problem : validation.problems) {
+      for (const char c : std::string("\n") + problem.what())
+        text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+std::string validation_json(std::span<const Validation> validations) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  const auto write = [&](const char* key, const std::string& value) {
+    json.key(key);
+    json.value(value);
+  };
+  json.begin_array();
+  for (const Validation& validation : validations) {
+    json.begin_object();
+    write("input", validation.input);
+    json.key("problems");
+    json.begin_array();
+    for (const Error& problem : validation.problems) {
+      json.begin_object();
+      write("problem", problem.problem());
+      write("where", problem.where());
+      write("help", problem.help());
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.finish();
+  return text;
 }
 
 }  // namespace attn

@@ -68,12 +68,17 @@ TEST_CASE("sizes from zero to billions can be drawn in every format") {
   }
 }
 
-TEST_CASE("shapes without sequence length and width are refused") {
+TEST_CASE("a chart of no shapes is refused") {
   CHECK(error_of({}) == "3 there are no shapes to draw |  | give the shape of at least one tensor");
-  CHECK(error_of({{3, 4}, {5}, {}, {}}) ==
-        "3 a tensor of shape [5] has no sequence length and width | K | give a "
-        "tensor of "
-        "two axes or more");
+}
+
+TEST_CASE("a shape of one axis has a length and no width") {
+  const attn::Picture alone =
+      attn::draw_dimensions({{3}, {5}, {}, {}}, {}, attn::PictureFormat::svg);
+  const attn::Picture both =
+      attn::draw_dimensions({{3, 4}, {5, 4}, {}, {}}, {}, attn::PictureFormat::svg);
+  CHECK(alone.bytes != both.bytes);
+  CHECK(alone.warnings.empty());
 }
 
 }  // namespace

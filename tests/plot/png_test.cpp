@@ -37,7 +37,7 @@ std::vector<Chunk> chunks_of(const std::string& png) {
 }
 
 TEST_CASE("a PNG file states its size, resolution and program in whole chunks") {
-  const std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0, 0x0000ff, 0x123456, 0};
+  std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0, 0x0000ff, 0x123456, 0};
   const auto chunks = chunks_of(encode_png(pixels, 2, 2, 3, 300));
   REQUIRE(chunks.size() == 5);
   CHECK(chunks[0].type == "IHDR");
@@ -53,7 +53,7 @@ TEST_CASE("a PNG file states its size, resolution and program in whole chunks") 
 }
 
 TEST_CASE("the pixels of a PNG file are those given, rows ending before the stride") {
-  const std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0xbad, 0x0000ff, 0x123456, 0xbad};
+  std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0xbad, 0x0000ff, 0x123456, 0xbad};
   const auto picture = attn::test::decode_png(encode_png(pixels, 2, 2, 3, 300));
   CHECK(picture.width == 2);
   CHECK(picture.height == 2);

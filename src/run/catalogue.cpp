@@ -1,0 +1,106 @@
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "attn/document.hpp"
+#include "attn/plot.hpp"
+
+#include "io/json_writer.hpp"
+#include "support/display_width.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 4> tensor_formats{"json", "npy", "npz", "safetensors"};
+constexpr std::array<std::string_view, 5> written_formats{"json", "npy", "npz", "safetensors",
+                                                          "csv"};
+constexpr std::array<std::string_view, 3> picture_formats{"png", "svg", "pdf"};
+
+template <class Names>
+std::string joined(const Names& names, std::string_view between) {
+  std::string text;
+  for (const std::string_view name : names)
+    text += (text.empty() ? "" : std::string(between)) + std::string(name);
+  return text;
+}
+
+template <class Names>
+void write_names(JsonWriter& json, const char* key, const Names& names) {
+  json.key(key);
+  json.begin_array();
+  for (const std::string_view name : names) json.value(name);
+  json.end_array();
+}
+
+}  // namespace
+
+std::string catalogue_text() {
+  std::string text = "Kinds of attention\n";
+  for (const KindInfo& kind : kinds()) {
+    std::string name(kind.name);
+    if (!kind.aliases.empty()) name += " (" + joined(kind.aliases, ", ") + ")";
+    text += "  " + padded_right(name, 26) + std::string(kind.score) + "\n";
+  }
+  text += "\nParts of a mask\n";
+  for (const MaskPart& part : mask_parts()) {
+    text += "  " + padded_right(part.name, 9) + std::string(part.meaning) + "\n";
+  }
+  text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
+  text += "\nFiles of tensors\n  read:     " + joined(tensor_formats, " ") +
+          "\n  written:  " + joined(written_formats, " ") + "\n";
+  text += "\nPictures\n  " + joined(picture_formats, " ") + "\n";
+  return text;
+}
+
+std::string catalogue_json() {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  json.begin_object();
+  json.key("kinds");
+  json.begin_array();
+  for (const KindInfo& kind : kinds()) {
+    json.begin_object();
+    json.key("name");
+    json.value(kind.name);
+    write_names(json, "aliases", kind.aliases);
+    json.key("score");
+    json.value(kind.score);
+    json.key("parameters");
+    json.begin_array();
+    for (const ParameterInfo& parameter : kind.parameters) {
+      json.begin_object();
+      json.key("name");
+      json.value(parameter.name);
+      json.key("shape");
+      json.value(parameter.shape);
+      json.key("optional");
+      json.value(parameter.optional);
+      json.end_object();
+    }
+    json.end_array();
+    json.key("source");
+    json.value(kind.source);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("mask");
+  json.begin_array();
+  for (const MaskPart& part : mask_parts()) {
+    json.begin_object();
+    json.key("name");
+    json.value(part.name);
+    json.key("meaning");
+    json.value(part.meaning);
+    json.end_object();
+  }
+  json.end_array();
+  write_names(json, "colour_maps", colour_maps());
+  write_names(json, "tensor_files_read", tensor_formats);
+  write_names(json, "tensor_files_written", written_formats);
+  write_names(json, "pictures", picture_formats);
+  json.end_object();
+  json.finish();
+  return text;
+}
+
+}  // namespace attn

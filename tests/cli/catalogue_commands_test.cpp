@@ -1,0 +1,68 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/spec.hpp"
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+TEST_CASE("the example of every kind runs as printed") {
+  const TemporaryFolder folder;
+  for (const attn::KindInfo& kind : attn::kinds()) {
+    CAPTURE(kind.name);
+    const Outcome example = attn_cli({"example", std::string(kind.name)});
+    CHECK(example.exit_code == 0);
+    const Outcome run =
+        attn_cli({"run", "-", "--out", std::string(kind.name)}, folder.path(), example.output);
+    CHECK(run.exit_code == 0);
+    CHECK(run.errors.empty());
+    CHECK(png_header(read_text(folder / kind.name / "heatmap.png")).width > 0);
+  }
+}
+
+TEST_CASE("an example of an unknown kind names the nearest") {
+  const Outcome example = attn_cli({"example", "multihead"});
+  CHECK(example.exit_code == 3);
+  CHECK(example.output.empty());
+  CHECK(example.errors ==
+        "attn-cli: unknown kind of attention \"multihead\"\n"
+        "  where: attn-cli example\n"
+        "  help:  did you mean \"multi_head\"?\n");
+}
+
+TEST_CASE("list names every kind, and its JSON is one object") {
+  const Outcome text = attn_cli({"list"});
+  CHECK(text.exit_code == 0);
+  for (const attn::KindInfo& kind : attn::kinds())
+    CHECK(text.output.find(kind.name) != std::string::npos);
+  const Outcome json = attn_cli({"list", "--json"});
+  CHECK(json.output.starts_with("{\n  \"kinds\": [\n    {\n      \"name\": \"softmax\",\n"));
+}
+
+TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for a missing file") {
+  const TemporaryFolder folder;
+  folder.write("good.json", R"({"attention":"sdpa","query":[[1]]})");
+  folder.write("bad.json", R"({"attention":"sdpa","query":[[1]],"scale":"x"})");
+  const Outcome good = attn_cli({"validate", "good.json"}, folder.path());
+  CHECK(good.exit_code == 0);
+  CHECK(good.output == "good.json: valid\n");
+  const Outcome bad = attn_cli({"validate", "good.json", "bad.json"}, folder.path());
+  CHECK(bad.exit_code == 3);
+  CHECK(bad.output ==
+        "good.json: valid\n"
+        "bad.json: 1 problem\n"
+        "\n"
+        "  expected a number, found a string\n"
+        "    where: bad.json, /scale\n"
+        "    help:  give a number\n");
+  CHECK(attn_cli({"validate", "missing.json"}, folder.path()).exit_code == 4);
+  CHECK(attn_cli({"validate"}).exit_code == 2);
+}
+
+TEST_CASE("the schema is printed as JSON") {
+  const Outcome schema = attn_cli({"schema"});
+  CHECK(schema.exit_code == 0);
+  CHECK(schema.output.starts_with(
+      "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"));
+}

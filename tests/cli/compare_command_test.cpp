@@ -1,0 +1,166 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+// Two results, the second with another element in `weights`, without `lse` and with an `extra`.
+void write_results(const TemporaryFolder& folder) {
+  folder.write("a.json", R"({"format":1,"dtype":"float32","labels":{"key":["x","y"]},
+    "tensors":{"weights":[[0.25,0.75],[1,0]],"output":[[1,2]],"lse":[1,2]}})");
+  folder.write("b.json", R"({"format":1,"dtype":"float32",
+    "tensors":{"weights":[[0.25,0.5],[1,0]],"output":[[1,2]],"extra":[1]}})");
+}
+
+}  // namespace
+
+TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1") {
+  const TemporaryFolder folder;
+  write_results(folder);
+  const Outcome compare = attn_cli({"compare", "a.json", "b.json"}, folder.path());
+  CHECK(compare.exit_code == 1);
+  CHECK(compare.errors.empty());
+  CHECK(compare.output == R"(a.json against b.json, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|
+
+  tensor   shape  type     largest |a − b|  largest |a − b| / |b|  beyond
+  weights  [2,2]  float32  0.25 at [0,1]    0.5 at [0,1]           1 of 4
+  output   [1,2]  float32  0                0                      0 of 2
+
+Differences
+  weights: the first beyond the tolerance is at [0,1]: 0.75 against 0.5
+  lse: only in a.json
+  extra: only in b.json
+
+3 of 4 tensors differ.
+)");
+}
+
+TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
+  const TemporaryFolder folder;
+  write_results(folder);
+  const Outcome same = attn_cli({"compare", "a.json", "a.json"}, folder.path());
+  CHECK(same.exit_code == 0);
+  CHECK(same.output.ends_with("\n\nAll 3 tensors agree.\n"));
+  folder.write("c.json", "[1, 2]");
+  folder.write("d.json", "[1, 2.5]");
+  CHECK(attn_cli({"compare", "c.json", "d.json"}, folder.path()).exit_code == 1);
+  CHECK(attn_cli({"compare", "c.json", "d.json", "--rtol", "0.2"}, folder.path()).exit_code == 0);
+  CHECK(attn_cli({"compare", "c.json", "d.json", "--atol", "0.5"}, folder.path()).exit_code == 0);
+  CHECK(attn_cli({"compare", "c.json", "-"}, folder.path(), "[1,2]").output ==
+        "c.json against standard input, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|\n"
+        "\n"
+        "  tensor     shape  type     largest |a − b|  largest |a − b| / |b|  beyond\n"
+        "  (unnamed)  [2]    float64  0                0                      0 of 2\n"
+        "\n"
+        "The tensor agrees.\n");
+}
+
+TEST_CASE("compare --json prints one object, --quiet nothing") {
+  const TemporaryFolder folder;
+  write_results(folder);
+  const Outcome quiet = attn_cli({"compare", "a.json", "b.json", "--quiet"}, folder.path());
+  CHECK(quiet.exit_code == 1);
+  CHECK(quiet.output.empty());
+  CHECK(quiet.errors.empty());
+  folder.write("c.json", R"({"weights": [[1, 2]], "lse": [1]})");
+  folder.write("d.json", R"({"weights": [[1, "inf"]]})");
+  const Outcome json = attn_cli({"compare", "c.json", "d.json", "--json"}, folder.path());
+  CHECK(json.exit_code == 1);
+  CHECK(json.output == R"({
+  "a": "c.json",
+  "b": "d.json",
+  "rtol": 1e-05,
+  "atol": 1e-06,
+  "agree": false,
+  "tensors": [
+    {
+      "name": "weights",
+      "outcome": "beyond",
+      "a": {
+        "shape": [1,2],
+        "dtype": "float64"
+      },
+      "b": {
+        "shape": [1,2],
+        "dtype": "float64"
+      },
+      "exact": false,
+      "largest_absolute": {
+        "error": "inf",
+        "index": [0,1]
+      },
+      "largest_relative": {
+        "error": "inf",
+        "index": [0,1]
+      },
+      "elements": 2,
+      "beyond": 1,
+      "first_beyond": {
+        "index": [0,1],
+        "a": 2,
+        "b": "inf"
+      }
+    },
+    {
+      "name": "lse",
+      "outcome": "only_in_a",
+      "a": {
+        "shape": [1],
+        "dtype": "float64"
+      }
+    }
+  ],
+  "warnings": []
+}
+)");
+}
+
+TEST_CASE("compare --plot draws the difference, whatever the exit code") {
+  const TemporaryFolder folder;
+  write_results(folder);
+  const Outcome compare =
+      attn_cli({"compare", "a.json", "b.json", "--plot", "d.png", "--json"}, folder.path());
+  CHECK(compare.exit_code == 1);
+  CHECK(png_header(read_text(folder / "d.png")).dpi == 300);
+  CHECK(compare.output.find("\n  \"pictured\": \"weights\",\n") != std::string::npos);
+  CHECK(attn_cli({"compare", "a.json", "a.json", "--plot", "same.svg"}, folder.path()).exit_code ==
+        0);
+  CHECK(read_text(folder / "same.svg").starts_with("<?xml"));
+  const Outcome unknown =
+      attn_cli({"compare", "a.json", "b.json", "--plot", "d.bmp"}, folder.path());
+  CHECK(unknown.exit_code == 3);
+  CHECK(unknown.errors ==
+        "attn-cli: unsupported picture format \".bmp\"\n"
+        "  where: --plot\n"
+        "  help:  name a file that ends in .png, .svg or .pdf\n");
+  CHECK(attn_cli({"compare", "a.json", "b.json", "--plot", "no/d.png"}, folder.path()).exit_code ==
+        4);
+}
+
+TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
+  const TemporaryFolder folder;
+  write_results(folder);
+  const Outcome one = attn_cli({"compare", "a.json"}, folder.path());
+  CHECK(one.exit_code == 2);
+  CHECK(one.errors ==
+        "attn-cli: two files to compare are needed\n"
+        "  where: attn-cli compare\n"
+        "  help:  write attn-cli compare A B\n");
+  CHECK(attn_cli({"compare", "-", "-"}, folder.path()).errors ==
+        "attn-cli: standard input can be only one of the files\n"
+        "  where: attn-cli compare\n"
+        "  help:  write attn-cli compare A B\n");
+  const Outcome negative = attn_cli({"compare", "a.json", "b.json", "--rtol=-1"}, folder.path());
+  CHECK(negative.exit_code == 2);
+  CHECK(negative.errors ==
+        "attn-cli: \"-1\" is not what --rtol takes\n"
+        "  where: --rtol\n"
+        "  help:  give a number of at least 0\n");
+  CHECK(attn_cli({"compare", "a.json", "-"}, folder.path(), "{").exit_code == 3);
+  const Outcome missing = attn_cli({"compare", "a.json", "nowhere.npy"}, folder.path());
+  CHECK(missing.exit_code == 4);
+  CHECK(missing.output.empty());
+}

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string weights =
+    R"({"weights":[[0.25,0.75],[1,0]],"labels":{"query":["a","b"],"key":["c","d"]}})";
+
+const std::string plain =
+    "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+    "   c d\n"
+    "a --##\n"
+    "b @@..\n"
+    "  0 ...:::---===+++***###%%%@@@ 1\n";
+
+constexpr const char* truecolor = "\x1b[48;2;";
+constexpr const char* palette = "\x1b[48;5;";
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool there_are_terminals() {
+  return shell("command -v script && command -v stty").exit_code == 0;
+}
+
+// What `show` prints on a terminal of 60 columns and 20 lines with these variables set.
+std::string on_a_terminal(const TemporaryFolder& folder, const std::string& variables,
+                          const std::string& arguments = "") {
+  folder.write("show.sh", "stty cols 60 rows 20; env -u NO_COLOR -u COLORTERM " + variables +
+                              " \"$ATTN\" show w.json " + arguments + "\n");
+  const Outcome run = shell("script -qec 'sh show.sh' /dev/null </dev/null", folder.path());
+  CHECK(run.exit_code == 0);
+  return run.output;
+}
+
+std::size_t widest_row(const std::string& text) {
+  std::size_t widest = 0, start = 0;
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {
+    const std::string line = text.substr(start, end - start);
+    if (line.starts_with("Q_")) widest = std::max(widest, line.size());
+    start = end + 1;
+  }
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE("show draws plain text where no terminal reads it") {
+  const TemporaryFolder folder;
+  const Outcome show = attn_cli({"show", "-"}, folder.path(), weights);
+  CHECK(show.exit_code == 0);
+  CHECK(show.errors.empty());
+  CHECK(show.output == plain);
+}
+
+TEST_CASE("show --color always draws colours wherever it is read, never none") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const auto show = [&](const std::string& variables, const std::string& arguments) {
+    return shell("env -u COLORTERM " + variables + " \"$ATTN\" show w.json " + arguments,
+                 folder.path())
+        .output;
+  };
+  CHECK(holds(show("COLORTERM=truecolor", "--color always"), truecolor));
+  CHECK(holds(show("TERM=xterm", "--color always"), palette));
+  CHECK(holds(show("TERM=xterm NO_COLOR=1", "--color always"), palette));
+  CHECK(show("COLORTERM=truecolor", "--color never") == plain);
+  CHECK(show("COLORTERM=truecolor", "--no-color") == plain);
+}
+
+TEST_CASE("show takes the terminal's colours as it tells them") {
+  if (!there_are_terminals()) return;
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  CHECK(holds(on_a_terminal(folder, "TERM=xterm COLORTERM=24bit"), truecolor));
+  CHECK(holds(on_a_terminal(folder, "TERM=xterm-256color"), palette));
+  CHECK_FALSE(holds(on_a_terminal(folder, "TERM=xterm"), "\x1b"));
+  CHECK_FALSE(holds(on_a_terminal(folder, "TERM=dumb COLORTERM=truecolor"), "\x1b"));
+  CHECK_FALSE(holds(on_a_terminal(folder, "TERM=xterm-256color NO_COLOR=1"), "\x1b"));
+  CHECK(holds(on_a_terminal(folder, "TERM=xterm-256color NO_COLOR="), palette));
+  CHECK_FALSE(holds(on_a_terminal(folder, "TERM=xterm-256color", "--no-color"), "\x1b"));
+}
+
+TEST_CASE("show fits the columns given, or those that the environment tells") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":{"ones":[300,300]}})");
+  CHECK(widest_row(shell("\"$ATTN\" show w.json --width 50", folder.path()).output) == 50);
+  CHECK(widest_row(shell("COLUMNS=70 \"$ATTN\" show w.json", folder.path()).output) == 70);
+  CHECK(widest_row(shell("COLUMNS=wide \"$ATTN\" show w.json", folder.path()).output) == 80);
+}
+
+TEST_CASE("show fits the terminal") {
+  if (!there_are_terminals()) return;
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":{"ones":[300,300]}})");
+  const std::string drawn = on_a_terminal(folder, "TERM=dumb COLUMNS=70");
+  CHECK(widest_row(drawn) == 60 + 1);  // a terminal adds a carriage return
+  CHECK(std::count(drawn.begin(), drawn.end(), '\n') < 20);
+}
+
+TEST_CASE("show takes the sample, the head, labels and the colour map") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[[[1,0]],[[0,1]]],[[[1,1]],[[0,3]]]]})");
+  folder.write("labels.json", R"({"query":["me"]})");
+  CHECK(attn_cli({"show", "w.json", "--sample", "1", "--head", "1", "--labels", "labels.json"},
+                 folder.path())
+            .output ==
+        "Attention Weight Heatmap (Sample 2, Head 2); rows: queries, columns: keys\n"
+        "    K_1 K_2\n"
+        "me ....@@@@\n"
+        "   0 ...:::---===+++***###%%%@@@ 3\n");
+  const Outcome head = attn_cli({"show", "w.json", "--head", "2"}, folder.path());
+  CHECK(head.exit_code == 3);
+  CHECK(head.errors ==
+        "attn-cli: there is no head 2: the weights have 2 heads\n"
+        "  where: --head\n"
+        "  help:  give 0 to 1\n");
+  CHECK(attn_cli({"show", "w.json", "--cmap", "viridsi"}, folder.path()).exit_code == 2);
+}
+
+TEST_CASE("show draws the first attention of a layer's result, from any file of its tensors") {
+  const TemporaryFolder folder;
+  const std::string drawn =
+      "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+      "   a b\n"
+      "a @@\n"
+      "b ..@@\n"
+      "  0.25 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
+  folder.write("r.json", R"({"labels":{"query":["a","b"],"key":["x","y","z"]},"tensors":{
+    "self.weights":[[[1,0],[0.25,1]]],"self.allowed":[[[1,0],[1,1]]],
+    "cross.weights":[[[1,0,0],[0,1,0]]],"output":[[1,2]]}})");
+  CHECK(attn_cli({"show", "r.json"}, folder.path()).output == drawn);
+  const std::string example = attn_cli({"example", "encoder_layer"}, folder.path()).output;
+  attn_cli({"run", "-", "--tensors", "npz", "--plots", "none", "--out", "e"}, folder.path(),
+           example);
+  const Outcome result = attn_cli({"show", "e/result.json"}, folder.path());
+  CHECK(result.exit_code == 0);
+  CHECK(holds(result.output, "Q_1 "));
+  CHECK(attn_cli({"show", "e/tensors.npz"}, folder.path()).exit_code == 0);
+}
+
+TEST_CASE("show tells wrong use apart") {
+  CHECK(attn_cli({"show"}).errors ==
+        "attn-cli: no file to show given\n"
+        "  where: attn-cli show\n"
+        "  help:  write attn-cli show FILE\n");
+  CHECK(attn_cli({"show", "-", "--width", "5"}, ".", weights).errors ==
+        "attn-cli: \"5\" is not what --width takes\n"
+        "  where: --width\n"
+        "  help:  give a whole number of at least 20\n");
+  CHECK(attn_cli({"show", "-", "--color", "alway"}, ".", weights).errors ==
+        "attn-cli: \"alway\" is not what --color takes\n"
+        "  where: --color\n"
+        "  help:  did you mean \"always\"?\n");
+  CHECK(attn_cli({"show", "-", "--color", "always", "--no-color"}, ".", weights).errors ==
+        "attn-cli: --color always and --no-color contradict each other\n"
+        "  where: --color\n"
+        "  help:  leave one of them out\n");
+}
+
+TEST_CASE("run --show draws the heatmap after the report") {
+  const TemporaryFolder folder;
+  const std::string document =
+      R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"causal":true}})";
+  const Outcome run =
+      attn_cli({"run", "-", "--show", "--plots", "none", "--out", "r"}, folder.path(), document);
+  CHECK(run.exit_code == 0);
+  const Outcome show = attn_cli({"show", "r/result.json"}, folder.path());
+  CHECK(show.output ==
+        "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+        "     K_1 K_2\n"
+        "Q_1 @@@@\n"
+        "Q_2 ....++++\n"
+        "    0.33023846 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
+  CHECK(run.output.ends_with("\nWritten\n  r/result.json\n\n" + show.output));
+  CHECK(attn_cli({"run", "-", "--show", "--json"}, folder.path(), document).errors ==
+        "attn-cli: --show and --json cannot both write to standard output\n"
+        "  where: --show\n"
+        "  help:  leave one of them out\n");
+}
