@@ -31,11 +31,12 @@ void check_states(const Tensor& states, const char* name) {
   }
 }
 
-void check_heads(std::size_t width, std::size_t heads, const std::string& weight) {
+void check_heads(std::size_t width, std::size_t heads, const std::string& weight,
+                 const char* option) {
   if (width % heads == 0) return;
   throw input_error(weight + " has " + std::to_string(width) + " rows, which is not divisible by " +
                         std::to_string(heads) + " heads",
-                    "/parameters/" + weight, "choose a number of heads that divides the rows");
+                    option, "choose a number of heads that divides the rows");
 }
 
 void check_same_width(std::size_t query, std::size_t key, const std::string& prefix) {
@@ -134,9 +135,10 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   const Shape v = check_linear(p.value, value.shape(), prefix, "W_v");
   const std::size_t heads = attention.heads.value_or(1),
                     kv_heads = attention.kv_heads.value_or(heads);
-  check_heads(q.back(), heads, prefix + "W_q.weight");
-  check_heads(k.back(), kv_heads, prefix + "W_k.weight");
-  check_heads(v.back(), kv_heads, prefix + "W_v.weight");
+  const char* kv_option = attention.kv_heads ? "/kv_heads" : "/heads";
+  check_heads(q.back(), heads, prefix + "W_q.weight", "/heads");
+  check_heads(k.back(), kv_heads, prefix + "W_k.weight", kv_option);
+  check_heads(v.back(), kv_heads, prefix + "W_v.weight", kv_option);
   check_same_width(q.back() / heads, k.back() / kv_heads, prefix);
   check_past(attention.past_key, "past_key", k, kv_heads);
   check_past(attention.past_value, "past_value", v, kv_heads);

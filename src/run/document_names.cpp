@@ -17,7 +17,8 @@ std::string renamed(const std::string& text, const std::string& name, const std:
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
     const std::size_t end = at + name.size();
     const bool starts = at == 0 || !continues_a_name(text[at - 1]);
-    const bool ends = end == text.size() || !continues_a_name(text[end]);
+    const bool ends =
+        end == text.size() || !continues_a_name(name.back()) || !continues_a_name(text[end]);
     if (starts && ends) {
       result += text.substr(from, at - from) + shown;
       from = end;

@@ -323,7 +323,9 @@ class Reader {
       attention().dropout =
           torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
     });
-    if (decoder() && !attention().mask.causal) {
+    // Another mask of the user's own may hide what lies ahead.
+    const Mask& mask = attention().mask;
+    if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
       result_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "
           "\"mask\": {\"causal\": true} hides them");
@@ -353,8 +355,11 @@ class Reader {
       queries = keys = check_geometry(attention());
       const Visibility mask_fits(attention().mask, keys);
     }
-    check_memory(element_count(queries.weights_shape()), size_of(attention().dtype),
-                 "the weights " + text(queries.weights_shape()), "");
+    const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
+    check_memory(element_count(queries.weights_shape()), layers * size_of(attention().dtype),
+                 "the weights " + text(queries.weights_shape()) +
+                     (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
+                 "");
     read_own_labels(queries, keys);
   }
 

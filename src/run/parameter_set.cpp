@@ -79,12 +79,7 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     names_.parameter(names[0], shown(name), at);
     if (!file_) return tensors_.read(*value_.find(full), dtype_, at);
     try {
-      const Tensor tensor = file_->read(in_file(full));
-      if (tensor.size() == 0) {
-        throw input_error("the tensor " + text(tensor.shape()) + " has an axis of size 0",
-                          in_file(full), "give every axis at least one element");
-      }
-      return checked_conversion(tensor, dtype_, in_file(full));
+      return checked_conversion(file_->read(in_file(full)), dtype_, in_file(full));
     } catch (const Error& error) {
       throw error.inside(at);
     }
@@ -100,15 +95,19 @@ Tensor ParameterSet::get(std::span<const std::string> names) {
 }
 
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
+  // A tensor whose own name means something is not one that was misnamed.
+  std::vector<std::string_view> strangers;
+  const auto add = [&](const std::string& there, std::string_view name) {
+    if (!meant_.contains(std::string(name))) strangers.push_back(there);
+  };
   if (!file_) {
-    std::vector<std::string_view> unused;
-    for (const JsonMember& member : value_.members()) {
-      if (!used_.contains(member.key)) unused.push_back(member.key);
-    }
-    for (const std::string& name : names) {
-      const std::string_view nearest = nearest_name(inside_ + name, unused);
-      if (nearest.empty()) continue;
-      return "did you mean " + in_quotes(inside_ + name) + " by " + in_quotes(nearest) + "?";
+    for (const JsonMember& member : value_.members()) add(member.key, member.key);
+    std::vector<std::string> wanted;
+    for (const std::string& name : names) wanted.push_back(inside_ + name);
+    for (const std::string_view stranger : strangers) {
+      const std::string_view nearest = nearest_name(stranger, views(wanted));
+      if (!nearest.empty())
+        return "did you mean " + in_quotes(nearest) + " by " + in_quotes(stranger) + "?";
     }
     return "give a tensor of that name";
   }
@@ -122,9 +121,12 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     return "the file has " + in_quotes(*longer) +
            ": give \"prefix\": " + in_quotes(longer->substr(0, longer->size() - ending.size() + 1));
   }
+  for (const std::string& name : there) {
+    if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
+  }
   const std::string wanted = inside_ + names[0];
-  const std::string_view nearest = nearest_name(in_file(wanted), views(there));
-  if (!nearest.empty() && nearest.starts_with(prefix_)) {
+  const std::string_view nearest = nearest_name(in_file(wanted), strangers);
+  if (!nearest.empty()) {
     return "the file has " + in_quotes(nearest) + ": if that is it, give \"names\": {" +
            in_quotes(wanted) + ": " + in_quotes(nearest.substr(prefix_.size())) + "}";
   }
@@ -135,6 +137,10 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
   if (there.size() > few) list += ", …";
   return "say which of the file's tensors it is with \"names\": {" + in_quotes(wanted) +
          ": …}; it has " + list;
+}
+
+void ParameterSet::mean(std::span<const std::string> names) {
+  for (const std::string& name : names) meant_.insert(inside_ + name);
 }
 
 void ParameterSet::is_part(const std::string& name, const std::string& whole,

@@ -39,6 +39,9 @@ class ParameterSet {
   Tensor get(std::span<const std::string> names);
   Tensor get(const std::string& name) { return get(std::span(&name, 1)); }
 
+  /// Names that may be asked for: a tensor of such a name is never taken for a misnamed other one.
+  void mean(std::span<const std::string> names);
+
   /// The parameter `name` is a part of the tensor `whole`, and called `shown`.
   void is_part(const std::string& name, const std::string& whole, const std::string& shown);
 
@@ -64,7 +67,7 @@ class ParameterSet {
   const TensorFile* file_ = nullptr;
   std::string prefix_, inside_;
   std::map<std::string, std::string> renamed_;
-  std::set<std::string> asked_, used_;
+  std::set<std::string> asked_, used_, meant_;
   DocumentNames names_;
 };
 

@@ -74,9 +74,14 @@ Linear named_linear(ParameterSet& parameters, const std::string& prefix, const N
   return {};
 }
 
-Linear given_linear(ParameterSet& parameters, const std::string& prefix, const Names& names) {
+// `instead`: whole names that would have done as well, for the error if it is missing.
+Linear given_linear(ParameterSet& parameters, const std::string& prefix, const Names& names,
+                    const Names& instead = {}) {
   Linear linear = named_linear(parameters, prefix, names);
-  if (!linear.weight) linear.weight = parameters.get(with_ending(prefix, names, ".weight"));
+  if (linear.weight) return linear;
+  Names missing = with_ending(prefix, names, ".weight");
+  missing.insert(missing.end(), instead.begin(), instead.end());
+  linear.weight = parameters.get(missing);
   return linear;
 }
 
@@ -120,6 +125,10 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
         parameters.place(prefix + "bias_k"),
         "append the bias's row to key and value instead: add_bias_kv is not supported");
   }
+  for (const Names* names : {&query_names, &key_names, &value_names, &output_names}) {
+    parameters.mean(with_ending(prefix, *names, ".weight"));
+    parameters.mean(with_ending(prefix, *names, ".bias"));
+  }
   Projections p;
   const std::string stacked = prefix + "in_proj_weight";
   if (const Tensor weight = parameters.find(stacked)) {
@@ -129,7 +138,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
     p.value.weight = rows(weight, parts.query + parts.key, parts.key);
     const auto name_part = [&](const char* name, const char* part) {
       parameters.is_part(prefix + name, stacked,
-                         std::string("the ") + part + " rows of " + parameters.shown(stacked));
+                         std::string("the ") + part + " part of " + parameters.shown(stacked));
     };
     name_part("W_q.weight", "query");
     name_part("W_k.weight", "key");
@@ -147,7 +156,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
     p.value.weight = part("W_v.weight", "v_proj_weight");
     give_stacked_bias(parameters, prefix, p);
   } else {
-    p.query = given_linear(parameters, prefix, query_names);
+    p.query = given_linear(parameters, prefix, query_names, {stacked, prefix + "q_proj_weight"});
     p.key = given_linear(parameters, prefix, key_names);
     p.value = given_linear(parameters, prefix, value_names);
   }
@@ -203,6 +212,12 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters,
     if (parameters.has(number(0) + "linear1.weight")) parameters.enter(number(0));
     result.push_back(given_layer(parameters, "", decoder, heads, kv_heads, warnings));
     return result;
+  }
+  if (parameters.has("linear1.weight")) {
+    throw input_error(
+        "the parameters are those of one layer, but layers is " + std::to_string(layers),
+        parameters.place("linear1.weight"),
+        "put \"layers.0.\", \"layers.1.\"… before the names of each layer");
   }
   for (std::size_t i = 0; i < layers; ++i)
     result.push_back(given_layer(parameters, number(i), decoder, heads, kv_heads, warnings));

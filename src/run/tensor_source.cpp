@@ -226,12 +226,6 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     try {
       const Tensor tensor =
           file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
-      for (const std::size_t size : tensor.shape()) {
-        if (size == 0) {
-          throw input_error("the tensor " + text(tensor.shape()) + " has an axis of size 0", at,
-                            "give every axis at least one element");
-        }
-      }
       check_stated(value, tensor, pointer);
       return checked_conversion(tensor, dtype, at);
     } catch (const Error& error) {

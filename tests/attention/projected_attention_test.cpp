@@ -137,7 +137,7 @@ TEST_CASE("projections that do not make the heads are an error") {
   request.attention.heads = 4;
   CHECK(error_of(request) ==
         "W_q.weight has 6 rows, which is not divisible by 4 heads\n"
-        "  where: /parameters/W_q.weight\n  help:  choose a number of heads that divides the rows");
+        "  where: /heads\n  help:  choose a number of heads that divides the rows");
   request.attention.heads = 2;
   request.projections.key.weight = random.normal({4, 4});
   CHECK(error_of(request) ==
