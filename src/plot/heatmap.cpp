@@ -74,7 +74,7 @@ class HeatmapFigure {
     axes.box = box;
     axes.style = options_.style;
     const std::string title = heatmap_.title.empty() ? kTitle : heatmap_.title;
-    axes.title = figure.bounded(options_.title.value_or(title), kTitleSize);
+    axes.title = figure.title(options_.title.value_or(title), kTitleSize, figure.width());
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
