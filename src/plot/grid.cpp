@@ -194,9 +194,9 @@ class GridFigure {
       axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
     axes.x.labelled = last_row;
     axes.y.labelled = first_column;
-    const Heatmap& panel = grid_.panels[index];
-    set_ticks(axes.x, panel.key_labels, "K_", matrices_[index].columns(), box.width(), true);
-    set_ticks(axes.y, panel.query_labels, "Q_", matrices_[index].rows(), box.height(), false);
+    const ShownLabels labels = shown_labels(grid_.panels[index], options_);
+    set_ticks(axes.x, labels.key, "K_", matrices_[index].columns(), box.width(), true);
+    set_ticks(axes.y, labels.query, "Q_", matrices_[index].rows(), box.height(), false);
     return axes;
   }
 

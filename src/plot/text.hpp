@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +61,7 @@ class Typesetter {
   std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;
   std::map<std::pair<std::string, double>, Text> texts_;
-  std::set<std::string> missing_scripts_;
+  std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
 };
 
 /// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become

@@ -49,7 +49,7 @@ TEST_CASE("letters that no font has are told by their script") {
   if (!warnings.empty()) {  // a machine may have a font for it
     CHECK(warnings[0] ==
           "no installed font has some letters of the script Egyp: they are drawn as "
-          "boxes; install a font for it, such as Noto Sans");
+          "boxes; install a font for it, on Debian the package fonts-noto-core");
   }
 }
 
