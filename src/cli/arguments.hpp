@@ -21,6 +21,7 @@ struct PictureArguments {
   Text style, title, xlabel, ylabel, titles, cmap, figsize, dpi, annotate, annotate_color, ticks,
       color_range;
   Text sample, head;
+  bool show_spaces = false;
 };
 
 /// Flags that tell what the terminal shows.

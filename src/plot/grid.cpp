@@ -102,10 +102,9 @@ class GridFigure {
     std::vector<PlacedText> title;
     if (options_.title && !options_.title->empty()) {
       const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
-      title.push_back(
-          place(figure_.typesetter().text(figure_.bounded(*options_.title, kTitleSize), kTitleSize),
-                anchor, {Horizontal::centre, Vertical::bottom}));
-      bounds = united(bounds, title.back().bounds);
+      title = placed_lines(figure_.title(*options_.title, kTitleSize, figure_.width()), kTitleSize,
+                           anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+      bounds = united(bounds, bounds_of(title));
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
       for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
@@ -188,16 +187,16 @@ class GridFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure_.bounded(titles_[index], axes.title_size);
+    axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
       axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
     if (first_column)
       axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
     axes.x.labelled = last_row;
     axes.y.labelled = first_column;
-    const Heatmap& panel = grid_.panels[index];
-    set_ticks(axes.x, panel.key_labels, "K_", matrices_[index].columns(), box.width(), true);
-    set_ticks(axes.y, panel.query_labels, "Q_", matrices_[index].rows(), box.height(), false);
+    const ShownLabels labels = shown_labels(grid_.panels[index], options_);
+    set_ticks(axes.x, labels.key, "K_", matrices_[index].columns(), box.width(), true);
+    set_ticks(axes.y, labels.query, "Q_", matrices_[index].rows(), box.height(), false);
     return axes;
   }
 
