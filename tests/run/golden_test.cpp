@@ -17,6 +17,8 @@ namespace {
 
 const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "run" / "golden";
 
+const std::filesystem::path pytorch = std::filesystem::path(ATTN_TEST_DATA) / "run" / "pytorch";
+
 std::vector<std::string> cases() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(golden)) {
@@ -81,6 +83,42 @@ TEST_CASE("a trained model's attention is what the model itself computed") {
     check_case(std::filesystem::path(ATTN_DATA) / (name + ".json"),
                golden / name / "expected.json");
   }
+}
+
+TEST_CASE("the modules of tutorials give the numbers that PyTorch printed") {
+  for (const std::string name : {"self", "cross", "multi_head", "encoder_layer", "decoder_layer",
+                                 "additive", "tokens"}) {
+    CAPTURE(name);
+    check_case(std::filesystem::path(ATTN_DATA) / (name + ".json"), pytorch / (name + ".json"));
+  }
+}
+
+TEST_CASE("the guide to PyTorch shows the scripts and documents that are tested") {
+  const std::string guide =
+      read_text(std::filesystem::path(ATTN_DATA).parent_path() / "docs" / "pytorch.md");
+  const auto shows = [&](const std::string& language, const std::filesystem::path& file) {
+    return guide.find("```" + language + "\n" + read_text(file) + "```\n") != std::string::npos;
+  };
+  for (const std::string name : {"self", "cross", "multi_head", "encoder_layer", "decoder_layer",
+                                 "additive", "tokens"}) {
+    CAPTURE(name);
+    CHECK(shows("python", pytorch / (name + ".py")));
+    CHECK(shows("json", std::filesystem::path(ATTN_DATA) / (name + ".json")));
+  }
+}
+
+TEST_CASE("the example of a text is cut into the pieces BERT would take") {
+  const TemporaryFolder out;
+  attn::RunOptions options;
+  options.input = std::filesystem::path(ATTN_DATA) / "text.json";
+  options.out = out.path();
+  options.plots = {};
+  const attn::RunReport report = attn::run(options).reports[0];
+  CHECK(report.weights[0].query_labels ==
+        std::vector<std::string>{"[CLS]", "he", "was", "un", "##aff", "##able", ",", "but", "not",
+                                 "un", "##kind", ".", "[SEP]"});
+  CHECK(report.recovered[1] ==
+        "[CLS] he was very kind . [SEP] [PAD] [PAD] [PAD] [PAD] [PAD] [PAD]");
 }
 
 TEST_CASE("additive attention over equal keys averages the valid values, as its example says") {

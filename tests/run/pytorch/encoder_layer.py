@@ -31,6 +31,6 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.linear2(torch.relu(self.linear1(x)))), weights
 
 
-output, weights = EncoderLayer(8, 2, 32)(x)
-print(weights[0, 0])
+output, self_weights = EncoderLayer(8, 2, 32)(x)
+print(self_weights[0, 0])
 print(output[0, 0])

@@ -13,8 +13,7 @@ torch.set_grad_enabled(False)
 for name in ("self", "cross", "multi_head", "encoder_layer", "decoder_layer", "additive", "tokens"):
     print(f"--- {name}")
     made = runpy.run_path(name + ".py")
-    prefix = {"encoder_layer": "self."}.get(name, "")
-    tensors = {prefix + "weights": made.get("weights"), "self.weights": made.get("self_weights"),
+    tensors = {"weights": made.get("weights"), "self.weights": made.get("self_weights"),
                "cross.weights": made.get("cross_weights"), "output": made["output"]}
     if name == "tokens":
         tensors |= {"token_ids": made["token_ids"], "embedded": made["x"]}
