@@ -28,6 +28,16 @@ struct ColorRange {
   double low = 0, high = 1;  ///< used by `given`
 };
 
+/// How values between the ends of the range take their colours: evenly, by their logarithms (for
+/// weights of which a few are large), or by a power of their distance from the low end.
+struct ColorNorm {
+  enum class Kind { linear, log, power } kind = Kind::linear;
+  double gamma = 0.5;  ///< used by `power`
+};
+
+/// What a pixel shows of the cells under it where there are more cells than pixels.
+enum class Pool { mean, max };
+
 /// What can be asked of a figure. Everything absent takes the figure's own default.
 struct PlotOptions {
   PlotStyle style = PlotStyle::standard;
@@ -42,6 +52,9 @@ struct PlotOptions {
   Ticks ticks = Ticks::automatic;
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   ColorRange color_range;
+  ColorNorm norm;
+  Pool pool = Pool::mean;
+  double font_scale = 1;  ///< all sizes of letters are multiplied by it
 };
 
 /// One matrix of weights with the names of its rows and columns.

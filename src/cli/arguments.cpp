@@ -61,6 +61,9 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--ticks", picture.ticks, "WHAT", "auto, labels or index");
   app.add_flag("--show-spaces", picture.show_spaces, "Show spaces in labels as \u2423");
   add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
+  add_text(app, "--norm", picture.norm, "NORM", "linear, log or power[:GAMMA]: how colours spread");
+  add_text(app, "--pool", picture.pool, "WHAT", "mean or max: what a pixel shows of many cells");
+  add_text(app, "--font-scale", picture.font_scale, "X", "Factor of all sizes of letters");
 }
 
 void add_document(CLI::App& app, DocumentArguments& document) {

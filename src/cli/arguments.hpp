@@ -19,7 +19,7 @@ struct CommonArguments {
 /// Flags that shape a picture.
 struct PictureArguments {
   Text style, title, xlabel, ylabel, titles, cmap, figsize, dpi, annotate, annotate_color, ticks,
-      color_range;
+      color_range, norm, pool, font_scale;
   Text sample, head;
   bool show_spaces = false;
 };

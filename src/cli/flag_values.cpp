@@ -68,6 +68,26 @@ std::size_t choice(const std::string& flag, const std::string& text,
               nearest_known(text, names));
 }
 
+namespace {
+
+ColorNorm color_norm(const std::string& text) {
+  constexpr std::array<std::string_view, 3> norms{"linear", "log", "power"};
+  constexpr std::string_view power = "power:";
+  ColorNorm norm;
+  if (text.starts_with(power)) {
+    norm.kind = ColorNorm::Kind::power;
+    if (!parse_whole(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||
+        norm.gamma <= 0) {
+      throw wrong_value("--norm", text, "a power above 0, such as power:0.5");
+    }
+    return norm;
+  }
+  norm.kind = static_cast<ColorNorm::Kind>(choice("--norm", text, norms));
+  return norm;
+}
+
+}  // namespace
+
 PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample,
                             std::size_t& head) {
   constexpr std::array<std::string_view, 2> styles{"standard", "matplotlib"};
@@ -117,6 +137,18 @@ PlotOptions picture_options(const PictureArguments& arguments, std::size_t& samp
   if (arguments.ticks)
     options.ticks = static_cast<Ticks>(choice("--ticks", *arguments.ticks, ticks));
   options.show_spaces = arguments.show_spaces;
+  if (arguments.norm) options.norm = color_norm(*arguments.norm);
+  if (arguments.pool) {
+    constexpr std::array<std::string_view, 2> pools{"mean", "max"};
+    options.pool = static_cast<Pool>(choice("--pool", *arguments.pool, pools));
+  }
+  if (arguments.font_scale) {
+    options.font_scale = finite_number("--font-scale", *arguments.font_scale);
+    if (!(options.font_scale >= 0.1 && options.font_scale <= 20)) {
+      throw wrong_value("--font-scale", *arguments.font_scale,
+                        "a number from 0.1 to 20, such as 1.5");
+    }
+  }
   if (arguments.color_range) {
     const std::string& text = *arguments.color_range;
     const std::vector<std::string> bounds = comma_separated(text);

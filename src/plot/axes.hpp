@@ -18,7 +18,8 @@ struct Tick {
 /// A horizontal or vertical edge of the axes with its ticks and texts. Sizes are in points.
 struct Axis {
   std::vector<Tick> ticks;
-  bool labelled = true;  ///< whether the tick labels are shown
+  std::vector<double> minor_ticks;  ///< positions of shorter ones without labels
+  bool labelled = true;             ///< whether the tick labels are shown
   double tick_label_size = 10;
   double tick_label_degrees = 0;
   bool labels_end_at_tick =
@@ -52,9 +53,10 @@ struct Decorations {
   Box layout_bounds;
 };
 
-inline constexpr double kTickLength = 3.5;  ///< points
-inline constexpr double kTickPad = 3.5;     ///< points between a tick and its label
-inline constexpr double kLineWidth = 0.8;   ///< points; of the frame and the ticks
+inline constexpr double kTickLength = 3.5;                            ///< points
+inline constexpr double kMinorTickLength = 2, kMinorTickWidth = 0.6;  ///< points
+inline constexpr double kTickPad = 3.5;    ///< points between a tick and its label
+inline constexpr double kLineWidth = 0.8;  ///< points; of the frame and the ticks
 
 /// A text of one or more lines at its place.
 std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,

@@ -22,6 +22,7 @@ constexpr double kLongestSide = 30000;  // pixels; Cairo's rasters end at 32767
 constexpr double kLargestArea = 250e6;  // pixels; 1 GB
 // Equal figures must be equal files, so the time of drawing is not told.
 constexpr const char* kCreationDate = "2000-01-01T00:00:00Z";
+constexpr const char* kMaker = "attn-cli " ATTN_VERSION;
 
 /// The whole pixel edge nearest to a place.
 double edge(double place) {
@@ -90,6 +91,13 @@ std::string with_own_numbers(const std::string& svg) {
   }
 }
 
+/// Says what made an SVG file, after the first line, which declares it XML.
+std::string with_maker(std::string svg) {
+  const std::size_t end = svg.find('\n');
+  if (end != std::string::npos) svg.insert(end + 1, std::string("<!-- ") + kMaker + " -->\n");
+  return svg;
+}
+
 }  // namespace
 
 double Canvas::pixels_per_point(PictureFormat format, double dpi) {
@@ -124,7 +132,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
     case PictureFormat::pdf:
       surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, kCreationDate);
-      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, "attn-cli");
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, kMaker);
       break;
   }
   cairo_ = cairo_create(surface_);
@@ -289,7 +297,8 @@ std::string Canvas::finish() {
   cairo_surface_flush(surface_);
   if (!is_raster()) {
     cairo_surface_finish(surface_);
-    return format_ == PictureFormat::svg ? with_own_numbers(stream_) : std::move(stream_);
+    return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_))
+                                         : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;

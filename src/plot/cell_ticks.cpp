@@ -49,7 +49,8 @@ void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizont
     axis.offset = numbers.offset;
     return;
   }
-  const int intervals = tick_intervals(figure.points(length), axis.tick_label_size, horizontal);
+  const int intervals =
+      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), horizontal);
   for (const double value : tick_values(view, intervals)) {
     if (value != std::floor(value) || value < 0 || value >= static_cast<double>(cells)) continue;
     const auto cell = static_cast<std::size_t>(value);

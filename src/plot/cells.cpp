@@ -9,7 +9,6 @@
 namespace attn::plot {
 namespace {
 
-constexpr Colour kNoNumber = {211, 211, 211};
 constexpr Colour kHatch = {205, 205, 205};
 constexpr double kHatchWidth = 0.5;           // points
 constexpr double kHatchDistance = 5;          // points
@@ -44,6 +43,9 @@ Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
   const bool standard = colours.style == PlotStyle::standard;
+  const bool largest = colours.pool == Pool::max;
+  const bool linear = colours.norm.kind == ColorNorm::Kind::linear;
+  const double low = colours.range.low, extent = colours.range.high - low;
   std::vector<PixelSum> sums(width * height), line(width);
   std::size_t first_pixel = 0;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
@@ -59,11 +61,16 @@ Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
         if (shows && matrix.hidden(i, j)) {
           line[x].hidden_share += share;
         } else if (colours.has_place(value)) {
-          const double position =
-              (value - colours.range.low) / (colours.range.high - colours.range.low);
-          line[x].number +=
-              share * static_cast<float>(standard ? std::clamp(position, 0.0, 1.0) : position);
-          line[x].share += share;
+          const double position = (value - low) / extent;
+          const auto number =
+              static_cast<float>(standard ? std::clamp(position, 0.0, 1.0) : position);
+          if (largest) {
+            line[x].number = line[x].share > 0 ? std::max(line[x].number, number) : number;
+            line[x].share = share > 0 || line[x].share > 0 ? 1.0F : 0.0F;
+          } else {
+            line[x].number += share * number;
+            line[x].share += share;
+          }
         }
       }
     }
@@ -72,6 +79,11 @@ Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
       const auto share = static_cast<float>(down[y].shares[i - down[y].first]);
       for (std::size_t x = 0; x < width; ++x) {
         PixelSum& sum = sums[y * width + x];
+        if (largest && line[x].share > 0 && share > 0) {
+          sum.number = sum.share > 0 ? std::max(sum.number, line[x].number) : line[x].number;
+          sum.share = 1;
+          continue;
+        }
         sum.number += share * line[x].number;
         sum.share += share * line[x].share;
         sum.hidden_share += share * line[x].hidden_share;
@@ -82,7 +94,9 @@ Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
   for (std::size_t at = 0; at < pixels.size(); ++at) {
     const PixelSum& sum = sums[at];
     if (sum.share > 0) {
-      pixels[at] = pixel(colours.map->at(static_cast<double>(sum.number / sum.share)));
+      // The mean is one of values; their mean is coloured by the norm.
+      const double mean = static_cast<double>(sum.number / sum.share);
+      pixels[at] = pixel(linear ? colours.map->at(mean) : colours.of(low + mean * extent));
     } else {
       pixels[at] = pixel(sum.hidden_share > 0 ? kHidden : colours.of_no_place());
     }
@@ -113,8 +127,8 @@ Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
 
 /// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
 /// sharp in the standard one.
-Resampling resampling_for(std::size_t cells, std::size_t pixels, PlotStyle style) {
-  if (style == PlotStyle::standard) {
+Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColours& colours) {
+  if (colours.style == PlotStyle::standard || colours.pool == Pool::max) {
     return pixels >= cells ? Resampling::nearest : Resampling::mean;
   }
   const bool sharp = pixels > 3 * cells || pixels == cells || pixels == 2 * cells;
@@ -137,8 +151,8 @@ void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
   const auto area = canvas.pixel_area(box);
   const auto width = static_cast<std::size_t>(area.width);
   const auto height = static_cast<std::size_t>(area.height);
-  auto across_by = resampling_for(matrix.columns(), width, colours.style);
-  auto down_by = resampling_for(matrix.rows(), height, colours.style);
+  auto across_by = resampling_for(matrix.columns(), width, colours);
+  auto down_by = resampling_for(matrix.rows(), height, colours);
   if (across_by == Resampling::hann || down_by == Resampling::hann) {
     across_by = down_by = Resampling::hann;
   }
@@ -196,29 +210,18 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, double p
 
 }  // namespace
 
-Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& options) {
-  const auto& asked = options.color_range;
-  if (asked.scope != ColorRange::Scope::given) {
-    return value_range(matrices, options.style == PlotStyle::standard);
-  }
-  if (!std::isfinite(asked.low) || !std::isfinite(asked.high) || asked.low > asked.high) {
-    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number",
-                "", "give the smallest and the largest value, such as 0,1");
-  }
-  return nonsingular({asked.low, asked.high}, 0.1, 1e-15);
-}
-
 bool CellColours::has_place(double value) const {
-  return style == PlotStyle::matplotlib ? std::isfinite(value) : !std::isnan(value);
+  if (style == PlotStyle::standard) return !std::isnan(value);
+  return std::isfinite(value) && (norm.kind != ColorNorm::Kind::log || value > 0);
 }
 
 Colour CellColours::of_no_place() const {
-  return style == PlotStyle::matplotlib ? kWhite : kNoNumber;
+  return style == PlotStyle::matplotlib ? kWhite : map->apart();
 }
 
 Colour CellColours::of(double value) const {
   if (!has_place(value)) return of_no_place();
-  return map->at((value - range.low) / (range.high - range.low));
+  return map->at(position_of(value, range, norm));
 }
 
 void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,

@@ -4,6 +4,7 @@
 
 #include "plot/canvas.hpp"
 #include "plot/colour_map.hpp"
+#include "plot/colour_scale.hpp"
 #include "plot/matrix.hpp"
 
 namespace attn::plot {
@@ -13,6 +14,8 @@ struct CellColours {
   const ColourMap* map = nullptr;
   Interval range;
   PlotStyle style = PlotStyle::standard;
+  ColorNorm norm;
+  Pool pool = Pool::mean;
 
   /// NaN has a colour of its own; infinities, in the matplotlib style, too.
   Colour of(double value) const;
@@ -21,15 +24,11 @@ struct CellColours {
   Colour of_no_place() const;
 };
 
-/// The values that the colours are spread over: those asked for, else those of all the matrices.
-/// Throws Error(usage) for a range that is none.
-Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& options);
-
 /// The colour under the hatching of cells that a mask hides.
 inline constexpr Colour kHidden = {240, 240, 240};
 
 /// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer
-/// pixels than cells, a pixel shows the mean of its cells.
+/// pixels than cells, a pixel shows the mean of its cells or their largest value.
 void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
                 double pixels_per_point);
 

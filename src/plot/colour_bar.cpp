@@ -1,5 +1,9 @@
 #include "plot/colour_bar.hpp"
 
+#include <cmath>
+
+#include "plot/colour_scale.hpp"
+#include "plot/log_ticks.hpp"
 #include "plot/subplots.hpp"
 
 namespace attn::plot {
@@ -15,12 +19,35 @@ Axes bar_within(const Box& place) {
   return axes;
 }
 
+void set_log_ticks(Axis& axis, Interval range, double length, const Figure& figure) {
+  constexpr ColorNorm log = {ColorNorm::Kind::log, 1};
+  const LogTicks ticks = log_ticks(
+      range,
+      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), false));
+  for (std::size_t i = 0; i < ticks.values.size(); ++i) {
+    axis.ticks.push_back({position_of(ticks.values[i], range, log), ticks.labels[i]});
+  }
+  for (const double value : ticks.minor_values) {
+    axis.minor_ticks.push_back(position_of(value, range, log));
+  }
+}
+
+/// Leaves out ticks that are nearer than `least` to the one before.
+void thin_out(Axis& axis, double least) {
+  std::vector<Tick> kept;
+  for (const Tick& tick : axis.ticks) {
+    if (kept.empty() || tick.position - kept.back().position >= least) kept.push_back(tick);
+  }
+  axis.ticks = std::move(kept);
+}
+
 }  // namespace
 
 void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
                      const Figure& figure) {
   const auto values =
-      tick_values(view, tick_intervals(figure.points(length), axis.tick_label_size, horizontal));
+      tick_values(view, tick_intervals(figure.points(length),
+                                       axis.tick_label_size * figure.font_scale(), horizontal));
   const TickTexts texts = tick_texts(values, view);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!in_view(view, values[i])) continue;
@@ -30,10 +57,19 @@ void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
 }
 
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
-                     const Figure& figure) {
+                     const Figure& figure, const ColorNorm& norm) {
   Axes axes = bar_within(place);
   axes.y.label = label;
+  if (norm.kind == ColorNorm::Kind::log) {
+    set_log_ticks(axes.y, range, axes.box.height(), figure);
+    return axes;
+  }
   set_value_ticks(axes.y, range, axes.box.height(), false, figure);
+  if (norm.kind == ColorNorm::Kind::power) {
+    for (Tick& tick : axes.y.ticks) tick.position = std::pow(tick.position, norm.gamma);
+    thin_out(axes.y,
+             figure.pixels(axes.y.tick_label_size * figure.font_scale()) / axes.box.height());
+  }
   return axes;
 }
 

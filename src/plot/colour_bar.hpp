@@ -12,7 +12,7 @@ namespace attn::plot {
 
 /// The axes of a colour bar within its place: twenty times as high as wide, ticks on its right.
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
-                     const Figure& figure);
+                     const Figure& figure, const ColorNorm& norm = {});
 
 /// The same for colours that mean another range in each panel: its ticks are named, not numbered.
 Axes relative_colour_bar_axes(const Box& place);

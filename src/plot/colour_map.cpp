@@ -1,6 +1,8 @@
 #include "plot/colour_map.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +65,25 @@ Colour ColourMap::at(double position) const {
   if (position <= 0) return colours_.front();
   if (position >= 1) return colours_.back();
   return colours_[static_cast<std::size_t>(position * static_cast<double>(size()))];
+}
+
+Colour ColourMap::apart() const {
+  constexpr std::array<Colour, 3> candidates = {
+      {{211, 211, 211}, {128, 128, 128}, {221, 160, 221}}};
+  constexpr int kFarEnough = 40;  // the largest difference of a channel
+  const auto is_far = [this](Colour candidate) {
+    return std::all_of(colours_.begin(), colours_.end(), [&](Colour colour) {
+      return std::max({std::abs(colour.red - candidate.red),
+                       std::abs(colour.green - candidate.green),
+                       std::abs(colour.blue - candidate.blue)}) >= kFarEnough;
+    });
+  };
+  const auto* found = std::find_if(candidates.begin(), candidates.end(), is_far);
+  return found != candidates.end() ? *found : candidates.back();
+}
+
+bool is_diverging(const std::string& name) {
+  return name.starts_with("RdBu") || name.starts_with("coolwarm");
 }
 
 }  // namespace plot

@@ -16,11 +16,17 @@ class ColourMap {
   /// The colour of a position; positions beyond an end take the end's colour. Not for NaN.
   Colour at(double position) const;
 
+  /// A grey for what has no place in the map, or another colour where the map itself is grey there.
+  Colour apart() const;
+
   Colour operator[](std::size_t index) const { return colours_[index]; }
   static constexpr std::size_t size() { return 256; }
 
  private:
   std::array<Colour, 256> colours_;
 };
+
+/// Whether the colours of a map part at its middle, as those for values about zero do.
+bool is_diverging(const std::string& name);
 
 }  // namespace attn::plot

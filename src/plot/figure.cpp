@@ -17,6 +17,7 @@ constexpr std::size_t kMostLines = 12;      // of a title
 constexpr double kCropMargin = 0.1;         // inches
 constexpr double kTightMargin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
 constexpr double kLongestSide = 1000;       // inches
+constexpr double kLeastFontScale = 0.1, kMostFontScale = 20;
 constexpr double kLeastDpi = 1, kMostDpi = 10000;
 
 std::string number(double value) {
@@ -45,6 +46,14 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
   return size;
 }
 
+double checked_font_scale(double scale) {
+  if (!(scale >= kLeastFontScale && scale <= kMostFontScale)) {
+    throw Error(ErrorKind::usage, "letters " + number(scale) + " times as large are not possible",
+                "", "give a font scale from 0.1 to 20, such as 1.5");
+  }
+  return scale;
+}
+
 }  // namespace
 
 Figure::Figure(PictureFormat format, std::pair<double, double> size, double dpi,
@@ -65,6 +74,7 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
                  ? Lettering::hinted
                  : Lettering::outlines) {
   wraps_ = options.style == PlotStyle::standard;
+  typesetter_.set_font_scale(checked_font_scale(options.font_scale));
 }
 
 std::string Figure::bounded(const std::string& text, double points) {
@@ -91,6 +101,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   if (hinted_) {
     screen.emplace(
         Figure(format_, size_, kScreenDpi, kScreenDpi / kPointsPerInch, Lettering::hinted_measure));
+    screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;
   const Box area = default_subplot_area(measured.width(), measured.height());
@@ -124,12 +135,22 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
       canvas.tick({box.left + tick.position * box.width(), box.bottom}, 0, length, kBlack,
                   line_width);
     }
+    for (const double position : axes.x.minor_ticks) {
+      canvas.tick({box.left + position * box.width(), box.bottom}, 0,
+                  figure.pixels(kMinorTickLength), kBlack, figure.pixels(kMinorTickWidth));
+    }
   }
   if (axes.y.drawn) {
     const double x = axes.y_on_right ? box.right : box.left;
     for (const Tick& tick : axes.y.ticks) {
       canvas.tick({x, box.bottom - tick.position * box.height()},
                   axes.y_on_right ? length : -length, 0, kBlack, line_width);
+    }
+    const double minor_length = figure.pixels(kMinorTickLength);
+    for (const double position : axes.y.minor_ticks) {
+      canvas.tick({x, box.bottom - position * box.height()},
+                  axes.y_on_right ? minor_length : -minor_length, 0, kBlack,
+                  figure.pixels(kMinorTickWidth));
     }
   }
   canvas.stroke(box, kBlack, line_width);

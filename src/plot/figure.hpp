@@ -23,6 +23,7 @@ class Figure {
   double width() const { return width_; }
   double height() const { return height_; }
   Typesetter& typesetter() { return typesetter_; }
+  double font_scale() const { return typesetter_.font_scale(); }
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 

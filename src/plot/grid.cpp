@@ -90,8 +90,9 @@ class GridFigure {
     const ColourBarSplit split = split_for_colour_bar(area);
     lay_out_panels(split.axes);
     const Box bar_place = with_height(split.colour_bar, kColourBarHeight);
-    const Axes bar = each_panel_its_range() ? relative_colour_bar_axes(bar_place)
-                                            : colour_bar_axes(bar_place, range_, "", figure_);
+    const Axes bar = each_panel_its_range()
+                         ? relative_colour_bar_axes(bar_place)
+                         : colour_bar_axes(bar_place, range_, "", figure_, options_.norm);
     const Decorations bar_decorations = decorate(bar, figure_.typesetter());
 
     Box bounds = bar_decorations.bounds;
@@ -148,7 +149,7 @@ class GridFigure {
     for (std::size_t i = 0; i < places.size(); ++i) {
       Panel panel;
       panel.axes = axes_in(with_aspect(places[i], aspect, 1), i);
-      panel.colours = {&map_, range_, options_.style};
+      panel.colours = {&map_, range_, options_.style, options_.norm, options_.pool};
       if (each_panel_its_range()) {
         panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
       }

@@ -24,7 +24,8 @@ class HeatmapFigure {
         matrix_(heatmap, "weights"),
         map_(options.cmap),
         figure_(options, format, kDefaultSize),
-        colours_{&map_, range_of_colours({&matrix_, 1}, options), options.style},
+        colours_{&map_, range_of_colours({&matrix_, 1}, options), options.style, options.norm,
+                 options.pool},
         labels_(shown_labels(heatmap, options)),
         query_{labels_or(labels_.query, "Q_", matrix_.rows()), options.ticks, options.style},
         key_{labels_or(labels_.key, "K_", matrix_.columns()), options.ticks, options.style} {
@@ -87,8 +88,9 @@ class HeatmapFigure {
   }
 
   Axes bar_in(const Box& place, const Figure& figure) const {
-    Axes bar = colour_bar_axes(place, colours_.range,
-                               options_.colorbar_label.value_or(kColourLabel), figure);
+    Axes bar =
+        colour_bar_axes(place, colours_.range, options_.colorbar_label.value_or(kColourLabel),
+                        figure, options_.norm);
     bar.style = options_.style;
     return bar;
   }

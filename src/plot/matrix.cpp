@@ -65,20 +65,22 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   }
 }
 
-Interval value_range(std::span<const Matrix> matrices, bool without_hidden) {
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive) {
   Interval range = {std::numeric_limits<double>::infinity(),
                     -std::numeric_limits<double>::infinity()};
   for (const Matrix& matrix : matrices) {
     for (std::size_t i = 0; i < matrix.rows(); ++i) {
       for (std::size_t j = 0; j < matrix.columns(); ++j) {
         const double value = matrix.at(i, j);
-        if (!std::isfinite(value) || (without_hidden && matrix.hidden(i, j))) continue;
+        if (!std::isfinite(value) || (positive && value <= 0) ||
+            (without_hidden && matrix.hidden(i, j)))
+          continue;
         range.low = std::min(range.low, value);
         range.high = std::max(range.high, value);
       }
     }
   }
-  if (range.low > range.high) return {0, 1};
+  if (range.low > range.high) return {positive ? 0.1 : 0, 1};
   range = {std::max(range.low, -kLargest), std::min(range.high, kLargest)};
   return nonsingular(range, 0.1, 1e-15);
 }

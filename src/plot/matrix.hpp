@@ -39,7 +39,8 @@ class Matrix {
 };
 
 /// The smallest and the largest finite value of all matrices, hidden cells apart if
-/// `without_hidden`; equal ones are spread a little, and without any finite value it is 0…1.
-Interval value_range(std::span<const Matrix> matrices, bool without_hidden);
+/// `without_hidden`, those above zero if `positive`; equal ones are spread a little, and without
+/// any such value it is 0…1, or 0.1…1.
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive = false);
 
 }  // namespace attn::plot

@@ -46,8 +46,6 @@ ScriptFonts fonts_for(gunichar letter) {
     case G_UNICODE_SCRIPT_KATAKANA:
     case G_UNICODE_SCRIPT_BOPOMOFO:
       return {name, "fonts-wqy-zenhei or fonts-noto-cjk"};
-    case G_UNICODE_SCRIPT_TIBETAN:
-      return {name, "fonts-noto-core or fonts-ddc-uchen"};
     case G_UNICODE_SCRIPT_COMMON:
     case G_UNICODE_SCRIPT_INHERITED:
       return {"symbols", "fonts-noto-core or fonts-symbola"};

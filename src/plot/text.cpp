@@ -70,7 +70,9 @@ const Text& Typesetter::text(const std::string& string, double points) {
   if (!is_new) return text;
 
   const std::string line = printable(string);
-  if (hinted_font_ == nullptr || !set_hinted(text, line, points)) set_layout(text, line, points);
+  if (hinted_font_ == nullptr || !set_hinted(text, line, points * font_scale_)) {
+    set_layout(text, line, points * font_scale_);
+  }
   text.height = text.ink.height();
   text.descent = text.ink.bottom;
   if (string != "lp") {

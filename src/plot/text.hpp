@@ -46,6 +46,10 @@ class Typesetter {
   /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
+  /// Fonts are `scale` times as large as the sizes asked for.
+  void set_font_scale(double scale) { font_scale_ = scale; }
+  double font_scale() const { return font_scale_; }
+
   double pixels(double points) const { return points * pixels_per_point_; }
 
   /// One for each script of which letters were asked for that no installed font has.
@@ -57,6 +61,7 @@ class Typesetter {
   void note_missing_letters(PangoLayout* layout);
 
   double pixels_per_point_;
+  double font_scale_ = 1;
   Lettering lettering_;
   std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;

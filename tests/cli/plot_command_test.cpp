@@ -87,3 +87,35 @@ TEST_CASE("weights that are not there, or labels that do not fit, are exit 3") {
         "  where: standard input, /labels/query\n"
         "  help:  give one label each\n");
 }
+
+TEST_CASE("scales of colours and sizes of letters that are none are exit 2") {
+  const auto errors = [](const std::string& flag, const std::string& value) {
+    const Outcome plot =
+        attn_cli({"plot", "heatmap", "-", "--out", "w.png", flag, value}, ".", weights);
+    CHECK(plot.exit_code == 2);
+    return plot.errors;
+  };
+  CHECK(errors("--norm", "power:0") ==
+        "attn-cli: \"power:0\" is not what --norm takes\n"
+        "  where: --norm\n"
+        "  help:  give a power above 0, such as power:0.5\n");
+  CHECK(errors("--norm", "lo").starts_with("attn-cli: \"lo\" is not what --norm takes\n"));
+  CHECK(errors("--pool", "min").starts_with("attn-cli: \"min\" is not what --pool takes\n"));
+  CHECK(errors("--font-scale", "0") ==
+        "attn-cli: \"0\" is not what --font-scale takes\n"
+        "  where: --font-scale\n"
+        "  help:  give a number from 0.1 to 20, such as 1.5\n");
+}
+
+TEST_CASE("pictures say what made them, and equal ones are equal files across processes") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  for (const std::string name : {"w.png", "w.svg", "w.pdf"}) {
+    CAPTURE(name);
+    attn_cli({"plot", "heatmap", "w.json", "--out", name}, folder.path());
+    const std::string first = read_text(folder / name);
+    attn_cli({"plot", "heatmap", "w.json", "--out", name}, folder.path());
+    CHECK(first == read_text(folder / name));
+    CHECK(first.find("attn-cli ") != std::string::npos);
+  }
+}

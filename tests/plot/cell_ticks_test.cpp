@@ -88,6 +88,49 @@ TEST_CASE("labels never overlap in the standard style, however many there are") 
   }
 }
 
+/// Whether two texts of an axis touch, seen along the turned lines.
+bool overlapping(const std::vector<PlacedText>& texts) {
+  for (std::size_t i = 1; i < texts.size(); ++i) {
+    if (texts[i].degrees != 0 || texts[i - 1].degrees != 0) {
+      // Parallel lines: the distance between them, across their direction.
+      const double turned = texts[i].degrees * std::numbers::pi / 180;
+      const double dx = texts[i].origin.x - texts[i - 1].origin.x;
+      const double dy = texts[i].origin.y - texts[i - 1].origin.y;
+      const double apart = std::abs(dx * std::sin(turned) + dy * std::cos(turned));
+      if (apart < std::min(texts[i].text->height, texts[i - 1].text->height)) return true;
+    } else if (overlap(texts[i].bounds, texts[i - 1].bounds)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths") {
+  // The matplotlib style leaves labels to collide, as matplotlib does.
+  for (const double scale : {0.5, 1.0, 2.0}) {
+    PlotOptions options;
+    options.font_scale = scale;
+    Figure figure(options, PictureFormat::svg, {8, 6});
+    for (const std::string token : {"a", "animal", "internationalisation", "学习"}) {
+      for (std::size_t count = 1; count <= 256; ++count) {
+        CAPTURE(scale);
+        CAPTURE(token);
+        CAPTURE(count);
+        for (const bool horizontal : {true, false}) {
+          Axes axes;
+          axes.box = {100, 50, 100 + kLength, 50 + kLength};
+          axes.x.drawn = horizontal;
+          axes.y.drawn = !horizontal;
+          set_cell_ticks(horizontal ? axes.x : axes.y,
+                         {same(token, count), attn::Ticks::automatic, PlotStyle::standard}, kLength,
+                         horizontal, figure);
+          CHECK_FALSE(overlapping(decorate(axes, figure.typesetter()).texts));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("all labels are shown if they are asked for") {
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
     for (const bool horizontal : {true, false}) {
