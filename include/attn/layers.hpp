@@ -65,11 +65,21 @@ struct TransformerRequest {
   double eps = 1e-5;
 };
 
+/// The hidden states around one sub-layer f of a layer, [..,L,D] in float64.
+struct SubLayer {
+  Tensor before;  ///< x
+  Tensor input;   ///< what f is applied to: x, or norm(x) where the norm comes first
+  Tensor change;  ///< f of the input
+  Tensor after;   ///< norm(x + change), or x + change where the norm comes first
+};
+
 struct TransformerResult {
   /// One layer's attentions; their outputs are those of the attention alone, after its output
   /// projection.
   struct Layer {
     AttentionResult self, cross;
+    std::vector<SubLayer> sublayers;  ///< stages: self-attention, a decoder's cross-attention,
+                                      ///< feed-forward
   };
   std::vector<Layer> layers;
   Tensor output;  ///< [..,L,D]

@@ -117,22 +117,26 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   return geometry;
 }
 
-AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
-  Shape output;
-  check_projected(request, "", output);
+AttentionRequest project(const ProjectedAttentionRequest& request) {
   const AttentionRequest& attention = request.attention;
   const Projections& p = request.projections;
   const auto states = [](const Tensor& tensor) { return tensor.converted(DType::float64); };
-
   AttentionRequest inner = projected(attention, apply(p.query, states(attention.query)),
                                      apply(p.key, states(key_of(attention))),
                                      apply(p.value, states(value_of(attention))));
   inner.dtype = DType::float64;
-  AttentionResult result = attend(inner);
-  if (p.output.weight) result.output = apply(p.output, result.output);
+  return inner;
+}
+
+AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
+  Shape output;
+  check_projected(request, "", output);
+  const Linear& last = request.projections.output;
+  AttentionResult result = attend(project(request));
+  if (last.weight) result.output = apply(last, result.output);
   for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
                          &result.capped, &result.masked, &result.lse}) {
-    *tensor = tensor->converted(attention.dtype);
+    *tensor = tensor->converted(request.attention.dtype);
   }
   return result;
 }

@@ -14,4 +14,8 @@ namespace attn {
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output);
 
+/// The attention over the projected queries, keys and values, in double precision: what is left to
+/// do before the output projection. The request must have been checked.
+AttentionRequest project(const ProjectedAttentionRequest& request);
+
 }  // namespace attn

@@ -39,24 +39,6 @@ std::string prefix_of(const TransformerRequest& request, std::size_t layer) {
   return request.layers.size() > 1 ? "layers." + std::to_string(layer) + "." : "";
 }
 
-ProjectedAttentionRequest self_attention(const TransformerRequest& request,
-                                         const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest self{request.attention, layer.self_attn};
-  self.attention.query = std::move(x);
-  return self;
-}
-
-ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
-                                          const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest cross{request.attention, layer.multihead_attn};
-  cross.attention.query = std::move(x);
-  cross.attention.key = request.memory;
-  cross.attention.value = request.memory;
-  cross.attention.past_key = cross.attention.past_value = {};
-  cross.attention.mask = request.memory_mask;
-  return cross;
-}
-
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
                    const std::string& name) {
   if (output == x) return;
@@ -84,6 +66,24 @@ Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& l
 }
 
 }  // namespace
+
+ProjectedAttentionRequest self_attention(const TransformerRequest& request,
+                                         const TransformerLayer& layer, Tensor x) {
+  ProjectedAttentionRequest self{request.attention, layer.self_attn};
+  self.attention.query = std::move(x);
+  return self;
+}
+
+ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
+                                          const TransformerLayer& layer, Tensor x) {
+  ProjectedAttentionRequest cross{request.attention, layer.multihead_attn};
+  cross.attention.query = std::move(x);
+  cross.attention.key = request.memory;
+  cross.attention.value = request.memory;
+  cross.attention.past_key = cross.attention.past_value = {};
+  cross.attention.mask = request.memory_mask;
+  return cross;
+}
 
 TransformerGeometry check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
@@ -138,11 +138,12 @@ TransformerResult transform(const TransformerRequest& request) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
     // One sub-layer with its residual: f(x) and the norm before or after the sum.
     const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
-      if (request.norm == NormPlace::pre) {
-        x = sum(x, sublayer(apply(norm, x, request.eps)));
-      } else {
-        x = apply(norm, sum(x, sublayer(x)), request.eps);
-      }
+      const bool before = request.norm == NormPlace::pre;
+      const Tensor input = before ? apply(norm, x, request.eps) : x;
+      const Tensor change = sublayer(input);
+      const Tensor after = before ? sum(x, change) : apply(norm, sum(x, change), request.eps);
+      if (request.attention.stages) attentions.sublayers.push_back({x, input, change, after});
+      x = after;
     };
     // 1. Self-attention.
     add(layer.norm1, [&](const Tensor& states) {

@@ -1,15 +1,22 @@
 #pragma once
 
-#include "attention/geometry.hpp"
 #include "attn/layers.hpp"
+
+#include "attention/geometry.hpp"
 
 namespace attn {
 
-/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and, for a decoder, of the
-/// cross-attention.
+/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and,
+/// for a decoder, of the cross-attention.
 struct TransformerGeometry {
   Geometry self, cross;
 };
 TransformerGeometry check_transformer(const TransformerRequest& request);
+
+/// A layer's attentions over the hidden states x: to themselves, and to the memory.
+ProjectedAttentionRequest self_attention(const TransformerRequest& request,
+                                         const TransformerLayer& layer, Tensor x);
+ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
+                                          const TransformerLayer& layer, Tensor x);
 
 }  // namespace attn

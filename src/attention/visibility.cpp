@@ -206,6 +206,45 @@ void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
   }
 }
 
+std::vector<HidingPart> Visibility::hidden_by(std::size_t batch, std::size_t head,
+                                              std::size_t query, std::size_t key) const {
+  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
+  const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(key) - position;
+  std::vector<HidingPart> parts;
+  const auto note = [&](bool hidden, HidingPart part) {
+    if (hidden) parts.push_back(part);
+  };
+  note(mask_.causal && distance > 0, HidingPart::causal);
+  if (mask_.window) {
+    const auto beyond = [](std::ptrdiff_t steps, std::optional<std::size_t> reach) {
+      return reach && steps > 0 && static_cast<std::size_t>(steps) > *reach;
+    };
+    const bool global =
+        is_global_[key] || (position >= 0 && static_cast<std::size_t>(position) < keys_ &&
+                            is_global_[static_cast<std::size_t>(position)]);
+    note(
+        !global && (beyond(-distance, mask_.window->left) || beyond(distance, mask_.window->right)),
+        HidingPart::window);
+  }
+  note(key >= valid_keys(batch, query), HidingPart::valid_lens);
+  if (mask_.padding) {
+    note(mask_.padding.values<std::uint8_t>()[batch * padding_stride_ + key], HidingPart::padding);
+  }
+  const auto chosen = [&](const Broadcast& part) {
+    return part.tensor.values<std::uint8_t>()[part.at(batch, head, query) + key * part.key];
+  };
+  if (allow_.tensor) note(!chosen(allow_), HidingPart::allow);
+  if (block_.tensor) note(chosen(block_), HidingPart::block);
+  note(bias(batch, head, query, key) == -std::numeric_limits<double>::infinity(), HidingPart::bias);
+  return parts;
+}
+
+double Visibility::bias(std::size_t batch, std::size_t head, std::size_t query,
+                        std::size_t key) const {
+  if (!bias_.tensor) return 0;
+  return bias_.tensor.values<double>()[bias_.at(batch, head, query) + key * bias_.key];
+}
+
 void Visibility::mask(std::size_t batch, std::size_t head, std::size_t query,
                       std::span<const std::uint8_t> seen, std::span<double> scores) const {
   constexpr double hidden = -std::numeric_limits<double>::infinity();

@@ -11,6 +11,9 @@
 
 namespace attn {
 
+/// The parts of a mask that can hide a key.
+enum class HidingPart { causal, window, valid_lens, padding, allow, block, bias };
+
 /// A Mask checked against the sizes of one attention: which keys a query sees and what is added to
 /// its scores.
 class Visibility {
@@ -23,6 +26,19 @@ class Visibility {
   /// `seen` has Lk places.
   void see(std::size_t batch, std::size_t head, std::size_t query,
            std::span<std::uint8_t> seen) const;
+
+  /// Every part that hides key j from this query; empty if it is seen. The definition behind see().
+  std::vector<HidingPart> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
+                                    std::size_t key) const;
+
+  /// What the bias adds to the score of that key; 0 without a bias.
+  double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
+
+  /// How many leading keys are valid for this query: all of them without valid_lens.
+  std::size_t valid_keys(std::size_t batch, std::size_t query) const;
+
+  /// Query i stands at key i + offset.
+  std::ptrdiff_t offset(std::size_t batch) const { return offsets_[batch]; }
 
   /// Turns the query's scores into masked ones: adds the bias, then puts the fill where a key is
   /// not seen. A bias of −inf stays −inf whatever the score (NaN too) and the fill are.
@@ -42,7 +58,6 @@ class Visibility {
 
   void adopt_padding(const Geometry& geometry);
   void adopt_valid_lens(const Geometry& geometry);
-  std::size_t valid_keys(std::size_t batch, std::size_t query) const;
   std::ptrdiff_t find_offset(std::size_t batch) const;
 
   Mask mask_;
