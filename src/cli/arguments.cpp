@@ -214,6 +214,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
   commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("compare", "Compare results tensor by tensor", add_compare, compare_command);
+  commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("validate", "Check documents without computing them", add_validate,
                validate_command);
   commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);

@@ -1,5 +1,7 @@
 #include "run/drawable.hpp"
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "attn/error.hpp"
@@ -18,6 +20,27 @@ bool is_json(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+// Among names of tensors, what stands before "weights" in that of the weights to draw: nothing, or
+// "self." and the like for those of a layer's first attention.
+std::string prefix_of_weights(std::span<const std::string> names) {
+  constexpr std::string_view weights = "weights";
+  if (std::find(names.begin(), names.end(), weights) != names.end()) return "";
+  for (const std::string& name : names) {
+    if (name.ends_with(".weights")) return name.substr(0, name.size() - weights.size());
+  }
+  return "";
+}
+
+// A decoder's queries attend to themselves first; the key labels are those of its memory.
+void give_own_labels(Drawable& drawable, const std::string& prefix,
+                     std::span<const std::string> names) {
+  constexpr std::string_view self = "self.";
+  if (!prefix.ends_with(self)) return;
+  const std::string cross = prefix.substr(0, prefix.size() - self.size()) + "cross.weights";
+  if (std::find(names.begin(), names.end(), cross) == names.end()) return;
+  drawable.labels.key = drawable.labels.query;
 }
 
 void read_shapes(const JsonValue& value, Drawable& drawable) {
@@ -52,27 +75,35 @@ Drawable read_json(std::string_view text, const std::filesystem::path& folder, b
   const std::string pointer = holder ? "/tensors" : "";
   if (!holder) holder = &root;
   expect_object(*holder, pointer);
-  if (const JsonValue* weights = holder->find("weights");
+  std::vector<std::string> names;
+  for (const JsonMember& member : holder->members()) names.push_back(member.key);
+  const std::string prefix = prefix_of_weights(names);
+  if (const JsonValue* weights = holder->find(prefix + "weights");
       wants_weights && weights && !weights->is(JsonValue::Type::boolean)) {
-    drawable.weights = tensors.read(*weights, DType::float64, pointer_to(pointer, "weights"));
+    drawable.weights =
+        tensors.read(*weights, DType::float64, pointer_to(pointer, prefix + "weights"));
   }
-  if (const JsonValue* allowed = holder->find("allowed"); wants_weights && allowed) {
-    drawable.allowed = tensors.read(*allowed, DType::boolean, pointer_to(pointer, "allowed"));
+  if (const JsonValue* allowed = holder->find(prefix + "allowed"); wants_weights && allowed) {
+    drawable.allowed =
+        tensors.read(*allowed, DType::boolean, pointer_to(pointer, prefix + "allowed"));
   }
   if (const JsonValue* shapes = root.find("shapes")) read_shapes(*shapes, drawable);
   if (const JsonValue* labels = root.find("labels"))
     drawable.labels = read_labels(*labels, "/labels", 0, 0, 0);
+  give_own_labels(drawable, prefix, names);
   if (const JsonValue* title = root.find("title")) drawable.title = expect_string(*title, "/title");
   return drawable;
 }
 
 Drawable read_tensor_file(const TensorFile& file) {
   Drawable drawable;
+  const std::string prefix = prefix_of_weights(file.names());
   for (const std::string& name : file.names()) {
     const Tensor tensor = file.read(name);
     drawable.shapes.emplace_back(name, tensor.shape());
-    if (name == "weights") drawable.weights = tensor;
-    if (name == "allowed") drawable.allowed = checked_conversion(tensor, DType::boolean, name);
+    if (name == prefix + "weights") drawable.weights = tensor;
+    if (name == prefix + "allowed")
+      drawable.allowed = checked_conversion(tensor, DType::boolean, name);
   }
   if (!drawable.weights && file.names().size() == 1) drawable.weights = file.read(file.names()[0]);
   if (drawable.weights && drawable.weights.dtype() != DType::float32) {

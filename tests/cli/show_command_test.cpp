@@ -124,6 +124,27 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
   CHECK(attn_cli({"show", "w.json", "--cmap", "viridsi"}, folder.path()).exit_code == 2);
 }
 
+TEST_CASE("show draws the first attention of a layer's result, from any file of its tensors") {
+  const TemporaryFolder folder;
+  const std::string drawn =
+      "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+      "   a b\n"
+      "a @@\n"
+      "b ..@@\n"
+      "  0.25 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
+  folder.write("r.json", R"({"labels":{"query":["a","b"],"key":["x","y","z"]},"tensors":{
+    "self.weights":[[[1,0],[0.25,1]]],"self.allowed":[[[1,0],[1,1]]],
+    "cross.weights":[[[1,0,0],[0,1,0]]],"output":[[1,2]]}})");
+  CHECK(attn_cli({"show", "r.json"}, folder.path()).output == drawn);
+  const std::string example = attn_cli({"example", "encoder_layer"}, folder.path()).output;
+  attn_cli({"run", "-", "--tensors", "npz", "--plots", "none", "--out", "e"}, folder.path(),
+           example);
+  const Outcome result = attn_cli({"show", "e/result.json"}, folder.path());
+  CHECK(result.exit_code == 0);
+  CHECK(holds(result.output, "Q_1 "));
+  CHECK(attn_cli({"show", "e/tensors.npz"}, folder.path()).exit_code == 0);
+}
+
 TEST_CASE("show tells wrong use apart") {
   CHECK(attn_cli({"show"}).errors ==
         "attn-cli: no file to show given\n"
