@@ -25,8 +25,10 @@ class HeatmapFigure {
         map_(options.cmap),
         figure_(options, format, kDefaultSize),
         colours_{&map_, range_of_colours({&matrix_, 1}, options), options.style},
-        query_{labels_or(heatmap.query_labels, "Q_", matrix_.rows()), options.ticks, options.style},
-        key_{labels_or(heatmap.key_labels, "K_", matrix_.columns()), options.ticks, options.style} {
+        query_{labels_or(heatmap.query_labels, "Q_", matrix_.rows(), heatmap.first_query),
+               options.ticks, options.style, heatmap.first_query},
+        key_{labels_or(heatmap.key_labels, "K_", matrix_.columns(), heatmap.first_key),
+             options.ticks, options.style, heatmap.first_key} {
     value_options_.annotate = options.annotate;
     if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
   }
