@@ -7,6 +7,7 @@
 #include "attn/compare.hpp"
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/explain.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
 #include "attn/plot.hpp"

@@ -39,13 +39,11 @@ struct MapSelection {
 /// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
 enum class TensorFormat { json, npy, npz, safetensors, csv };
 
-/// What to do with one input document. What is set here goes before what the document says.
-struct RunOptions {
-  std::filesystem::path input;                      ///< the document; "-" = standard input
-  std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
+/// An input document, and what is set on the command line in place of what it says.
+struct DocumentOptions {
+  std::filesystem::path input;  ///< "-" = standard input
 
-  std::vector<std::string>
-      attention;  ///< kinds; several run one after the other, each into a folder of its name
+  std::vector<std::string> attention;  ///< kinds; several are computed one after the other
   std::optional<std::string> dtype;
   std::optional<std::size_t> heads;
   std::optional<double> scale;
@@ -53,12 +51,18 @@ struct RunOptions {
   std::optional<std::vector<std::int64_t>> valid_lens;
   bool causal = false;
 
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+};
+
+/// What to do with one input document. Of several kinds each is written into a folder of its name.
+struct RunOptions : DocumentOptions {
+  std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
+
   bool stages = false;  ///< whether the steps of the score are written too
   bool weights = true;  ///< whether the weights are written
   bool timing =
       false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
   TensorFormat tensors = TensorFormat::json;
-  std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
   MapSelection selection;

@@ -10,6 +10,7 @@ namespace attn {
 Tensor apply(const LayerNorm& norm, const Tensor& x, double eps);
 
 /// Throws Error(input) at the parameter if weight or bias are not [D].
-void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix, const std::string& name);
+void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,
+                      const std::string& name);
 
 }  // namespace attn

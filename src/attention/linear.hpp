@@ -9,8 +9,10 @@ namespace attn {
 /// x [..,in] gives [..,out], all float64.
 Tensor apply(const Linear& linear, const Tensor& x);
 
-/// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not fit each other or the input, or
-/// if the weight is missing. `name` is the layer's, such as "W_q"; `prefix` goes before it.
-Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix, const std::string& name);
+/// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not
+/// fit each other or the input, or if the weight is missing. `name` is the layer's, such as "W_q";
+/// `prefix` goes before it.
+Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,
+                   const std::string& name);
 
 }  // namespace attn

@@ -24,14 +24,8 @@ Tensor sum(const Tensor& a, const Tensor& b) {
 
 Tensor activated(const Tensor& x, Activation activation) {
   const auto values = x.values<double>();
-  std::vector<double> result(values.begin(), values.end());
-  for (double& value : result) {
-    if (activation == Activation::relu) {
-      value = value < 0 ? 0 : value;  // NaN stays NaN
-    } else {
-      value *= 0.5 * std::erfc(-value / std::numbers::sqrt2);
-    }
-  }
+  std::vector<double> result;
+  for (const double value : values) result.push_back(activated(value, activation));
   return {x.shape(), std::move(result)};
 }
 
@@ -66,6 +60,11 @@ Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& l
 }
 
 }  // namespace
+
+double activated(double x, Activation activation) {
+  if (activation == Activation::relu) return x < 0 ? 0 : x;  // NaN stays NaN
+  return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+}
 
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
                                          const TransformerLayer& layer, Tensor x) {

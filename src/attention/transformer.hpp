@@ -13,6 +13,8 @@ struct TransformerGeometry {
 };
 TransformerGeometry check_transformer(const TransformerRequest& request);
 
+double activated(double x, Activation activation);
+
 /// A layer's attentions over the hidden states x: to themselves, and to the memory.
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
                                          const TransformerLayer& layer, Tensor x);

@@ -12,6 +12,7 @@
 
 #include "cli/compare_command.hpp"
 #include "cli/example_command.hpp"
+#include "cli/explain_command.hpp"
 #include "cli/list_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
@@ -61,6 +62,20 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
 }
 
+void add_document(CLI::App& app, DocumentArguments& document) {
+  app.add_option("INPUT", document.inputs, "Input document, - for standard input")->type_name("");
+  app.add_option("--attention", document.attention,
+                 "Kind of attention, instead of the document's; again for several")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  app.add_flag("--causal", document.causal, "Hide the keys after each query");
+  add_text(app, "--valid-lens", document.valid_lens, "N,N,…", "Valid keys, one number a sample");
+  add_text(app, "--heads", document.heads, "N", "Heads to split tensors without a head axis into");
+  add_text(app, "--scale", document.scale, "X", "Factor of the scores");
+  add_text(app, "--seed", document.seed, "N", "Seed of random tensors");
+  add_text(app, "--dtype", document.dtype, "TYPE", "float32 or float64");
+}
+
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -88,12 +103,8 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
 }
 
 void add_run(CLI::App& app, RunArguments& arguments) {
-  app.add_option("INPUT", arguments.inputs, "Input document, - for standard input")->type_name("");
+  add_document(app, arguments);
   add_text(app, "--out", arguments.out, "DIR", "Folder of the results (default attention_results)");
-  app.add_option("--attention", arguments.attention,
-                 "Kind of attention, instead of the document's; again for several")
-      ->type_name("KIND")
-      ->allow_extra_args(false);
   add_text(app, "--plots", arguments.plots, "LIST",
            "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
   add_text(app, "--format", arguments.format, "FORMAT", "png, svg or pdf");
@@ -103,12 +114,6 @@ void add_run(CLI::App& app, RunArguments& arguments) {
                "Write the steps of the score too: scores, capped, masked, lse");
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
-  app.add_flag("--causal", arguments.causal, "Hide the keys after each query");
-  add_text(app, "--valid-lens", arguments.valid_lens, "N,N,…", "Valid keys, one number a sample");
-  add_text(app, "--heads", arguments.heads, "N", "Heads to split tensors without a head axis into");
-  add_text(app, "--scale", arguments.scale, "X", "Factor of the scores");
-  add_text(app, "--seed", arguments.seed, "N", "Seed of random tensors");
-  add_text(app, "--dtype", arguments.dtype, "TYPE", "float32 or float64");
   app.add_flag("--show", arguments.show, "Draw the heatmap in the terminal too");
   add_terminal(app, arguments.terminal);
   add_picture(app, arguments.picture);
@@ -146,6 +151,16 @@ void add_show(CLI::App& app, ShowArguments& arguments) {
            "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
   add_text(app, "--cmap", arguments.cmap, "NAME", "Colour map (default YlOrRd)");
   add_terminal(app, arguments.terminal);
+  add_common(app, arguments.common);
+}
+
+void add_explain(CLI::App& app, ExplainArguments& arguments) {
+  add_document(app, arguments);
+  add_text(app, "--sample", arguments.sample, "N", "Sample to explain, from 0");
+  add_text(app, "--head", arguments.head, "N", "Head to explain, from 0");
+  add_text(app, "--query", arguments.query, "N", "Query to explain, from 0");
+  add_text(app, "--layer", arguments.layer, "N", "Layer to explain, from 0");
+  app.add_flag("--markdown", arguments.markdown, "Print Markdown with tables and formulas");
   add_common(app, arguments.common);
 }
 
@@ -213,8 +228,9 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
   commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
+  commands.add("explain", "Walk through the computation for one query, step by step", add_explain,
+               explain_command);
   commands.add("compare", "Compare results tensor by tensor", add_compare, compare_command);
-  commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("validate", "Check documents without computing them", add_validate,
                validate_command);
   commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);

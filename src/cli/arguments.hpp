@@ -28,14 +28,20 @@ struct TerminalArguments {
   Text color, width;
 };
 
-struct RunArguments {
+/// An input document and the flags that go before what it says.
+struct DocumentArguments {
+  std::vector<std::string> inputs;
+  std::vector<std::string> attention;
+  Text dtype, heads, scale, seed, valid_lens;
+  bool causal = false;
+};
+
+struct RunArguments : DocumentArguments {
   CommonArguments common;
   TerminalArguments terminal;
   PictureArguments picture;
-  std::vector<std::string> inputs;
-  std::vector<std::string> attention;
-  Text out, dtype, heads, scale, seed, valid_lens, plots, format, tensors;
-  bool causal = false, stages = false, no_weights = false, timing = false, show = false;
+  Text out, plots, format, tensors;
+  bool stages = false, no_weights = false, timing = false, show = false;
 };
 
 struct PlotArguments {
@@ -49,6 +55,12 @@ struct CompareArguments {
   CommonArguments common;
   std::vector<std::string> files;  ///< A B
   Text rtol, atol, plot;
+};
+
+struct ExplainArguments : DocumentArguments {
+  CommonArguments common;
+  Text sample, head, query, layer;
+  bool markdown = false;
 };
 
 struct ShowArguments {

@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
+#include "cli/document_flags.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -48,35 +49,13 @@ std::vector<PlotKind> plots(const std::string& text) {
 }
 
 RunOptions options_of(const RunArguments& arguments) {
-  if (arguments.inputs.empty()) {
-    throw Error(ErrorKind::usage, "no input document given", "attn-cli run",
-                "name a document, or - for standard input; data/ has examples");
-  }
-  if (arguments.inputs.size() > 1) {
-    throw Error(ErrorKind::usage,
-                "more than one input document given: \"" + arguments.inputs[1] + "\" is the second",
-                "attn-cli run", "run them one by one");
-  }
   RunOptions options;
-  options.input = arguments.inputs[0];
+  static_cast<DocumentOptions&>(options) =
+      document_options(arguments, arguments.common, "attn-cli run");
   if (arguments.out) options.out = *arguments.out;
-  options.attention = arguments.attention;
-  options.dtype = arguments.dtype;
-  if (arguments.heads) options.heads = whole_number("--heads", *arguments.heads, 1);
-  if (arguments.scale) options.scale = finite_number("--scale", *arguments.scale);
-  if (arguments.seed) options.seed = integer("--seed", *arguments.seed);
-  if (arguments.valid_lens) {
-    options.valid_lens.emplace();
-    for (const std::string& part : comma_separated(*arguments.valid_lens)) {
-      options.valid_lens->push_back(static_cast<std::int64_t>(whole_number("--valid-lens", part)));
-    }
-  }
-  options.causal = arguments.causal;
   options.stages = arguments.stages;
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
-  if (arguments.common.threads)
-    options.threads = whole_number("--threads", *arguments.common.threads, 1);
   options.plot = picture_options(arguments.picture, options.sample, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
   if (arguments.format) {

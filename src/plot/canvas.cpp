@@ -1,8 +1,8 @@
 #include "plot/canvas.hpp"
 
 #include <cmath>
-#include <new>
 #include <map>
+#include <new>
 #include <numbers>
 #include <string_view>
 
@@ -109,7 +109,8 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
 
 cairo_surface_t* Canvas::image_surface(int width, int height) {
   const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
-  pixels_.reset(allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
+  pixels_.reset(
+      allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
   if (!pixels_) throw std::bad_alloc();
   return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()),
                                              CAIRO_FORMAT_RGB24, width, height, stride);
@@ -246,8 +247,7 @@ Canvas::PixelArea Canvas::pixel_area(const Box& box) const {
           height};
 }
 
-void Canvas::copy(const Pixels& pixels, const PixelArea& area,
-                  const Box& clip) {
+void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) {
   cairo_surface_flush(surface_);
   const Box inside = snapped(clip);
   const int left = std::max({0, area.left, static_cast<int>(inside.left)});

@@ -39,8 +39,8 @@ struct PixelSum {
 
 /// The general way, over all cells of each pixel.
 Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
-                                          const std::vector<PixelShares>& across,
-                                          const std::vector<PixelShares>& down) {
+                      const std::vector<PixelShares>& across,
+                      const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
   const bool standard = colours.style == PlotStyle::standard;
@@ -92,8 +92,7 @@ Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
 
 /// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
 Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
-                                        const std::vector<PixelShares>& across,
-                                        const std::vector<PixelShares>& down) {
+                    const std::vector<PixelShares>& across, const std::vector<PixelShares>& down) {
   const std::size_t width = across.size(), height = down.size();
   const bool shows = shows_hidden(matrix, colours);
   Pixels pixels(width * height), cells(matrix.columns());
@@ -122,9 +121,8 @@ Resampling resampling_for(std::size_t cells, std::size_t pixels, PlotStyle style
   return sharp ? Resampling::nearest : Resampling::hann;
 }
 
-Pixels pixels_of(const Matrix& matrix, const CellColours& colours,
-                                     std::size_t width, std::size_t height, Resampling across_by,
-                                     Resampling down_by) {
+Pixels pixels_of(const Matrix& matrix, const CellColours& colours, std::size_t width,
+                 std::size_t height, Resampling across_by, Resampling down_by) {
   if (width == matrix.columns()) across_by = Resampling::nearest;
   if (height == matrix.rows()) down_by = Resampling::nearest;
   const auto across = pixel_shares(matrix.columns(), width, across_by);

@@ -9,8 +9,9 @@
 
 namespace attn::plot {
 
-/// Memory as malloc gives it, to be freed by free(). Large blocks ask for large pages: the pixels of a
-/// figure are touched once or twice, so that a third of the time went into faults of small ones.
+/// Memory as malloc gives it, to be freed by free(). Large blocks ask for large pages: the pixels
+/// of a figure are touched once or twice, so that a third of the time went into faults of small
+/// ones.
 void* allocate_block(std::size_t bytes) noexcept;
 
 struct FreeBlock {

@@ -107,8 +107,8 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   const unsigned char* rgb = packed(pixels, width, height, stride);
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(rgb, static_cast<int>(width) * kChannels,
-                            static_cast<int>(width), static_cast<int>(height), kChannels, &size),
+      stbi_write_png_to_mem(rgb, static_cast<int>(width) * kChannels, static_cast<int>(width),
+                            static_cast<int>(height), kChannels, &size),
       std::free);
   if (png == nullptr) {
     throw Error(ErrorKind::internal, "a picture could not be compressed", "", "");

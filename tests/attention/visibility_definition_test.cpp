@@ -206,6 +206,9 @@ void check_against_definition(const Mask& mask, const Geometry& geometry) {
     REQUIRE(seen == expected_seen);
     visibility.mask(b, h, i, seen, scores);
     REQUIRE(scores == expected_scores);
+    for (std::size_t j = 0; j < geometry.keys; ++j)
+      seen[j] = visibility.hidden_by(b, h, i, j).empty();
+    REQUIRE(seen == expected_seen);
   });
 }
 

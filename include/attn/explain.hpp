@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/run.hpp"
+
+namespace attn {
+
+/// Text for a terminal of 80 columns, Markdown with tables and formulas, or JSON with the text of
+/// each step.
+enum class ExplanationFormat { text, markdown, json };
+
+/// What to explain of one input document: every step from the query to its output, with all
+/// numbers.
+struct ExplainOptions {
+  DocumentOptions document;
+  std::size_t sample = 0, head = 0, query = 0;  ///< from 0
+  std::optional<std::size_t> layer;  ///< of several layers the one to walk through; default 0
+  ExplanationFormat format = ExplanationFormat::text;
+};
+
+struct ExplainOutcome {
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+/// Computes the document in double precision and writes down every step for one query; of several
+/// kinds one after the other. Long sums, vectors and rows are left out in the middle, and what is
+/// left out is counted. Throws Error as run() does; Error(input) naming the flag if there is no
+/// such sample, head, query or layer.
+ExplainOutcome explain(const ExplainOptions& options);
+
+}  // namespace attn

@@ -1,0 +1,60 @@
+#include "run/document_options.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace attn {
+namespace {
+
+JsonValue json(std::string text) {
+  JsonValue value;
+  value.data = std::move(text);
+  return value;
+}
+
+JsonValue json(double number) {
+  JsonValue value;
+  value.data = JsonValue::Number{number, 0, false};
+  return value;
+}
+
+JsonValue json(std::int64_t number) {
+  JsonValue value;
+  value.data = JsonValue::Number{static_cast<double>(number), number, true};
+  return value;
+}
+
+}  // namespace
+
+Document open_document(const DocumentOptions& options) {
+  Document document = Document::open(options.input);
+  if (options.attention.size() == 1) {
+    document.override_with("attention", json(options.attention[0]), "--attention");
+  } else if (options.attention.size() > 1) {
+    JsonValue::Array kinds;
+    for (const std::string& kind : options.attention) kinds.push_back(json(kind));
+    JsonValue list;
+    list.data = std::move(kinds);
+    document.override_with("attention", std::move(list), "--attention");
+  }
+  if (options.dtype) document.override_with("dtype", json(*options.dtype), "--dtype");
+  if (options.heads) {
+    document.override_with("heads", json(static_cast<std::int64_t>(*options.heads)), "--heads");
+  }
+  if (options.scale) document.override_with("scale", json(*options.scale), "--scale");
+  if (options.seed) document.override_with("seed", json(*options.seed), "--seed");
+  if (options.valid_lens) {
+    JsonValue lens;
+    lens.data = JsonValue::Numbers(options.valid_lens->begin(), options.valid_lens->end());
+    document.override_with("valid_lens", std::move(lens), "--valid-lens");
+  }
+  if (options.causal) {
+    JsonValue causal;
+    causal.data = true;
+    document.override_inside("mask", "causal", std::move(causal), "--causal");
+  }
+  return document;
+}
+
+}  // namespace attn

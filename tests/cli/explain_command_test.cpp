@@ -1,0 +1,100 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::filesystem::path explanations =
+    std::filesystem::path(ATTN_TEST_DATA) / "run" / "explanations";
+
+}  // namespace
+
+TEST_CASE("explain prints every step of each kind") {
+  for (const std::string name :
+       {"additive", "general", "heads", "layers", "no_key_left", "words"}) {
+    CAPTURE(name);
+    const Outcome explain = attn_cli({"explain", name + ".json"}, explanations);
+    CHECK(explain.exit_code == 0);
+    CHECK(explain.errors.empty());
+    CHECK(explain.output == read_text(explanations / (name + ".txt")));
+  }
+}
+
+TEST_CASE("explain --markdown prints tables and formulas") {
+  const Outcome explain = attn_cli({"explain", "words.json", "--markdown"}, explanations);
+  CHECK(explain.output == read_text(explanations / "words.md"));
+}
+
+TEST_CASE("explain --json prints one object with a text for each step") {
+  const Outcome explain =
+      attn_cli({"explain", "-", "--json"}, ".", R"({"attention":"softmax","scores":[[0,0]]})");
+  CHECK(explain.exit_code == 0);
+  CHECK(
+      explain.output.starts_with("{\n"
+                                 "  \"document\": \"standard input\",\n"
+                                 "  \"attention\": \"softmax\",\n"
+                                 "  \"sample\": 0,\n"
+                                 "  \"head\": 0,\n"
+                                 "  \"query\": 0,\n"
+                                 "  \"steps\": [\n"
+                                 "    {\n"
+                                 "      \"title\": \"The given scores\",\n"
+                                 "      \"text\": \"The document gives the score of query 0 "));
+}
+
+TEST_CASE("explain takes the flags that go before the document") {
+  const Outcome explain =
+      attn_cli({"explain", "-", "--attention", "dot_product", "--causal", "--valid-lens", "1",
+                "--scale", "2", "--dtype", "float64", "--query", "1"},
+               ".", R"({"attention":"sdpa","query":[[1,0],[0,1]]})");
+  CHECK(explain.exit_code == 0);
+  CHECK(explain.output.starts_with("dot_product attention, step by step\n"));
+  CHECK(explain.output.find("- query [2,2], float64\n") != std::string::npos);
+  CHECK(explain.output.find("The scale is given: 2. Without it, it would be 1.") !=
+        std::string::npos);
+  CHECK(explain.output.find("   key 1      2    -inf  valid_lens\n") != std::string::npos);
+}
+
+TEST_CASE("explain says the document's warnings on standard error, --quiet nothing") {
+  const std::string document = R"({"attention":"sdpa","query":[[1]],"mask":{"global":[0]}})";
+  const Outcome loud = attn_cli({"explain", "-"}, ".", document);
+  CHECK(loud.errors ==
+        "attn-cli: warning: mask.global has no effect without a window: every position sees and "
+        "is seen anyway\n");
+  const Outcome quiet = attn_cli({"explain", "-", "--quiet"}, ".", document);
+  CHECK(quiet.exit_code == 0);
+  CHECK(quiet.output.empty());
+  CHECK(quiet.errors.empty());
+}
+
+TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag with exit 2") {
+  const Outcome far = attn_cli({"explain", "words.json", "--query", "1"}, explanations);
+  CHECK(far.exit_code == 3);
+  CHECK(far.output.empty());
+  CHECK(far.errors ==
+        "attn-cli: there is no query 1: the attention has only one query\n"
+        "  where: --query\n"
+        "  help:  leave it out, or give 0\n");
+  const Outcome word = attn_cli({"explain", "words.json", "--query", "last"}, explanations);
+  CHECK(word.exit_code == 2);
+  CHECK(word.errors ==
+        "attn-cli: \"last\" is not what --query takes\n"
+        "  where: --query\n"
+        "  help:  give a whole number of at least 0\n");
+  const Outcome both = attn_cli({"explain", "words.json", "--json", "--markdown"}, explanations);
+  CHECK(both.exit_code == 2);
+  CHECK(both.errors ==
+        "attn-cli: --markdown and --json are given together\n"
+        "  where: attn-cli explain\n"
+        "  help:  choose one of them\n");
+  const Outcome none = attn_cli({"explain"}, explanations);
+  CHECK(none.exit_code == 2);
+  CHECK(none.errors ==
+        "attn-cli: no input document given\n"
+        "  where: attn-cli explain\n"
+        "  help:  name a document, or - for standard input; data/ has examples\n");
+}
