@@ -49,10 +49,10 @@ struct PlotOptions {
 struct Heatmap {
   Tensor weights;  ///< [Lq,Lk], float32 or float64
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
-  std::vector<std::string> query_labels;  ///< Lq names, or empty: Q_1…
-  std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
-  std::string title;                      ///< of the panel; PlotOptions::title goes before it
-  std::string caption;                    ///< grid: below the panel
+  std::vector<std::string> query_labels;       ///< Lq names, or empty: Q_1…
+  std::vector<std::string> key_labels;         ///< Lk names, or empty: K_1…
+  std::string title;                           ///< of the panel; PlotOptions::title goes before it
+  std::string caption;                         ///< grid: below the panel
   std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
 };
 

@@ -116,7 +116,7 @@ std::string report_json(const RunOutcome& outcome);
 /// / {"shapes":…}. A mask is drawn from an input document too; nothing is computed then.
 struct PlotRequest {
   PlotKind kind = PlotKind::heatmap;
-  std::filesystem::path input;  ///< "-" = standard input
+  std::filesystem::path input;                ///< "-" = standard input
   std::vector<std::filesystem::path> others;  ///< comparison: what stands beside it
   std::optional<std::string> name;            ///< heatmap: of the tensor to draw
   std::optional<std::filesystem::path>

@@ -11,7 +11,7 @@ namespace attn {
 namespace plot {
 namespace {
 
-constexpr double kLeastSide = 2.5;  // inches of the figure
+constexpr double kLeastSide = 2.5;       // inches of the figure
 constexpr double kShareBesideBar = 0.8;  // of a panel's place, where each has a colour bar
 constexpr double kPanelBarGap = 0.04;    // of the place
 constexpr double kPanelBarWidth = 0.04;  // of the place
@@ -224,13 +224,13 @@ class GridFigure {
       const Box texts = panels_[i].bounds();
       const std::size_t right = i + 1, below = i + grid_.columns;
       if (right % grid_.columns != 0) {
-        const double taken = texts.right - places[i].right + places[right].left -
-                             panels_[right].bounds().left;
+        const double taken =
+            texts.right - places[i].right + places[right].left - panels_[right].bounds().left;
         gaps.across = std::max(gaps.across, taken + margin);
       }
       if (below < panels_.size()) {
-        const double taken = texts.bottom - places[i].bottom + places[below].top -
-                             panels_[below].bounds().top;
+        const double taken =
+            texts.bottom - places[i].bottom + places[below].top - panels_[below].bounds().top;
         gaps.down = std::max(gaps.down, taken + margin);
       }
     }
@@ -243,7 +243,8 @@ class GridFigure {
     const bool last_row = index / grid_.columns + 1 == grid_.rows;
     const bool first_column = index % grid_.columns == 0;
     const Heatmap& left = grid_.panels[index - index % grid_.columns];
-    const Heatmap& below = grid_.panels[grid_.panels.size() - grid_.columns + index % grid_.columns];
+    const Heatmap& below =
+        grid_.panels[grid_.panels.size() - grid_.columns + index % grid_.columns];
     Axes axes;
     axes.box = box;
     axes.style = options_.style;

@@ -3,11 +3,11 @@
 namespace attn::plot {
 namespace {
 
-constexpr double kSize = 10;                            // points, of the names
-constexpr double kSquare = 10, kGap = 6, kLead = 16;    // points
+constexpr double kSize = 10;                             // points, of the names
+constexpr double kSquare = 10, kGap = 6, kLead = 16;     // points
 constexpr double kStripeWidth = 2, kStripeDistance = 6;  // points
-constexpr double kFrameWidth = 0.5;                     // points
-constexpr double kLongest = 0.4;                        // of the figure's width
+constexpr double kFrameWidth = 0.5;                      // points
+constexpr double kLongest = 0.4;                         // of the figure's width
 constexpr Colour kFrame = {90, 90, 90};
 
 std::string name_of(const LegendEntry& entry, Figure& figure) {

@@ -97,8 +97,8 @@ class LinesFigure {
       above(lines.title_, kTitleSize, tokens.middle(), around.top - figure.pixels(kTitlePad),
             Horizontal::centre);
       if (!lines.entries_.empty()) {
-        legend.emplace(lines.entries_,
-                       Point{tokens.right + figure.pixels(kLegendGap), frame.top}, figure);
+        legend.emplace(lines.entries_, Point{tokens.right + figure.pixels(kLegendGap), frame.top},
+                       figure);
       }
     }
 
@@ -178,14 +178,14 @@ class LinesFigure {
 
   void draw_lines(Canvas& canvas, const Box& frame) const {
     const auto height = [&](std::size_t token, std::size_t count) {
-      return frame.top + (static_cast<double>(token) + 0.5) / static_cast<double>(count) * frame.height();
+      return frame.top +
+             (static_cast<double>(token) + 0.5) / static_cast<double>(count) * frame.height();
     };
     const Matrix& any = matrices_[0];
     for (const Line& line : chosen()) {
       canvas.line({frame.left, height(line.query, any.rows())},
-                  {frame.right, height(line.key, any.columns())},
-                  kHeads[line.head % kHeads.size()], line.weight,
-                  figure_.pixels(kThinnest + (kThickest - kThinnest) * line.weight));
+                  {frame.right, height(line.key, any.columns())}, kHeads[line.head % kHeads.size()],
+                  line.weight, figure_.pixels(kThinnest + (kThickest - kThinnest) * line.weight));
     }
   }
 

@@ -17,9 +17,9 @@ constexpr const char* kXLabel = "Key Sequence Position";
 constexpr const char* kYLabel = "Query Sequence Position";
 constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12;  // points
 constexpr double kLegendGap = 14;                                   // points
-constexpr double kLeastFramedCell = 6;   // points; smaller cells have no lines between them
-constexpr double kLeastStripedCell = 8;  // points; smaller cells mix their colours
-constexpr double kCellLine = 0.8;        // points
+constexpr double kLeastFramedCell = 6;        // points; smaller cells have no lines between them
+constexpr double kLeastStripedCell = 8;       // points; smaller cells mix their colours
+constexpr double kCellLine = 0.8;             // points
 constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
 constexpr std::size_t kMostParts = 32;
 
@@ -102,7 +102,8 @@ class MaskFigure {
     const Tensor& tensor = mask.hidden_by;
     if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
         mask.parts.size() > kMostParts) {
-      throw input_error("there is no mask to draw", "", "give a matrix [queries,keys] of sums of 2^i");
+      throw input_error("there is no mask to draw", "",
+                        "give a matrix [queries,keys] of sums of 2^i");
     }
     const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
       if (labels.empty() || labels.size() == count) return;
@@ -112,7 +113,8 @@ class MaskFigure {
     };
     check(mask.query_labels, tensor.shape()[0]);
     check(mask.key_labels, tensor.shape()[1]);
-    if (mask.global && (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
+    if (mask.global &&
+        (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
       throw input_error("the global cells do not fit the mask", "", "give both the same shape");
     }
     return mask;
@@ -159,8 +161,8 @@ class MaskFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.bounded(
-        options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title), kTitleSize);
+    axes.title = figure.bounded(options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title),
+                                kTitleSize);
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);

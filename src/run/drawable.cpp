@@ -76,6 +76,11 @@ std::string wanted_tensor(const PlotRequest& request, std::span<const std::strin
                     suggestion(*request.name, known));
 }
 
+// Scores before the mask have nothing to hide.
+bool shows_mask(const std::string& tensor) {
+  return tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped");
+}
+
 std::string prefix_of(const std::string& tensor) {
   const std::size_t point = tensor.rfind('.');
   return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
@@ -104,7 +109,7 @@ Drawable read_json(const JsonValue& root, const std::filesystem::path& folder,
     drawable.tensor = wanted_tensor(request, names);
     const std::string prefix = prefix_of(drawable.tensor);
     drawable.weights = read(drawable.tensor, DType::float64);
-    if (is_map(drawable.tensor)) drawable.allowed = read(prefix + "allowed", DType::boolean);
+    if (shows_mask(drawable.tensor)) drawable.allowed = read(prefix + "allowed", DType::boolean);
     if (request.kind == PlotKind::stages) {
       drawable.scores = read(prefix + "scores", DType::float64);
       drawable.capped = read(prefix + "capped", DType::float64);
@@ -132,7 +137,7 @@ Drawable read_tensor_file(const TensorFile& file, const PlotRequest& request) {
     const Tensor tensor = file.read(name);
     drawable.shapes.emplace_back(name, tensor.shape());
     if (name == drawable.tensor) drawable.weights = drawable_numbers(tensor);
-    if (name == prefix + "allowed" && is_map(drawable.tensor))
+    if (name == prefix + "allowed" && shows_mask(drawable.tensor))
       drawable.allowed = checked_conversion(tensor, DType::boolean, name);
     if (name == prefix + "scores") drawable.scores = drawable_numbers(tensor);
     if (name == prefix + "capped") drawable.capped = drawable_numbers(tensor);
@@ -188,12 +193,11 @@ Drawable read_file(const PlotRequest& request) {
     bool document = false;
     try {
       const JsonValue root = parse_json(file->text());
-      document = request.kind == PlotKind::mask && root.is(JsonValue::Type::object) &&
-                 is_document(root);
+      document =
+          request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
       if (!document) {
-        drawable = read_json(root,
-                             standard_input ? std::filesystem::path() : request.input.parent_path(),
-                             request);
+        drawable = read_json(
+            root, standard_input ? std::filesystem::path() : request.input.parent_path(), request);
       }
     } catch (const Error& error) {
       throw error.where().starts_with("--") ? error : error.inside(name);

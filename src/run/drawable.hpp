@@ -17,7 +17,7 @@ namespace attn {
 
 /// What a file holds of one attention, as far as pictures need it.
 struct Drawable {
-  std::string name;  ///< of the file, for errors
+  std::string name;                ///< of the file, for errors
   std::string tensor = "weights";  ///< the name of what stands in `weights`
   Tensor weights, allowed;
   Tensor scores, capped, masked;  ///< stages; read for PlotKind::stages

@@ -150,6 +150,10 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
                       "draw it as a heatmap");
   }
   PlotOptions options = request.options;
+  if (request.kind == PlotKind::heatmap && !options.title &&
+      !drawable.tensor.ends_with("weights")) {
+    options.title = drawable.tensor + " " + place_text(chosen);
+  }
   if (!options.colorbar_label) options.colorbar_label = meaning_of_values(drawable.tensor);
   return draw_weights(request.kind, chosen, options, request.format);
 }

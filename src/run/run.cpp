@@ -240,8 +240,8 @@ class KindRun {
     result.heatmap = heatmap;
     if (wants_weights()) {
       result.weights = maps.matrix(options_.sample, options_.head);
-      result.query_labels = named(Labels::of_sample(map.labels.query, options_.sample),
-                                  maps.queries(), "Q_");
+      result.query_labels =
+          named(Labels::of_sample(map.labels.query, options_.sample), maps.queries(), "Q_");
       result.key_labels =
           named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
     }
@@ -273,13 +273,12 @@ class KindRun {
     }
     if (kind == PlotKind::grid && of.size() > 1) return draw_layers(of);
     return with_maps(map, [&](const SelectedMaps& maps) {
-      if (kind != PlotKind::stages)
-        return draw_weights(kind, maps, options_.plot, options_.format);
+      if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
       const Stages stages{map.scores,  map.capped,  map.masked,
                           map.weights, map.allowed, map.heads_only};
       const HeatmapGrid grid = stages_grid(
-          stages, stage_formulas(request_.attention, outlines_[of[0]].geometry,
-                                 outlines_[of[0]].mask),
+          stages,
+          stage_formulas(request_.attention, outlines_[of[0]].geometry, outlines_[of[0]].mask),
           maps);
       return draw_stages(grid, maps, options_.plot, options_.format);
     });
@@ -288,8 +287,7 @@ class KindRun {
   // Layers × heads of the chosen sample.
   Picture draw_layers(const std::vector<std::size_t>& of) const {
     const MapSelection::Heads heads = options_.selection.heads;
-    const bool together =
-        heads == MapSelection::Heads::mean || heads == MapSelection::Heads::max;
+    const bool together = heads == MapSelection::Heads::mean || heads == MapSelection::Heads::max;
     HeatmapGrid grid{of.size(), 1, {}};
     for (std::size_t layer = 0; layer < of.size(); ++layer) {
       with_maps(computed_.maps[of[layer]], [&](const SelectedMaps& maps) {

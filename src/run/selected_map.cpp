@@ -34,9 +34,9 @@ Positions positions_in(const std::optional<PositionRange>& range, std::size_t co
   const std::int64_t first = absolute(range->first.value_or(0));
   const std::int64_t end = absolute(range->end.value_or(size));
   if (first >= end) {
-    throw input_error("the range " + range_text(*range) + " holds none of the " +
-                          count_text(count, noun, nouns),
-                      flag, "give a start that stands before the end");
+    throw input_error(
+        "the range " + range_text(*range) + " holds none of the " + count_text(count, noun, nouns),
+        flag, "give a start that stands before the end");
   }
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
@@ -192,12 +192,12 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
-  const bool together = selection.heads == MapSelection::Heads::mean ||
-                        selection.heads == MapSelection::Heads::max;
+  const bool together =
+      selection.heads == MapSelection::Heads::mean || selection.heads == MapSelection::Heads::max;
   if (together) {
     const std::string place = place_text(maps);
-    heatmap.title = maps.title.empty() ? "Attention Weight Heatmap " + place
-                                       : maps.title + "\n" + place;
+    heatmap.title =
+        maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
   }
   Shown shown = together ? of_heads(maps, sample, 0, maps.weights.heads())
                          : of_heads(maps, sample, head, head + 1);
@@ -247,8 +247,8 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
       Heatmap panel = selected_heatmap(maps, sample, head);
       panel.title = "";
       if (several) {
-        panel.title = together ? "Sample " + std::to_string(sample + 1)
-                               : "Head " + std::to_string(head + 1);
+        panel.title =
+            together ? "Sample " + std::to_string(sample + 1) : "Head " + std::to_string(head + 1);
       }
       grid.panels.push_back(std::move(panel));
     }

@@ -45,12 +45,14 @@ std::vector<Stage> stages_of(const Stages& stages, const StageFormulas& formulas
   if (scaled) {
     all.push_back({"Scores", formulas.score, divided(stages.scores, *formulas.scale)});
     const std::string by = short_number(*formulas.scale);
-    all.push_back({"Scaled",
-                   "scores · " + (formulas.scale_text.empty() ? by : formulas.scale_text + " = scores · " + by),
-                   stages.scores});
+    all.push_back(
+        {"Scaled",
+         "scores · " +
+             (formulas.scale_text.empty() ? by : formulas.scale_text + " = scores · " + by),
+         stages.scores});
   } else {
-    all.push_back({"Scores", formulas.score.empty() ? "after the scale" : formulas.score,
-                   stages.scores});
+    all.push_back(
+        {"Scores", formulas.score.empty() ? "after the scale" : formulas.score, stages.scores});
   }
   if (stages.capped && (formulas.softcap || differ(stages.scores, stages.capped))) {
     const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
@@ -115,8 +117,8 @@ HeatmapGrid stages_grid(const Stages& stages, const StageFormulas& formulas,
 Picture draw_stages(const HeatmapGrid& grid, const SelectedMaps& maps, PlotOptions options,
                     PictureFormat format) {
   if (!options.title) {
-    options.title = (maps.title.empty() ? "From Scores to Weights " : maps.title + " ") +
-                    place_text(maps);
+    options.title =
+        (maps.title.empty() ? "From Scores to Weights " : maps.title + " ") + place_text(maps);
   }
   // Scores and weights have no common scale.
   if (options.color_range.scope == ColorRange::Scope::shared) {

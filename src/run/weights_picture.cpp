@@ -26,8 +26,8 @@ Picture draw_weights(PlotKind kind, const SelectedMaps& maps, PlotOptions option
   HeatmapGrid heads = selected_heads(maps);
   heads.panel_side = kHeadSide;
   if (!options.title) {
-    options.title = (maps.title.empty() ? "Attention Weight Heatmap " : maps.title + " ") +
-                    place_text(maps);
+    options.title =
+        (maps.title.empty() ? "Attention Weight Heatmap " : maps.title + " ") + place_text(maps);
   }
   return draw_grid(heads, options, format);
 }
@@ -40,13 +40,13 @@ Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, Plo
                       "leave out --drop-first, --renormalize and --merge-pieces");
   }
   const Labels none;
-  Heatmap heatmap = selected_heatmap({maps.weights, nullptr, none, "", maps.sample, maps.head,
-                                      selection});
+  Heatmap heatmap =
+      selected_heatmap({maps.weights, nullptr, none, "", maps.sample, maps.head, selection});
   const Shape& shape = heatmap.weights.shape();
-  const std::vector<std::string> labels = maps.labels.query.size() > 1 &&
-                                                  maps.labels.query.size() <= maps.sample
-                                              ? std::vector<std::string>()
-                                              : Labels::of_sample(maps.labels.query, maps.sample);
+  const std::vector<std::string> labels =
+      maps.labels.query.size() > 1 && maps.labels.query.size() <= maps.sample
+          ? std::vector<std::string>()
+          : Labels::of_sample(maps.labels.query, maps.sample);
   if (labels.size() == maps.weights.queries()) {
     const auto start = labels.begin() + static_cast<std::ptrdiff_t>(heatmap.first_query);
     heatmap.query_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[0]));
