@@ -16,7 +16,7 @@ struct Linear {
 
 /// The Linear layers around one attention (Vaswani et al. 2017, section 3.2.2). With H query heads
 /// and G key heads of width d: query [H·d, in], key [G·d, in], value [G·dv, in], output [out,
-/// H·dv]; an absent output weight means none.
+/// H·dv]; an absent output weight means no output projection.
 struct Projections {
   Linear query, key, value, output;
 };
@@ -41,19 +41,19 @@ struct TransformerLayer {
 
 /// Attention over projected hidden states: `self`, `cross`, `multi_head`. Query, key and value of
 /// `attention` are the hidden states [L,D] or [B,L,D]; its past key and value are projected ones,
-/// [B,G,P,d] or [B,P,G·d]. Without `heads` there is one head and no head axis in the weights.
+/// [B,G,P,d] or [B,P,G·d] (without the batch axis if the states have none). Without `heads` there
+/// is one head and no head axis in the weights.
 struct ProjectedAttentionRequest {
   AttentionRequest attention;
   Projections projections;
 };
 
 /// The output is [..,Lq,out]. Throws Error(input) as attend() does; a parameter is named as in a
-/// document,
-/// "/parameters/W_q.weight".
+/// document, "/parameters/W_q.weight".
 AttentionResult attend_projected(const ProjectedAttentionRequest& request);
 
 /// A stack of encoder or decoder layers. `attention` holds the options of every score; its query is
-/// x [L,D] or [B,L,D], its mask that of the self-attention.
+/// x [L,D] or [B,L,D], its mask that of the self-attention; key, value and past stay empty.
 struct TransformerRequest {
   AttentionRequest attention;
   bool decoder = false;
@@ -85,6 +85,8 @@ struct TransformerResult {
   Tensor output;  ///< [..,L,D]
 };
 
+/// Throws Error(input) as attend_projected() does; a parameter's name begins with that of its part,
+/// "/parameters/self_attn.W_q.weight", and in a stack of several with "layers.0.".
 TransformerResult transform(const TransformerRequest& request);
 
 }  // namespace attn

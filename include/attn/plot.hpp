@@ -40,6 +40,7 @@ struct PlotOptions {
   Annotate annotate = Annotate::automatic;
   std::optional<std::string> annotate_color;  ///< a CSS colour name or #rrggbb; absent = automatic
   Ticks ticks = Ticks::automatic;
+  bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   ColorRange color_range;
   std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
   double threshold = 0;            ///< lines: only weights of at least this

@@ -234,11 +234,7 @@ Geometry check_sequences(const AttentionRequest& request) {
   }
   const Tensor& key = request.key ? request.key : request.query;
   const Tensor& value = request.value ? request.value : key;
-  check_axes(request.query, "query");
-  check_axes(key, "key");
-  check_axes(value, "value");
-  check_same_rank(request.query, "query", key, "key");
-  check_same_rank(key, "key", value, "value");
+  check_sequences_together(request.query, key, value);
   check_heads_options(request);
   check_option_against_axis(request.heads, "heads", request.query, "query");
   check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
@@ -269,12 +265,6 @@ Geometry check_sequences(const AttentionRequest& request) {
     throw input_error(described("key", key) + " has " + count_text(k.heads, "head") + " and " +
                           described("value", value) + " has " + std::to_string(v.heads),
                       "/value", "give key and value the same heads");
-  }
-  if (v.length != k.length) {
-    throw input_error(described("key", key) + " and " + described("value", value) +
-                          " have different lengths: " + std::to_string(k.length) + " and " +
-                          std::to_string(v.length),
-                      "/value", "give the value one row a key");
   }
   check_parameters(request, geometry);
 
@@ -322,6 +312,26 @@ Shape Geometry::output_shape() const {
   shape.push_back(queries);
   shape.push_back(joined ? heads * value_width : value_width);
   return shape;
+}
+
+void check_sequences_together(const Tensor& query, const Tensor& key, const Tensor& value) {
+  check_axes(query, "query");
+  check_axes(key, "key");
+  check_axes(value, "value");
+  check_same_rank(query, "query", key, "key");
+  check_same_rank(key, "key", value, "value");
+  Samples samples;
+  samples.join(query, "query");
+  samples.join(key, "key");
+  samples.join(value, "value");
+  const std::size_t length_axis = key.rank() - 2;
+  const std::size_t keys = key.shape()[length_axis], values = value.shape()[length_axis];
+  if (keys != values) {
+    throw input_error(described("key", key) + " and " + described("value", value) +
+                          " have different lengths: " + std::to_string(keys) + " and " +
+                          std::to_string(values),
+                      "/value", "give the value one row a key");
+  }
 }
 
 void check_heads_options(const AttentionRequest& request) {

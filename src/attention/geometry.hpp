@@ -27,6 +27,11 @@ struct Geometry {
 /// brings its own.
 void check_heads_options(const AttentionRequest& request);
 
+/// Throws unless query, key and value have the same number of axes, 2 to 4 and none of size 0,
+/// agree on the number of samples (a batch axis of 1 is repeated), and key and value on their
+/// length.
+void check_sequences_together(const Tensor& query, const Tensor& key, const Tensor& value);
+
 /// Checks every tensor and option of the request but the mask. Throws Error(input) as attend()
 /// does.
 Geometry check_geometry(const AttentionRequest& request);

@@ -9,8 +9,10 @@ namespace attn {
 
 Tensor apply(const LayerNorm& norm, const Tensor& x, double eps) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
-  const Tensor weight = norm.weight.converted(DType::float64),
-               bias = norm.bias.converted(DType::float64);
+  const Tensor weight = norm.weight.converted(DType::float64);
+  const Tensor bias = norm.bias.converted(DType::float64);
+  const double* w = weight ? weight.values<double>().data() : nullptr;
+  const double* b = bias ? bias.values<double>().data() : nullptr;
   const auto in = x.values<double>();
   std::vector<double> y(x.size());
   for (std::size_t row = 0; row < rows; ++row) {
@@ -26,10 +28,10 @@ Tensor apply(const LayerNorm& norm, const Tensor& x, double eps) {
     // 3. Normalise, scale, shift.
     const double factor = 1 / std::sqrt(variance + eps);
     for (std::size_t i = 0; i < width; ++i) {
-      double value = (values[i] - mean) * factor;
-      if (weight) value *= weight.values<double>()[i];
-      if (bias) value += bias.values<double>()[i];
-      y[row * width + i] = value;
+      double& value = y[row * width + i];
+      value = (values[i] - mean) * factor;
+      if (w) value *= w[i];
+      if (b) value += b[i];
     }
   }
   return {x.shape(), std::move(y)};
@@ -42,7 +44,8 @@ void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::strin
     const std::string full = prefix + name + part;
     throw input_error(
         full + " " + text(tensor.shape()) + " does not fit: expected " + text({width}),
-        "/parameters/" + full, "give it one number for each of the hidden state's");
+        "/parameters/" + full,
+        "give it one number for each of a hidden state's " + std::to_string(width));
   };
   check(norm.weight, ".weight");
   check(norm.bias, ".bias");

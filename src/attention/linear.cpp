@@ -8,20 +8,20 @@
 
 namespace attn {
 
-Tensor apply(const Linear& linear, const Tensor& x) {
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads) {
   const Tensor weight = linear.weight.converted(DType::float64);
   const Tensor bias = linear.bias.converted(DType::float64);
   const std::size_t inputs = weight.shape()[1], outputs = weight.shape()[0];
   const std::size_t rows = x.size() / inputs;
   const double* w = weight.values<double>().data();
+  const double* b = bias ? bias.values<double>().data() : nullptr;
   const double* in = x.values<double>().data();
   std::vector<double> y(rows * outputs);
-  parallel_for(rows, 0, [&](std::size_t row) {
+  parallel_for(rows, threads, [&](std::size_t row) {
     for (std::size_t out = 0; out < outputs; ++out) {
       double sum = 0;
       for (std::size_t i = 0; i < inputs; ++i) sum += in[row * inputs + i] * w[out * inputs + i];
-      if (bias) sum += bias.values<double>()[out];
-      y[row * outputs + out] = sum;
+      y[row * outputs + out] = b ? sum + b[out] : sum;
     }
   });
   Shape shape = x.shape();
@@ -37,6 +37,10 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
                       "give it the shape [out," + std::to_string(x.back()) + "]");
   }
   const Shape& shape = linear.weight.shape();
+  if (linear.weight.size() == 0) {
+    throw input_error(weight + " " + text(shape) + " has an axis of size 0",
+                      "/parameters/" + weight, "give every axis at least one element");
+  }
   if (shape.size() != 2 || shape[1] != x.back()) {
     const std::string expected = "[out," + std::to_string(x.back()) + "]";
     throw input_error(weight + " " + text(shape) + " does not fit: expected " + expected,

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// x [..,in] gives [..,out], all float64.
-Tensor apply(const Linear& linear, const Tensor& x);
+/// x [..,in], float64, gives [..,out], float64, the same on any number of threads.
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads);
 
 /// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not
 /// fit each other or the input, or if the weight is missing. `name` is the layer's, such as "W_q";

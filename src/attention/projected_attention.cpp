@@ -11,12 +11,6 @@
 namespace attn {
 namespace {
 
-// A tensor of which only the shape may be read: sizes can be checked before anything is computed.
-Tensor shape_only(const Shape& shape) {
-  static const double nothing = 0;
-  return Tensor::borrowed(shape, DType::float64, &nothing, nullptr);
-}
-
 const Tensor& key_of(const AttentionRequest& attention) {
   return attention.key ? attention.key : attention.query;
 }
@@ -35,17 +29,14 @@ void check_states(const Tensor& states, const char* name) {
                       where,
                       "give hidden states without a head axis: the projections make the heads");
   }
-  if (states.size() == 0) {
-    throw input_error(std::string(name) + " " + text(states.shape()) + " has an axis of size 0",
-                      where, "give every axis at least one element");
-  }
 }
 
-void check_heads(std::size_t width, std::size_t heads, const std::string& weight) {
+void check_heads(std::size_t width, std::size_t heads, const std::string& weight,
+                 const char* option) {
   if (width % heads == 0) return;
   throw input_error(weight + " has " + std::to_string(width) + " rows, which is not divisible by " +
                         std::to_string(heads) + " heads",
-                    "/parameters/" + weight, "choose a number of heads that divides the rows");
+                    option, "choose a number of heads that divides the rows");
 }
 
 void check_same_width(std::size_t query, std::size_t key, const std::string& prefix) {
@@ -56,23 +47,50 @@ void check_same_width(std::size_t query, std::size_t key, const std::string& pre
                     "give both the same rows a head; fewer key heads are set by \"kv_heads\"");
 }
 
-// [B,G,P,d] as [B,P,G·d], so that it continues projected keys, whose heads stand side by side.
-Tensor heads_side_by_side(const Tensor& past) {
-  if (past.rank() != 4) return past;
-  const Shape& s = past.shape();
+// A past is projected already: as wide as the projected rows it continues, or with an axis of
+// heads.
+void check_past(const Tensor& past, const char* name, const Shape& rows, std::size_t heads) {
+  if (!past) return;
+  const std::size_t width = rows.back() / heads;
+  const Shape& shape = past.shape();
+  const std::size_t rank = shape.size();
+  const bool side_by_side = rank == rows.size() && rank >= 2 && shape[rank - 1] == heads * width;
+  const bool apart =
+      rank == rows.size() + 1 && shape[rank - 3] == heads && shape[rank - 1] == width;
+  if ((side_by_side || apart) && past.size() > 0) return;
+  const std::string batch = rows.size() == 3 ? "B," : "";
+  const std::string h = std::to_string(heads), w = std::to_string(width);
+  throw input_error(
+      std::string(name) + " " + text(shape) + " does not continue the projected rows " + text(rows),
+      std::string("/") + name,
+      "give it the shape [" + batch + "P," + std::to_string(heads * width) + "] or [" + batch + h +
+          ",P," + w + "], P rows of the past");
+}
+
+// [B,G,P,d] as [B,P,G·d], so that it continues projected rows, whose heads stand side by side;
+// likewise [G,P,d] as [P,G·d]. A past of as many axes as the rows stays.
+Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
+  if (!past || past.rank() == row_axes) return past;
+  const Shape& shape = past.shape();
+  const std::size_t width = shape.back(), length = shape[past.rank() - 2],
+                    heads = shape[past.rank() - 3];
+  const std::size_t batch = past.size() / (heads * length * width);
   const Tensor numbers = past.converted(DType::float64);
   const auto from = numbers.values<double>();
   std::vector<double> to(from.size());
-  for (std::size_t b = 0; b < s[0]; ++b) {
-    for (std::size_t g = 0; g < s[1]; ++g) {
-      for (std::size_t p = 0; p < s[2]; ++p) {
-        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(((b * s[1] + g) * s[2] + p) * s[3]),
-                    s[3],
-                    to.begin() + static_cast<std::ptrdiff_t>(((b * s[2] + p) * s[1] + g) * s[3]));
+  for (std::size_t b = 0; b < batch; ++b) {
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t row = 0; row < length; ++row) {
+        const std::size_t source = ((b * heads + h) * length + row) * width;
+        const std::size_t target = ((b * length + row) * heads + h) * width;
+        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(source), width,
+                    to.begin() + static_cast<std::ptrdiff_t>(target));
       }
     }
   }
-  return {{s[0], s[2], s[1] * s[3]}, std::move(to)};
+  Shape joined(shape.begin(), shape.end() - 3);
+  joined.insert(joined.end(), {length, heads * width});
+  return {std::move(joined), std::move(to)};
 }
 
 // The same attention over tensors that are projected already.
@@ -80,15 +98,27 @@ AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tens
                            Tensor value) {
   AttentionRequest inner = attention;
   inner.kind = Kind::scaled_dot_product;
+  inner.past_key = heads_side_by_side(attention.past_key, key.rank());
+  inner.past_value = heads_side_by_side(attention.past_value, value.rank());
   inner.query = std::move(query);
   inner.key = std::move(key);
   inner.value = std::move(value);
-  if (attention.past_key) inner.past_key = heads_side_by_side(attention.past_key);
-  if (attention.past_value) inner.past_value = heads_side_by_side(attention.past_value);
   return inner;
 }
 
 }  // namespace
+
+void round_to(DType dtype, AttentionResult& result) {
+  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
+                         &result.capped, &result.masked, &result.lse}) {
+    *tensor = tensor->converted(dtype);
+  }
+}
+
+Tensor shape_only(const Shape& shape) {
+  static const double nothing = 0;
+  return Tensor::borrowed(shape, DType::float64, &nothing, nullptr);
+}
 
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output) {
@@ -97,6 +127,7 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   check_states(attention.query, "query");
   check_states(key, "key");
   check_states(value, "value");
+  check_sequences_together(attention.query, key, value);
   check_heads_options(attention);
   const Projections& p = request.projections;
   const Shape q = check_linear(p.query, attention.query.shape(), prefix, "W_q");
@@ -104,14 +135,17 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   const Shape v = check_linear(p.value, value.shape(), prefix, "W_v");
   const std::size_t heads = attention.heads.value_or(1),
                     kv_heads = attention.kv_heads.value_or(heads);
-  check_heads(q.back(), heads, prefix + "W_q.weight");
-  check_heads(k.back(), kv_heads, prefix + "W_k.weight");
-  check_heads(v.back(), kv_heads, prefix + "W_v.weight");
+  const char* kv_option = attention.kv_heads ? "/kv_heads" : "/heads";
+  check_heads(q.back(), heads, prefix + "W_q.weight", "/heads");
+  check_heads(k.back(), kv_heads, prefix + "W_k.weight", kv_option);
+  check_heads(v.back(), kv_heads, prefix + "W_v.weight", kv_option);
   check_same_width(q.back() / heads, k.back() / kv_heads, prefix);
+  check_past(attention.past_key, "past_key", k, kv_heads);
+  check_past(attention.past_value, "past_value", v, kv_heads);
 
   const Geometry geometry =
       check_geometry(projected(attention, shape_only(q), shape_only(k), shape_only(v)));
-  Shape joined = geometry.output_shape();
+  const Shape joined = geometry.output_shape();
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
   const Visibility mask_fits(attention.mask, geometry);
   return geometry;
@@ -120,10 +154,12 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
 AttentionRequest project(const ProjectedAttentionRequest& request) {
   const AttentionRequest& attention = request.attention;
   const Projections& p = request.projections;
-  const auto states = [](const Tensor& tensor) { return tensor.converted(DType::float64); };
-  AttentionRequest inner = projected(attention, apply(p.query, states(attention.query)),
-                                     apply(p.key, states(key_of(attention))),
-                                     apply(p.value, states(value_of(attention))));
+  const auto projection = [&](const Linear& linear, const Tensor& states) {
+    return apply(linear, states.converted(DType::float64), attention.threads);
+  };
+  AttentionRequest inner =
+      projected(attention, projection(p.query, attention.query),
+                projection(p.key, key_of(attention)), projection(p.value, value_of(attention)));
   inner.dtype = DType::float64;
   return inner;
 }
@@ -132,12 +168,10 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
   check_projected(request, "", output);
   const Linear& last = request.projections.output;
+  // Nothing is rounded to the dtype before the last step.
   AttentionResult result = attend(project(request));
-  if (last.weight) result.output = apply(last, result.output);
-  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
-                         &result.capped, &result.masked, &result.lse}) {
-    *tensor = tensor->converted(request.attention.dtype);
-  }
+  if (last.weight) result.output = apply(last, result.output, request.attention.threads);
+  round_to(request.attention.dtype, result);
   return result;
 }
 

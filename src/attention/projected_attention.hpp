@@ -8,6 +8,12 @@
 
 namespace attn {
 
+/// A tensor of which only the shape may be read, to check sizes before anything is computed.
+Tensor shape_only(const Shape& shape);
+
+/// All tensors of the result but `allowed` in that type.
+void round_to(DType dtype, AttentionResult& result);
+
 /// Checks hidden states, parameters, options and mask. `prefix` goes before the names of parameters
 /// ("layers.0.self_attn."). Gives the sizes of the attention and, in `output`, the shape of the
 /// result.

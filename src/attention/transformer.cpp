@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -42,8 +43,16 @@ void check_adds_up(const Shape& output, const Shape& x, const std::string& prefi
                     "give it as many rows as the hidden states are wide");
 }
 
-// The error of a cross-attention speaks of its keys and mask as the document names them.
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The error of a cross-attention speaks of its keys and mask as the request names them.
 Error renamed_for_memory(const Error& error) {
+  const std::string problem = replaced(error.problem(), "key [", "memory [");
   std::string where = error.where();
   for (const auto& [from, to] : {std::pair<std::string, std::string>{"/key", "/memory"},
                                  {"/value", "/memory"},
@@ -51,12 +60,35 @@ Error renamed_for_memory(const Error& error) {
                                  {"/valid_lens", "/memory_valid_lens"}}) {
     if (where == from || where.starts_with(from + "/")) where = to + where.substr(from.size());
   }
-  return {error.kind(), error.problem(), where, error.help()};
+  return {error.kind(), problem, where, error.help()};
+}
+
+// x [B,L,D]: a batch axis of 1 is repeated if the memory has more samples.
+Shape states_shape(const TransformerRequest& request) {
+  Shape shape = request.attention.query.shape();
+  const Shape& memory = request.memory.shape();
+  if (request.decoder && shape.size() == 3 && memory.size() == 3 && shape[0] == 1) {
+    shape[0] = memory[0];
+  }
+  return shape;
+}
+
+Tensor repeated(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  const auto sample = x.values<double>();
+  std::vector<double> samples;
+  samples.reserve(element_count(shape));
+  for (std::size_t b = 0; b < shape[0]; ++b) {
+    samples.insert(samples.end(), sample.begin(), sample.end());
+  }
+  return {shape, std::move(samples)};
 }
 
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
                     const Tensor& x) {
-  return apply(layer.linear2, activated(apply(layer.linear1, x), request.activation));
+  const std::size_t threads = request.attention.threads;
+  const Tensor wide = activated(apply(layer.linear1, x, threads), request.activation);
+  return apply(layer.linear2, wide, threads);
 }
 
 }  // namespace
@@ -89,12 +121,15 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
     throw input_error("eps is not a finite positive number", "/eps",
                       "give a small positive number such as 1e-5");
   }
-  const Tensor& x = request.attention.query;
-  TransformerGeometry geometry;
+  if (request.layers.empty()) {
+    throw input_error("there are no layers", "/layers", "give at least one layer");
+  }
   if (request.decoder && !request.memory) {
     throw input_error("there is no memory", "/memory",
                       "give the encoder's hidden states [L,D] or [B,L,D]");
   }
+  const Tensor x = request.attention.query ? shape_only(states_shape(request)) : Tensor();
+  TransformerGeometry geometry;
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
     const std::string prefix = prefix_of(request, i);
@@ -128,11 +163,12 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
 TransformerResult transform(const TransformerRequest& request) {
   check_transformer(request);
   const DType dtype = request.attention.dtype;
+  // Nothing is rounded to the dtype before the last step.
   TransformerRequest doubles = request;
   doubles.attention.dtype = DType::float64;
 
   TransformerResult result;
-  Tensor x = request.attention.query.converted(DType::float64);
+  Tensor x = repeated(request.attention.query.converted(DType::float64), states_shape(request));
   for (const TransformerLayer& layer : request.layers) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
     // One sub-layer with its residual: f(x) and the norm before or after the sum.
@@ -161,13 +197,8 @@ TransformerResult transform(const TransformerRequest& request) {
         [&](const Tensor& states) { return feed_forward(request, layer, states); });
   }
   for (TransformerResult::Layer& layer : result.layers) {
-    for (AttentionResult* attention : {&layer.self, &layer.cross}) {
-      for (Tensor* tensor :
-           {&attention->weights, &attention->dropped, &attention->output, &attention->scores,
-            &attention->capped, &attention->masked, &attention->lse}) {
-        *tensor = tensor->converted(dtype);
-      }
-    }
+    round_to(dtype, layer.self);
+    round_to(dtype, layer.cross);
   }
   result.output = x.converted(dtype);
   return result;

@@ -6,11 +6,12 @@
 
 namespace attn {
 
-/// Checks the whole stack before anything is computed. Gives the sizes of the self-attention and,
-/// for a decoder, of the cross-attention.
+/// The sizes of the self-attention and, for a decoder, of the cross-attention.
 struct TransformerGeometry {
   Geometry self, cross;
 };
+
+/// Checks the whole stack before anything is computed. Throws Error(input) as transform() does.
 TransformerGeometry check_transformer(const TransformerRequest& request);
 
 double activated(double x, Activation activation);

@@ -71,6 +71,7 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--annotate-color", picture.annotate_color, "COLOR",
            "auto, a colour name or #rrggbb");
   add_text(app, "--ticks", picture.ticks, "WHAT", "auto, labels or index");
+  app.add_flag("--show-spaces", picture.show_spaces, "Show spaces in labels as \u2423");
   add_text(app, "--color-range", picture.color_range, "RANGE", "shared, panel or LO,HI");
 }
 

@@ -21,7 +21,7 @@ struct PictureArguments {
   Text style, title, xlabel, ylabel, titles, cmap, figsize, dpi, annotate, annotate_color, ticks,
       color_range;
   Text sample, head, queries, keys, drop_first, top, threshold;
-  bool renormalize = false, merge_pieces = false, hide_mask = false;
+  bool show_spaces = false, renormalize = false, merge_pieces = false, hide_mask = false;
 };
 
 /// Flags that tell what the terminal shows.

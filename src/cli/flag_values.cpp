@@ -132,6 +132,7 @@ PlotOptions picture_options(const PictureArguments& arguments, std::size_t& samp
   }
   if (arguments.ticks)
     options.ticks = static_cast<Ticks>(choice("--ticks", *arguments.ticks, ticks));
+  options.show_spaces = arguments.show_spaces;
   if (arguments.color_range) {
     const std::string& text = *arguments.color_range;
     const std::vector<std::string> bounds = comma_separated(text);

@@ -30,6 +30,13 @@ class Decorator {
     return placed;
   }
 
+  /// The same for a text of several lines; the box is around all of them.
+  Box add_lines(const std::string& text, double size, Point anchor, const Alignment& alignment) {
+    const auto placed = placed_lines(text, size, anchor, alignment, typesetter_);
+    result_.texts.insert(result_.texts.end(), placed.begin(), placed.end());
+    return bounds_of(placed);
+  }
+
   void grow(const Box& box) { grow(box, box); }
   void grow(const Box& box, const Box& layout_box) {
     result_.bounds = united(result_.bounds, box);
@@ -61,7 +68,7 @@ class Decorator {
     if (!axis.label.empty()) {
       const Point anchor = {frame_.middle(), taken.bottom + pixels(kLabelPad)};
       const Box box =
-          add(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top}).bounds;
+          add_lines(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top});
       grow_by_label(box, {box.middle(), box.top, box.middle(), box.bottom});
     }
   }
@@ -85,9 +92,9 @@ class Decorator {
     if (!axis.label.empty()) {
       const double pad = pixels(kLabelPad);
       const Point anchor = {right ? taken.right + pad : taken.left - pad, frame_.centre()};
-      const Box box = add(axis.label, axis.label_size, anchor,
-                          {Horizontal::centre, right ? Vertical::top : Vertical::bottom, 90, true})
-                          .bounds;
+      const Box box =
+          add_lines(axis.label, axis.label_size, anchor,
+                    {Horizontal::centre, right ? Vertical::top : Vertical::bottom, 90, true});
       grow_by_label(box, {box.left, box.centre(), box.right, box.centre()});
     }
     if (!axis.offset.empty()) {
@@ -101,15 +108,15 @@ class Decorator {
 
   void add_title() {
     if (axes_.title.empty()) return;
-    const Text& text = typesetter_.text(axes_.title, axes_.title_size);
     const double pad = pixels(axes_.title_pad);
-    const Alignment alignment{Horizontal::centre, Vertical::baseline};
-    PlacedText title = place(text, {frame_.middle(), frame_.top - pad}, alignment);
-    if (!offset_.empty() && overlap(title.bounds, offset_)) {
-      title = place(text, {frame_.middle(), offset_.top - pad}, alignment);
-    }
-    result_.texts.push_back(title);
-    const Box& box = title.bounds;
+    const auto title_above = [&](double y) {
+      return placed_lines(axes_.title, axes_.title_size, {frame_.middle(), y - pad},
+                          {Horizontal::centre, Vertical::baseline}, typesetter_);
+    };
+    auto title = title_above(frame_.top);
+    if (!offset_.empty() && overlap(bounds_of(title), offset_)) title = title_above(offset_.top);
+    result_.texts.insert(result_.texts.end(), title.begin(), title.end());
+    const Box box = bounds_of(title);
     grow(box, {box.middle(), box.top, box.middle(), box.bottom});
   }
 
@@ -121,6 +128,19 @@ class Decorator {
 };
 
 }  // namespace
+
+std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,
+                                     const Alignment& alignment, Typesetter& typesetter) {
+  std::vector<const Text*> lines;
+  for (const std::string& line : lines_of(text)) lines.push_back(&typesetter.text(line, points));
+  return place_lines(lines, typesetter.text("lp", points), anchor, alignment);
+}
+
+Box bounds_of(const std::vector<PlacedText>& texts) {
+  Box bounds = texts.front().bounds;
+  for (const PlacedText& text : texts) bounds = united(bounds, text.bounds);
+  return bounds;
+}
 
 Decorations decorate(const Axes& axes, Typesetter& typesetter) {
   return Decorator(axes, typesetter).run();

@@ -29,7 +29,8 @@ struct Axis {
   bool drawn = true;
 };
 
-/// A framed area with everything written around it. Sizes are in points.
+/// A framed area with everything written around it. Sizes are in points. The title and the labels
+/// of its axes may have several lines.
 struct Axes {
   Box box;
   PlotStyle style = PlotStyle::standard;
@@ -54,6 +55,12 @@ struct Decorations {
 inline constexpr double kTickLength = 3.5;  ///< points
 inline constexpr double kTickPad = 3.5;     ///< points between a tick and its label
 inline constexpr double kLineWidth = 0.8;   ///< points; of the frame and the ticks
+
+/// A text of one or more lines at its place.
+std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,
+                                     const Alignment& alignment, Typesetter& typesetter);
+/// The box around texts; at least one.
+Box bounds_of(const std::vector<PlacedText>& texts);
 
 Decorations decorate(const Axes& axes, Typesetter& typesetter);
 

@@ -8,6 +8,7 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <hb-ot.h>
 
 #include "attn/error.hpp"
 
@@ -36,6 +37,30 @@ double line_middle(double place, double line_width) {
 
 double radians(double degrees) {
   return degrees * std::numbers::pi / 180;
+}
+
+bool has_colours(PangoFont* font) {
+  hb_face_t* face = hb_font_get_face(pango_font_get_hb_font(font));
+  return hb_ot_color_has_png(face) || hb_ot_color_has_layers(face) || hb_ot_color_has_svg(face);
+}
+
+/// Letters are drawn as outlines, because Cairo would move the pictures of single letters to whole
+/// pixels; coloured ones, such as emoji, are pictures.
+void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
+  int x = 0;
+  for (GSList* item = line->runs; item != nullptr; item = item->next) {
+    auto* run = static_cast<PangoLayoutRun*>(item->data);
+    PangoFont* font = run->item->analysis.font;
+    cairo_move_to(cairo, x / double{PANGO_SCALE}, 0);
+    if (font != nullptr && has_colours(font)) {
+      pango_cairo_show_glyph_string(cairo, font, run->glyphs);
+      cairo_new_path(cairo);
+    } else {
+      pango_cairo_glyph_string_path(cairo, font, run->glyphs);
+      cairo_fill(cairo);
+    }
+    x += pango_glyph_string_get_width(run->glyphs);
+  }
 }
 
 cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
@@ -218,9 +243,7 @@ void Canvas::outlined_text(const Text& text, Point origin, double degrees) {
   cairo_move_to(cairo_, 0, 0);
   PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
   if (is_raster()) {
-    // Outlines, because Cairo would move the pictures of single letters to whole pixels.
-    pango_cairo_layout_line_path(cairo_, line);
-    cairo_fill(cairo_);
+    draw_line(cairo_, line);
   } else {
     pango_cairo_show_layout_line(cairo_, line);
   }

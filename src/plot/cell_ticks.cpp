@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plot/colour_bar.hpp"
+#include "plot/token_labels.hpp"
 
 namespace attn::plot {
 namespace {
@@ -83,6 +84,15 @@ std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all
 }
 
 }  // namespace
+
+ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options) {
+  if (options.style == PlotStyle::matplotlib && !options.show_spaces) {
+    return {heatmap.query_labels, heatmap.key_labels};
+  }
+  const auto spelling = token_spelling({&heatmap.query_labels, &heatmap.key_labels});
+  return {readable_tokens(heatmap.query_labels, spelling, options.show_spaces),
+          readable_tokens(heatmap.key_labels, spelling, options.show_spaces)};
+}
 
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
                                    std::size_t count, std::size_t first) {

@@ -8,6 +8,13 @@
 
 namespace attn::plot {
 
+/// The labels of a heatmap's axes as they are shown; lists that are not given stay empty. Tokens
+/// are made readable but for the matplotlib style, which shows them as they are.
+struct ShownLabels {
+  std::vector<std::string> query, key;
+};
+ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options);
+
 /// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
 /// count from `first` = 0.
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,

@@ -92,7 +92,7 @@ class DimensionFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.bounded(options_.title.value_or(kTitle), kTitleSize);
+    axes.title = figure.title(options_.title.value_or(kTitle), kTitleSize, figure.width());
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = figure.bounded(options_.xlabel.value_or(""), kLabelSize);

@@ -13,6 +13,7 @@ namespace {
 constexpr double kPointsPerInch = 72;
 constexpr double kScreenDpi = 100;          // matplotlib's default
 constexpr double kLongestText = 2;          // figure widths or heights
+constexpr std::size_t kMostLines = 12;      // of a title
 constexpr double kCropMargin = 0.1;         // inches
 constexpr double kTightMargin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
 constexpr double kLongestSide = 1000;       // inches
@@ -62,10 +63,27 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
              Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
-                 : Lettering::outlines) {}
+                 : Lettering::outlines) {
+  wraps_ = options.style == PlotStyle::standard;
+}
 
 std::string Figure::bounded(const std::string& text, double points) {
-  return shortened(text, points, kLongestText * std::max(width_, height_), typesetter_);
+  auto lines = lines_of(text);
+  if (lines.size() > kMostLines) {
+    lines.resize(kMostLines);
+    lines.back() = "\u2026";
+  }
+  std::string result;
+  for (const std::string& line : lines) {
+    if (&line != &lines.front()) result += '\n';
+    result += shortened(line, points, kLongestText * std::max(width_, height_), typesetter_);
+  }
+  return result;
+}
+
+std::string Figure::title(const std::string& text, double points, double width) {
+  // A word alone may still be absurdly long, as may be the number of lines.
+  return bounded(wraps_ ? wrapped(text, points, width, typesetter_) : text, points);
 }
 
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {

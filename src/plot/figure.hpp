@@ -26,8 +26,13 @@ class Figure {
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 
-  /// A title or an axis label that is not absurdly longer than the figure, shortened if need be.
+  /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
+  /// need be.
   std::string bounded(const std::string& text, double points);
+
+  /// The same for a title above something `width` pixels wide: in the standard style its lines are
+  /// broken at spaces to be no wider than that.
+  std::string title(const std::string& text, double points, double width);
 
   /// The area for the axes that leaves all around it as much room as is written there: `decorated`
   /// says what an area of a figure takes with its texts. The matplotlib style measures at the
@@ -44,7 +49,8 @@ class Figure {
   PictureFormat format_;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
-  bool hinted_;  ///< as in the matplotlib style on a raster
+  bool wraps_ = false;  ///< whether titles are broken into lines
+  bool hinted_;         ///< as in the matplotlib style on a raster
   Typesetter typesetter_;
   double width_, height_;
 };

@@ -106,10 +106,9 @@ class GridFigure {
     std::vector<PlacedText> title;
     if (options_.title && !options_.title->empty()) {
       const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
-      title.push_back(
-          place(figure_.typesetter().text(figure_.bounded(*options_.title, kTitleSize), kTitleSize),
-                anchor, {Horizontal::centre, Vertical::bottom}));
-      bounds = united(bounds, title.back().bounds);
+      title = placed_lines(figure_.title(*options_.title, kTitleSize, figure_.width()), kTitleSize,
+                           anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+      bounds = united(bounds, bounds_of(title));
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
       for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
@@ -248,7 +247,7 @@ class GridFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure_.bounded(titles_[index], axes.title_size);
+    axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
       axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
     if (first_column)
@@ -256,10 +255,11 @@ class GridFigure {
     const Heatmap& panel = grid_.panels[index];
     axes.x.labelled = last_row || panel.key_labels != below.key_labels;
     axes.y.labelled = first_column || panel.query_labels != left.query_labels;
-    set_ticks(axes.x, panel.key_labels, "K_", panel.first_key, matrices_[index].columns(),
-              box.width(), true);
-    set_ticks(axes.y, panel.query_labels, "Q_", panel.first_query, matrices_[index].rows(),
-              box.height(), false);
+    const ShownLabels labels = shown_labels(panel, options_);
+    set_ticks(axes.x, labels.key, "K_", panel.first_key, matrices_[index].columns(), box.width(),
+              true);
+    set_ticks(axes.y, labels.query, "Q_", panel.first_query, matrices_[index].rows(), box.height(),
+              false);
     return axes;
   }
 

@@ -25,10 +25,11 @@ class HeatmapFigure {
         map_(options.cmap),
         figure_(options, format, kDefaultSize),
         colours_{&map_, range_of_colours({&matrix_, 1}, options), options.style},
-        query_{labels_or(heatmap.query_labels, "Q_", matrix_.rows(), heatmap.first_query),
-               options.ticks, options.style, heatmap.first_query},
-        key_{labels_or(heatmap.key_labels, "K_", matrix_.columns(), heatmap.first_key),
-             options.ticks, options.style, heatmap.first_key} {
+        labels_(shown_labels(heatmap, options)),
+        query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
+               options.style, heatmap.first_query},
+        key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
+             options.style, heatmap.first_key} {
     value_options_.annotate = options.annotate;
     if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
   }
@@ -76,7 +77,7 @@ class HeatmapFigure {
     axes.box = box;
     axes.style = options_.style;
     const std::string title = heatmap_.title.empty() ? kTitle : heatmap_.title;
-    axes.title = figure.bounded(options_.title.value_or(title), kTitleSize);
+    axes.title = figure.title(options_.title.value_or(title), kTitleSize, figure.width());
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
@@ -100,6 +101,7 @@ class HeatmapFigure {
   ColourMap map_;
   Figure figure_;
   CellColours colours_;
+  ShownLabels labels_;
   CellTicks query_, key_;
   CellValueOptions value_options_;
 };

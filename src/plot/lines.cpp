@@ -46,11 +46,10 @@ class LinesFigure {
         title_(options.title.value_or(lines.title.empty() ? kTitle : lines.title)),
         matrices_(matrices_of(lines)),
         figure_(options, format, default_size(matrices_[0])),
-        query_{labels_or(first(lines).query_labels, "Q_", matrices_[0].rows(),
-                         first(lines).first_query),
+        labels_(shown_labels(first(lines), options)),
+        query_{labels_or(labels_.query, "Q_", matrices_[0].rows(), first(lines).first_query),
                options.ticks, options.style, first(lines).first_query},
-        key_{labels_or(first(lines).key_labels, "K_", matrices_[0].columns(),
-                       first(lines).first_key),
+        key_{labels_or(labels_.key, "K_", matrices_[0].columns(), first(lines).first_key),
              options.ticks, options.style, first(lines).first_key} {
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
       entries_.push_back({lines.heads[i].title, kHeads[i % kHeads.size()]});
@@ -87,8 +86,9 @@ class LinesFigure {
       const auto above = [&](const std::string& text, double size, double x, double y,
                              Horizontal alignment) {
         if (text.empty()) return;
-        add(place(figure.typesetter().text(figure.bounded(text, size), size), {x, y},
-                  {alignment, Vertical::bottom}));
+        const auto placed = placed_lines(figure.title(text, size, figure.width()), size, {x, y},
+                                         {alignment, Vertical::bottom}, figure.typesetter());
+        for (const PlacedText& line : placed) add(line);
       };
       above(lines.options_.ylabel.value_or(kYLabel), kLabelSize, frame.left, top,
             Horizontal::right);
@@ -193,6 +193,7 @@ class LinesFigure {
   std::string title_;
   std::vector<Matrix> matrices_;
   Figure figure_;
+  ShownLabels labels_;
   CellTicks query_, key_;
   std::vector<LegendEntry> entries_;
 };

@@ -56,6 +56,13 @@ Colour mixed(const std::vector<Colour>& colours) {
   return {mean(0), mean(1), mean(2)};
 }
 
+Heatmap labels_of(const MaskMap& mask) {
+  Heatmap heatmap;
+  heatmap.query_labels = mask.query_labels;
+  heatmap.key_labels = mask.key_labels;
+  return heatmap;
+}
+
 class MaskFigure {
  public:
   MaskFigure(const MaskMap& mask, const PlotOptions& options, PictureFormat format)
@@ -65,10 +72,11 @@ class MaskFigure {
         columns_(mask.hidden_by.shape()[1]),
         hidden_by_(mask.hidden_by.values<std::int64_t>()),
         figure_(options, format, kDefaultSize),
-        query_{labels_or(mask.query_labels, "Q_", rows_, mask.first_query), options.ticks,
+        labels_(shown_labels(labels_of(mask), options)),
+        query_{labels_or(labels_.query, "Q_", rows_, mask.first_query), options.ticks,
                options.style, mask.first_query},
-        key_{labels_or(mask.key_labels, "K_", columns_, mask.first_key), options.ticks,
-             options.style, mask.first_key} {
+        key_{labels_or(labels_.key, "K_", columns_, mask.first_key), options.ticks, options.style,
+             mask.first_key} {
     if (mask.global) global_ = mask.global.values<std::uint8_t>();
     for (std::size_t i = 0; i < rows_ * columns_; ++i) looks_.try_emplace(reason(i));
     for (auto& [reason, look] : looks_) look = look_of(reason);
@@ -161,8 +169,8 @@ class MaskFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.bounded(options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title),
-                                kTitleSize);
+    axes.title = figure.title(options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title),
+                              kTitleSize, figure.width());
     axes.title_size = kTitleSize;
     axes.title_pad = kTitlePad;
     axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
@@ -271,6 +279,7 @@ class MaskFigure {
   std::span<const std::int64_t> hidden_by_;
   std::span<const std::uint8_t> global_;
   Figure figure_;
+  ShownLabels labels_;
   CellTicks query_, key_;
   std::map<Reason, Look> looks_;
 };

@@ -4,6 +4,10 @@
 #include <cstdio>
 #include <string_view>
 
+#include <utf8proc.h>
+
+#include "plot/script_fonts.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -33,21 +37,24 @@ Box ink_of(PangoLayoutLine* line, double& width) {
           (ink.y + ink.height) / kUnitsPerPixel};
 }
 
-/// "Hangul", "Devanagari"; rarer scripts by their code in ISO 15924, "Egyp".
-std::string script_name(gunichar letter) {
-  const GUnicodeScript script = g_unichar_get_script(letter);
-  const guint32 code = g_unicode_script_to_iso15924(script);
-  std::string name;
-  for (int shift = 24; shift >= 0; shift -= 8) name += static_cast<char>(code >> shift);
-  // Pango's names follow GLib's numbers up to this script.
-  if (script <= G_UNICODE_SCRIPT_LYDIAN) {
-    auto* scripts = static_cast<GEnumClass*>(g_type_class_ref(PANGO_TYPE_SCRIPT));
-    const GEnumValue* value = g_enum_get_value(scripts, static_cast<int>(script));
-    if (value != nullptr) name = value->value_nick;
-    g_type_class_unref(scripts);
+/// Where the characters that a reader sees begin, combining marks and joined emoji with their base,
+/// and the end.
+std::vector<std::size_t> character_starts(const std::string& line) {
+  std::vector<std::size_t> starts;
+  utf8proc_int32_t before = -1, state = 0;
+  const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(line.data());
+  const auto size = static_cast<utf8proc_ssize_t>(line.size());
+  for (utf8proc_ssize_t at = 0; at < size;) {
+    utf8proc_int32_t letter = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, size - at, &letter);
+    if (before < 0 || utf8proc_grapheme_break_stateful(before, letter, &state)) {
+      starts.push_back(static_cast<std::size_t>(at));
+    }
+    before = letter;
+    at += std::max<utf8proc_ssize_t>(length, 1);
   }
-  name.front() = g_ascii_toupper(name.front());
-  return name;
+  starts.push_back(line.size());
+  return starts;
 }
 
 }  // namespace
@@ -107,16 +114,18 @@ void Typesetter::note_missing_letters(PangoLayout* layout) {
     for (int i = 0; i < glyphs->num_glyphs; ++i) {
       const PangoGlyph glyph = glyphs->glyphs[i].glyph;
       if ((glyph & PANGO_GLYPH_UNKNOWN_FLAG) == 0) continue;
-      missing_scripts_.insert(script_name(glyph & ~PANGO_GLYPH_UNKNOWN_FLAG));
+      const ScriptFonts fonts = fonts_for(glyph & ~PANGO_GLYPH_UNKNOWN_FLAG);
+      missing_scripts_.emplace(fonts.script, fonts.packages);
     }
   }
 }
 
 std::vector<std::string> Typesetter::warnings() const {
   std::vector<std::string> warnings;
-  for (const auto& script : missing_scripts_) {
+  for (const auto& [script, packages] : missing_scripts_) {
     warnings.push_back("no installed font has some letters of the script " + script +
-                       ": they are drawn as boxes; install a font for it, such as Noto Sans");
+                       ": they are drawn as boxes; install a font for it, on Debian the package " +
+                       packages);
   }
   return warnings;
 }
@@ -153,17 +162,16 @@ std::string shortened(const std::string& string, double points, double width,
   const Text& whole = typesetter.text(string, points);
   if (whole.width <= width) return string;
   const std::string line = printable(string);
-  const auto letters = g_utf8_strlen(line.data(), static_cast<gssize>(line.size()));
-  const auto keeping = [&](glong count) {
-    const char* const start = line.data();
-    const char* const head = g_utf8_offset_to_pointer(start, (count + 1) / 2);
-    const char* const tail = g_utf8_offset_to_pointer(start, letters - count / 2);
-    return std::string(start, head) + "\u2026" + tail;
+  const std::vector<std::size_t> starts = character_starts(line);
+  const std::size_t letters = starts.size() - 1;
+  const auto keeping = [&](std::size_t count) {
+    return line.substr(0, starts[(count + 1) / 2]) + "\u2026" +
+           line.substr(starts[letters - count / 2]);
   };
   // Widths grow with the letters kept, near enough for a search by halves.
-  glong fits = 1, too_many = letters;
+  std::size_t fits = 1, too_many = letters;
   while (too_many - fits > 1) {
-    const glong middle = (fits + too_many) / 2;
+    const std::size_t middle = (fits + too_many) / 2;
     (typesetter.text(keeping(middle), points).width <= width ? fits : too_many) = middle;
   }
   return keeping(fits);

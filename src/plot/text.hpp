@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +61,7 @@ class Typesetter {
   std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;
   std::map<std::pair<std::string, double>, Text> texts_;
-  std::set<std::string> missing_scripts_;
+  std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
 };
 
 /// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become
@@ -95,5 +94,18 @@ struct PlacedText {
 };
 
 PlacedText place(const Text& text, Point anchor, const Alignment& alignment);
+
+/// The same for several lines below each other, each at the middle of the block's width; at least
+/// one. They are 1.2 heights of a letter apart, as in matplotlib. `lp` is the text "lp" of their
+/// size.
+std::vector<PlacedText> place_lines(const std::vector<const Text*>& lines, const Text& lp,
+                                    Point anchor, const Alignment& alignment);
+
+/// A string cut at its newlines; an empty one is one empty line.
+std::vector<std::string> lines_of(const std::string& string);
+
+/// `string` with a newline in place of a space wherever a line would otherwise be wider than
+/// `width` pixels. Words wider than that stay whole.
+std::string wrapped(const std::string& string, double points, double width, Typesetter& typesetter);
 
 }  // namespace attn::plot

@@ -6,6 +6,8 @@
 namespace attn::plot {
 namespace {
 
+constexpr double kLineSpacing = 1.2;  // of a letter's height
+
 /// What a turned text covers, and the turn.
 struct Turn {
   double cosine, sine;
@@ -71,15 +73,73 @@ Point aligned_point(const Box& box, const Alignment& alignment, double ascent, d
 }  // namespace
 
 PlacedText place(const Text& text, Point anchor, const Alignment& alignment) {
-  const double ascent = text.height - text.descent;
-  const Box level = {0, -ascent, text.width, text.descent};
+  return place_lines({&text}, text, anchor, alignment).front();
+}
+
+// The rules are those of matplotlib 3.6 (Text._get_layout).
+std::vector<PlacedText> place_lines(const std::vector<const Text*>& lines, const Text& lp,
+                                    Point anchor, const Alignment& alignment) {
+  const auto ascent_of = [](const Text& line) { return line.height - line.descent; };
+  // Baselines relative to the last one, and the level block around them.
+  std::vector<double> baselines(lines.size());
+  double width = lines.back()->width;
+  for (std::size_t i = lines.size() - 1; i > 0; --i) {
+    const double rise = kLineSpacing * std::max(ascent_of(lp), ascent_of(*lines[i]));
+    baselines[i - 1] = baselines[i] - rise - lines[i - 1]->descent;
+    width = std::max(width, lines[i - 1]->width);
+  }
+  const double descent = lines.back()->descent;
+  const double ascent = ascent_of(*lines.front());
+  const Box level = {0, baselines.front() - ascent, width, descent};
+
   const Turn turn(alignment.degrees);
-  const Box turned = turn.around(level);
   const Point from = alignment.turned_about_anchor
-                         ? turn(aligned_point(level, alignment, ascent, text.descent))
-                         : aligned_point(turned, alignment, ascent, text.descent);
-  const Point origin = {anchor.x - from.x, anchor.y - from.y};
-  return {&text, origin, alignment.degrees, turned.moved(origin.x, origin.y)};
+                         ? turn(aligned_point(level, alignment, ascent, descent))
+                         : aligned_point(turn.around(level), alignment, ascent, descent);
+  std::vector<PlacedText> placed;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Text& line = *lines[i];
+    const Point start = turn({(width - line.width) / 2, baselines[i]});
+    const Point origin = {anchor.x - from.x + start.x, anchor.y - from.y + start.y};
+    const Box around = turn.around({0, -ascent_of(line), line.width, line.descent});
+    placed.push_back({&line, origin, alignment.degrees, around.moved(origin.x, origin.y)});
+  }
+  return placed;
+}
+
+std::vector<std::string> lines_of(const std::string& string) {
+  std::vector<std::string> lines;
+  std::size_t start = 0;
+  for (std::size_t end; (end = string.find('\n', start)) != std::string::npos; start = end + 1) {
+    lines.push_back(string.substr(start, end - start));
+  }
+  lines.push_back(string.substr(start));
+  return lines;
+}
+
+std::string wrapped(const std::string& string, double points, double width,
+                    Typesetter& typesetter) {
+  std::string result;
+  const auto lines = lines_of(string);
+  for (const std::string& line : lines) {
+    if (&line != &lines.front()) result += '\n';
+    std::string shown;
+    std::size_t start = 0;
+    while (start <= line.size()) {
+      const std::size_t end = std::min(line.find(' ', start), line.size());
+      const std::string word = line.substr(start, end - start);
+      const std::string longer = start == 0 ? word : shown + " " + word;
+      if (start > 0 && typesetter.text(longer, points).width > width) {
+        result += shown + '\n';
+        shown = word;
+      } else {
+        shown = longer;
+      }
+      start = end + 1;
+    }
+    result += shown;
+  }
+  return result;
 }
 
 }  // namespace attn::plot

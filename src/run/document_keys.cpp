@@ -118,6 +118,8 @@ std::string help_for(const DocumentKey& key, Kind kind) {
     return "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
            "\"decoder_layer\"";
   }
+  if (name.ends_with("heads") && info(kind).family == Family::projected)
+    return "leave it out, or choose \"multi_head\"";
   return "leave it out";
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string>
 
 #include "attn/error.hpp"
@@ -11,7 +10,10 @@
 #include "attention/visibility.hpp"
 #include "run/document.hpp"
 #include "run/document_keys.hpp"
+#include "run/document_kinds.hpp"
+#include "run/document_names.hpp"
 #include "run/document_object.hpp"
+#include "run/dropout_reader.hpp"
 #include "run/mask_reader.hpp"
 #include "run/parameters.hpp"
 #include "run/tensor_source.hpp"
@@ -22,17 +24,6 @@
 namespace attn {
 namespace {
 
-Kind read_kind(const JsonValue& value, const std::string& pointer) {
-  const std::string& name = expect_string(value, pointer);
-  if (const KindInfo* found = find_kind(name)) return found->kind;
-  std::vector<std::string_view> names;
-  for (const KindInfo& row : kinds()) {
-    names.push_back(row.name);
-    names.insert(names.end(), row.aliases.begin(), row.aliases.end());
-  }
-  throw input_error("unknown kind of attention \"" + name + "\"", pointer, suggestion(name, names));
-}
-
 template <std::size_t N>
 std::size_t read_choice(const JsonValue& value, const std::string& pointer, const char* noun,
                         const std::array<std::string_view, N>& names) {
@@ -41,16 +32,6 @@ std::size_t read_choice(const JsonValue& value, const std::string& pointer, cons
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   throw input_error("unknown " + std::string(noun) + " \"" + name + "\"", pointer,
                     suggestion(name, names));
-}
-
-// Where either says so.
-Tensor united_padding(const Tensor& a, const Tensor& b) {
-  if (!a || !b || a.shape() != b.shape())
-    return a ? a : b;  // one that does not fit is reported as such
-  const auto x = a.values<std::uint8_t>(), y = b.values<std::uint8_t>();
-  std::vector<std::uint8_t> either(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) either[i] = x[i] | y[i];
-  return {a.shape(), std::move(either)};
 }
 
 /// Reads one document for one kind, part by part.
@@ -79,6 +60,7 @@ class Reader {
   AttentionRequest& attention() { return result_.attention; }
   const KindInfo& kind() const { return info(result_.attention.kind); }
   bool is(Family family) const { return kind().family == family; }
+  bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
   bool decoder() const { return kind().kind == Kind::decoder_layer; }
 
   // The value of a key that is there and has a meaning for this kind.
@@ -138,6 +120,9 @@ class Reader {
     read("eps", [&](const JsonValue& value, const std::string& at) {
       result_.transformer.eps = expect_number(value, at);
     });
+    read("dropout", [&](const JsonValue& value, const std::string& at) {
+      dropout_ = read_dropout(value, at);
+    });
   }
 
   Tensor read_tensor(const char* key) {
@@ -182,7 +167,14 @@ class Reader {
   void read_tokens() {
     const bool first = is(Family::given_scores) ? false : TokenReader::gives(root_, "");
     const bool second = (find("memory_tokens") || find("memory_token_ids") || find("memory_text"));
-    if (!first && !second) return;
+    if (!first && !second) {
+      for (const char* key : {"embedding", "tokenizer"}) {
+        if (!find(key)) continue;
+        result_.warnings.push_back(std::string("\"") + key +
+                                   "\" has no effect: the document has no tokens");
+      }
+      return;
+    }
     problems_.attempt([&] {
       const TokenReader reader(root_, attention().dtype, tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
@@ -228,16 +220,15 @@ class Reader {
       attention().value = value;
       return;
     }
-    if ((x || memory || first_ || second_) && (query || key || value)) {
-      throw input_error(
-          "\"x\" and \"query\" cannot both be given",
-          query ? "/query"
-          : key ? "/key"
-                : "/value",
-          "give \"x\" and, where it is needed, \"memory\", or \"query\", \"key\" and \"value\"");
-    }
     instead(first_, x, "x");
     instead(second_, memory, "memory");
+    if ((x || memory) && (query || key || value)) {
+      const std::string states = first_ ? TokenReader::key(root_, "") : x ? "x" : second_name();
+      const std::string other = query ? "query" : key ? "key" : "value";
+      throw input_error(
+          "\"" + states + "\" and \"" + other + "\" cannot both be given", "/" + other,
+          "give \"x\" and, where it is needed, \"memory\", or \"query\", \"key\" and \"value\"");
+    }
     if (!x && !query) {
       throw input_error(
           "there are no hidden states", "/x",
@@ -263,22 +254,46 @@ class Reader {
     attention().value = x ? memory : value;
   }
 
+  // Which member of the document the second sequence is.
+  std::string second_name() const {
+    return second_ ? TokenReader::key(root_, "memory_") : is(Family::score) ? "key" : "memory";
+  }
+
+  // What the document calls the request's query, key and value, for errors to speak its language.
+  DocumentNames names_of_tensors() const {
+    DocumentNames names;
+    const AttentionRequest& request = result_.attention;
+    if (first_) {
+      names.tensor("query", TokenReader::key(root_, ""));
+    } else if (root_.find("x") && is_projecting()) {
+      names.tensor("query", "x");
+    }
+    const bool own = root_.find("x") || first_;
+    if (second_ || (own && is_projecting() && request.key)) {
+      names.tensor("key", second_name());
+      if (is_projecting()) names.tensor("value", second_name());
+    }
+    return names;
+  }
+
   void read_learned() {
     problems_.attempt([&] {
       const JsonValue* value = find("parameters");
       std::string pointer = "/parameters";
-      // With several kinds, each may have parameters of its own.
-      if (value && kinds_.size() > 1 && value->is(JsonValue::Type::object)) {
-        if (const JsonValue* own = value->find(kind().name)) {
-          value = own;
-          pointer = pointer_to(pointer, kind().name);
-        }
+      // Each kind may have parameters of its own.
+      if (value && has_kinds(*value)) {
+        const JsonMember* own = find_by_kind(*value, kind().kind, pointer);
+        pointer = pointer_to(pointer, own ? std::string_view(own->key) : kind().name);
+        value = own ? &own->value : nullptr;
       }
       LearnedWeights learned =
           read_parameters(value, pointer, attention(), result_.transformer.memory,
                           layers_.value_or(1), feed_forward_, tensors_);
       result_.projections = std::move(learned.projections);
       result_.transformer.layers = std::move(learned.layers);
+      parameter_names_ = std::move(learned.names);
+      result_.warnings.insert(result_.warnings.end(), learned.warnings.begin(),
+                              learned.warnings.end());
       result_.transformer.decoder = decoder();
     });
   }
@@ -290,48 +305,38 @@ class Reader {
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
                   "/memory_valid_lens", attention().dtype, tensors_, problems_, result_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
-    if (first_ && (is(Family::transformer) || !attention().key)) {
-      attention().mask.padding = united_padding(attention().mask.padding, first_->padding);
-    }
-    if (second_) {
-      Mask& mask = decoder() ? result_.transformer.memory_mask : attention().mask;
-      mask.padding = united_padding(mask.padding, second_->padding);
-    }
+    const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
+      const Tensor& past = attention().past_key;
+      const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
+      mask.padding = united_padding(mask.padding, tokens.padding, before);
+    };
+    if (first_ && (is(Family::transformer) || !attention().key))
+      hide_padding(attention().mask, *first_);
+    if (second_)
+      hide_padding(decoder() ? result_.transformer.memory_mask : attention().mask, *second_);
   }
 
   void finish() {
-    // Dropout draws last.
-    read("dropout",
-         [&](const JsonValue& value, const std::string& at) { read_dropout(value, at); });
-    if (decoder() && !attention().mask.causal) {
+    // Dropout draws last, from the generator as all other draws have left it.
+    problems_.attempt([&] {
+      if (!dropout_) return;
+      attention().dropout =
+          torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
+    });
+    // Another mask of the user's own may hide what lies ahead.
+    const Mask& mask = attention().mask;
+    if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
       result_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "
-          "\"mask\": {\"causal\": true} "
-          "hides them");
+          "\"mask\": {\"causal\": true} hides them");
     }
-    problems_.attempt([&] { check_together(); });
-  }
-
-  void read_dropout(const JsonValue& value, const std::string& at) {
-    constexpr std::array<std::string_view, 2> known{"p", "training"};
-    expect_known_keys(value, known, at);
-    const JsonValue *p = value.find("p"), *training = value.find("training");
-    if (!p)
-      throw input_error("dropout has no p", pointer_to(at, "p"),
-                        "give the probability to drop a weight, such as 0.1");
-    const double probability = expect_number(*p, pointer_to(at, "p"));
-    if (!(probability >= 0 && probability <= 1)) {
-      throw input_error("the probability of dropout is outside 0…1", pointer_to(at, "p"),
-                        "give a number from 0 to 1");
-    }
-    if (!training || !expect_boolean(*training, pointer_to(at, "training"))) return;
-    // The generator as all other draws have left it; each attention of the layers draws on.
-    const auto random = std::make_shared<TorchRandom>(tensors_.generator(at));
-    attention().dropout = Dropout{probability, [random, probability](const Shape& shape) {
-                                    std::vector<std::uint8_t> kept(element_count(shape));
-                                    random->bernoulli(kept, 1 - probability);
-                                    return Tensor(shape, std::move(kept));
-                                  }};
+    problems_.attempt([&] {
+      try {
+        check_together();
+      } catch (const Error& error) {
+        throw parameter_names_.named(names_of_tensors().named(error));
+      }
+    });
   }
 
   void check_together() {
@@ -350,8 +355,11 @@ class Reader {
       queries = keys = check_geometry(attention());
       const Visibility mask_fits(attention().mask, keys);
     }
-    check_memory(element_count(queries.weights_shape()), size_of(attention().dtype),
-                 "the weights " + text(queries.weights_shape()), "");
+    const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
+    check_memory(element_count(queries.weights_shape()), layers * size_of(attention().dtype),
+                 "the weights " + text(queries.weights_shape()) +
+                     (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
+                 "");
     read_own_labels(queries, keys);
   }
 
@@ -393,30 +401,11 @@ class Reader {
   DocumentRequest result_;
   std::optional<TokenStates> first_, second_;
   std::optional<std::size_t> feed_forward_, layers_;
+  std::optional<double> dropout_;
+  DocumentNames parameter_names_;
 };
 
 }  // namespace
-
-std::vector<Kind> read_kinds(const JsonValue& root) {
-  const std::string at = "/attention";
-  const JsonValue* value = root.find("attention");
-  if (!value) {
-    throw input_error("the document does not say which attention to compute", at,
-                      "add \"attention\", such as \"scaled_dot_product\"");
-  }
-  if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};
-  std::vector<Kind> kinds;
-  for (std::size_t i = 0; i < value->size(); ++i) {
-    const Kind kind = read_kind(value->element(i), pointer_to(at, i));
-    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
-      throw input_error("the kind \"" + std::string(info(kind).name) + "\" is given twice",
-                        pointer_to(at, i), "name each kind once");
-    }
-    kinds.push_back(kind);
-  }
-  if (kinds.empty()) throw input_error("the list of kinds is empty", at, "name at least one kind");
-  return kinds;
-}
 
 DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
                               Problems& problems) {

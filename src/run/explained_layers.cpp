@@ -128,7 +128,7 @@ class Layer {
   void explain_feed_forward(const SubLayer& states) {
     const auto x = row(states.input), output = row(states.change);
     const Tensor input({1, x.size()}, Numbers(x.begin(), x.end()));
-    const Tensor hidden_states = apply(layer_.linear1, input);
+    const Tensor hidden_states = apply(layer_.linear1, input, 1);
     const auto hidden = hidden_states.values<double>();
     Numbers active;
     for (const double h : hidden) active.push_back(activated(h, request_.activation));

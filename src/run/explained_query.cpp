@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "support/display_width.hpp"
@@ -10,7 +11,7 @@ namespace attn {
 namespace {
 
 constexpr std::size_t widest_label = 14;
-constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4;
+constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
 
 }  // namespace
 
@@ -59,10 +60,16 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
   if (request.past_value) past_value_ = HeadRows(request.past_value, geometry_.kv_heads);
 
   const auto weights = row(result.weights);
-  const auto most = std::max_element(weights.begin(), weights.end(), [](double a, double b) {
-    return std::isnan(a) ? !std::isnan(b) : a < b;
-  });
-  shown_keys_.include(static_cast<std::size_t>(most - weights.begin()));
+  // NaN has no place in an order; all of a row are NaN or hidden then.
+  const auto weight = [&](std::size_t j) { return std::isnan(weights[j]) ? 1.0 : weights[j]; };
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t count = std::min(heaviest_keys, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
+                    });
+  for (std::size_t i = 0; i < count; ++i) shown_keys_.include(order[i]);
 }
 
 std::span<const double> ExplainedQuery::query() const {

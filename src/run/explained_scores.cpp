@@ -23,12 +23,11 @@ Excerpt components(std::size_t count) {
   return {count, most_components, first_components, last_components};
 }
 
-// M x for a matrix of the size [rows, x], all rows; the shown ones as sums.
+// M x for a matrix of doubles [rows, x].
 Numbers product(const Tensor& matrix, std::span<const double> x) {
-  const Tensor numbers = matrix.converted(DType::float64);
   Numbers result;
   for (std::size_t row = 0; row < matrix.shape()[0]; ++row)
-    result.push_back(dot(numbers.values<double>().subspan(row * x.size(), x.size()), x));
+    result.push_back(dot(matrix.values<double>().subspan(row * x.size(), x.size()), x));
   return result;
 }
 
@@ -154,8 +153,9 @@ class Scores {
     show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
     to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
                 "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
-    const Numbers a = product(request.W_q, query_.query());
-    const Tensor W_q = request.W_q.converted(DType::float64);
+    const Tensor W_q = request.W_q.converted(DType::float64),
+                 W_k = request.W_k.converted(DType::float64);
+    const Numbers a = product(W_q, query_.query());
     Explanation::Sums sums{{}, components(hidden), ""};
     for (const std::size_t u : sums.rows.indices()) {
       const std::size_t width = query_.query().size();
@@ -169,7 +169,7 @@ class Scores {
                 "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
     std::vector<Numbers> b, bent;
     for (std::size_t j = 0; j < query_.keys(); ++j) {
-      b.push_back(product(request.W_k, query_.key(j)));
+      b.push_back(product(W_k, query_.key(j)));
       bent.emplace_back();
       for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
     }

@@ -46,6 +46,12 @@ Explanation::Sum product_sum(std::string name, std::span<const double> a, std::s
   return sum;
 }
 
+std::string left_out(std::size_t count, const std::string& noun) {
+  std::string text = "… " + std::to_string(count) + " more";
+  if (!noun.empty()) text += " " + (count == 1 ? noun.substr(0, noun.size() - 1) : noun);
+  return text + " …";
+}
+
 std::string one_line(const std::string& text) {
   std::string line = text;
   for (char& c : line) {

@@ -99,6 +99,9 @@ Explanation::Term number_term(double number);
 Explanation::Sum product_sum(std::string name, std::span<const double> a, std::span<const double> b,
                              double total);
 
+/// "… 58 more keys …"; the noun is a plural, or empty.
+std::string left_out(std::size_t count, const std::string& noun);
+
 /// For a terminal of 80 columns.
 std::string explanation_text(const Explanation& explanation);
 /// The blocks of one step alone, after a margin of so many columns.

@@ -25,8 +25,8 @@ bool brackets_matter(std::string_view text) {
   });
 }
 
-// Text with nothing in it that Markdown would read as more than text. An underscore inside a word is
-// none of that.
+// Text with nothing in it that Markdown would read as more than text. An underscore inside a word
+// is none of that.
 std::string plain(std::string_view text) {
   constexpr std::string_view special = "\\`*<>|$&~#";
   const bool brackets = brackets_matter(text);
@@ -46,7 +46,8 @@ std::string plain(std::string_view text) {
 
 // The same at the beginning of a line, where it could begin a list.
 std::string plain_line(std::string_view text) {
-  const bool mark = !text.empty() && std::string_view("-+=").find(text[0]) != std::string_view::npos;
+  const bool mark =
+      !text.empty() && std::string_view("-+=").find(text[0]) != std::string_view::npos;
   std::string result = (mark ? "\\" : "") + plain(text);
   const std::size_t digits = result.find_first_not_of("0123456789");
   if (digits != std::string::npos && digits > 0 && (result[digits] == '.' || result[digits] == ')'))
@@ -87,7 +88,7 @@ class MarkdownWriter {
     const auto skip = [&](std::size_t count) {
       if (count == 0) return;
       std::vector<std::string> cells(width);
-      cells[0] = "… " + std::to_string(count) + " more" + (noun.empty() ? "" : " " + noun) + " …";
+      cells[0] = left_out(count, noun);
       row(cells);
     };
     for (std::size_t n = 0; n < excerpt.indices().size(); ++n) {
@@ -128,19 +129,19 @@ class MarkdownWriter {
       std::vector<std::string> result{name};
       for (std::size_t n = 0; n < shown.indices().size(); ++n) {
         if (const std::size_t skipped = shown.skipped_before(n); skipped > 0)
-          result.push_back(header ? "… " + std::to_string(skipped) + " more …" : "…");
+          result.push_back(header ? left_out(skipped, "") : "…");
         result.push_back(cell_of(shown.indices()[n]));
       }
       return result;
     };
-    const auto header = cells("", true, [](std::size_t i) { return "[" + std::to_string(i) + "]"; });
+    const auto header =
+        cells("", true, [](std::size_t i) { return "[" + std::to_string(i) + "]"; });
     row(header);
     text += "| --- |";
     for (std::size_t i = 1; i < header.size(); ++i) text += " ---: |";
     text += '\n';
     rows(block.rows, block.noun, header.size(), [&](std::size_t n) {
-      row(cells(block.vectors[n].name, false,
-                [&](std::size_t i) { return texts[n * size + i]; }));
+      row(cells(block.vectors[n].name, false, [&](std::size_t i) { return texts[n * size + i]; }));
     });
   }
 

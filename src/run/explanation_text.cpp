@@ -15,10 +15,6 @@ using Strings = std::vector<std::string>;
 constexpr std::size_t columns = 80;
 constexpr std::size_t most_lines_of_a_sum = 3, lines_of_a_shortened_sum = 2;
 
-std::string left_out(std::size_t count, const std::string& noun) {
-  return "… " + std::to_string(count) + " more" + (noun.empty() ? "" : " " + noun) + " …";
-}
-
 constexpr std::string_view no_break_space = "\u00a0";
 
 // Lines of at most `width` columns. A word that is wider by itself is broken, as Chinese text is.

@@ -175,10 +175,10 @@ void TensorSource::seed(std::int64_t seed) {
   random_ = torch_manual_seed(seed);
 }
 
-TorchRandom& TensorSource::generator(const std::string& pointer) {
+TorchRandom& TensorSource::generator(const std::string& pointer, const std::string& drawn) {
   if (!random_) {
     throw input_error(
-        "a random tensor needs a seed", pointer,
+        drawn + " needs a seed", pointer,
         "add a \"seed\" to the document: the same seed gives the same numbers, those of "
         "torch.manual_seed");
   }
@@ -226,12 +226,6 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     try {
       const Tensor tensor =
           file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
-      for (const std::size_t size : tensor.shape()) {
-        if (size == 0) {
-          throw input_error("the tensor " + text(tensor.shape()) + " has an axis of size 0", at,
-                            "give every axis at least one element");
-        }
-      }
       check_stated(value, tensor, pointer);
       return checked_conversion(tensor, dtype, at);
     } catch (const Error& error) {

@@ -29,8 +29,9 @@ class TensorSource {
   /// naming the file.
   Tensor read(const JsonValue& value, DType dtype, const std::string& pointer);
 
-  /// The document's generator. Throws Error(input) at `pointer` if there is no seed.
-  TorchRandom& generator(const std::string& pointer);
+  /// The document's generator. Throws Error(input) at `pointer` if there is no seed; `drawn` is
+  /// what needs it.
+  TorchRandom& generator(const std::string& pointer, const std::string& drawn = "a random tensor");
 
   /// Where a file that the document names is.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }

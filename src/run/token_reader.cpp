@@ -60,35 +60,62 @@ Tensor without_batch(const Tensor& tensor, bool bare) {
   return tensor.reshaped({tensor.shape().begin() + 1, tensor.shape().end()});
 }
 
+// A bare sequence is read as the only row of a batch, of which its place knows nothing:
+// "/tokens/0/3" is "/tokens/3".
+Error without_row(const Error& error, const std::string& pointer) {
+  const std::string row = pointer + "/0";
+  if (!error.where().starts_with(row + "/")) return error;
+  return {error.kind(), error.problem(), pointer + error.where().substr(row.size()), error.help()};
+}
+
+// Reads each row of a batch, or the one bare sequence.
+template <class Read>
+auto read_each(const JsonValue& value, const std::string& pointer, bool bare,
+               const std::string& sequence, Read&& read) {
+  std::vector<decltype(read(value, pointer))> rows;
+  if (bare) {
+    rows.push_back(read(value, pointer));
+    return rows;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = pointer_to(pointer, i);
+    const JsonValue row = value.element(i);
+    rows.push_back(read(expect_filled_array(row, at, sequence), at));
+  }
+  return rows;
+}
+
+std::vector<std::int64_t> ids_of(const JsonValue& list, const std::string& pointer) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    ids.push_back(expect_integer(list.element(i), pointer_to(pointer, i), 0));
+  return ids;
+}
+
+bool same_tokens(const Vocabulary& a, const Vocabulary& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(i);
+    if (a.token(id) != b.token(id)) return false;
+  }
+  return true;
+}
+
+std::string at(const char* key) {
+  return pointer_to(embedding_at, key);
+}
+
 }  // namespace
 
-bool TokenReader::gives(const JsonValue& root, const std::string& prefix) {
+std::string TokenReader::key(const JsonValue& root, const std::string& prefix) {
   for (const std::string_view way : ways) {
-    if (root.find(prefix + std::string(way))) return true;
+    if (root.find(prefix + std::string(way))) return prefix + std::string(way);
   }
-  return false;
+  return "";
 }
 
 TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tensors) {
-  if (const JsonValue* tokenizer = root.find("tokenizer")) {
-    constexpr std::array<std::string_view, 2> known{"wordpiece", "lowercase"};
-    expect_known_keys(*tokenizer, known, tokenizer_at);
-    const JsonValue* file = tokenizer->find("wordpiece");
-    const std::string at = pointer_to(tokenizer_at, "wordpiece");
-    if (!file)
-      throw input_error("the tokenizer has no vocabulary", at,
-                        "give \"wordpiece\", the name of a vocab.txt");
-    const JsonValue* lowercase = tokenizer->find("lowercase");
-    const bool lower =
-        !lowercase || expect_boolean(*lowercase, pointer_to(tokenizer_at, "lowercase"));
-    const std::filesystem::path path = tensors.path(expect_string(*file, at));
-    try {
-      vocabulary_ = Vocabulary::from_text(MappedFile::open(path)->text(), path.string());
-      tokenizer_.emplace(*vocabulary_, lower, path.string());
-    } catch (const Error& error) {
-      throw error.inside(at);
-    }
-  }
+  if (const JsonValue* tokenizer = root.find("tokenizer")) read_tokenizer(*tokenizer, tensors);
   const JsonValue* embedding = root.find("embedding");
   if (!embedding) {
     throw input_error("tokens need an embedding to become hidden states", embedding_at,
@@ -98,71 +125,41 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
   read_embedding(*embedding, dtype, tensors);
 }
 
+void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors) {
+  constexpr std::array<std::string_view, 2> known{"wordpiece", "lowercase"};
+  expect_known_keys(tokenizer, known, tokenizer_at);
+  const JsonValue* file = tokenizer.find("wordpiece");
+  const std::string file_at = pointer_to(tokenizer_at, "wordpiece");
+  if (!file)
+    throw input_error("the tokenizer has no vocabulary", file_at,
+                      "give \"wordpiece\", the name of a vocab.txt");
+  const JsonValue* lowercase = tokenizer.find("lowercase");
+  const bool lower =
+      !lowercase || expect_boolean(*lowercase, pointer_to(tokenizer_at, "lowercase"));
+  const std::filesystem::path path = tensors.path(expect_string(*file, file_at));
+  try {
+    vocabulary_ = Vocabulary::from_text(MappedFile::open(path)->text(), path.string());
+    tokenizer_.emplace(*vocabulary_, lower, path.string());
+  } catch (const Error& error) {
+    throw error.inside(file_at);
+  }
+}
+
 void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
   constexpr std::array<std::string_view, 8> known{"vocabulary", "table",   "dimension", "init",
                                                   "pad",        "unknown", "position",  "recover"};
   expect_known_keys(embedding, known, embedding_at);
-  const auto at = [](const char* key) { return pointer_to(embedding_at, key); };
-  if (const JsonValue* vocabulary = embedding.find("vocabulary")) {
-    vocabulary_ = read_vocabulary(*vocabulary, tensors, at("vocabulary"));
+  if (const JsonValue* given = embedding.find("vocabulary")) {
+    vocabulary_ = read_vocabulary(*given, tensors, at("vocabulary"));
+    if (tokenizer_ && !same_tokens(*vocabulary_, tokenizer_->vocabulary())) {
+      throw input_error("the vocabulary is not that of the tokenizer", at("vocabulary"),
+                        "leave it out: the tokenizer brings its own");
+    }
   }
-  const std::optional<std::size_t> tokens =
-      vocabulary_ ? std::optional(vocabulary_->size()) : std::nullopt;
-
-  // 1. The table, given or drawn: the first draw of a document.
-  const JsonValue *table = embedding.find("table"), *init = embedding.find("init");
-  const JsonValue* dimension = embedding.find("dimension");
-  if (table && init)
-    throw input_error("a table cannot be both given and drawn", embedding_at,
-                      "leave out \"table\" or \"init\"");
-  if (table) {
-    table_ = tensors.read(*table, dtype, at("table"));
-    check_embedding_table(table_, tokens, at("table"));
-    if (dimension && static_cast<std::size_t>(expect_integer(*dimension, at("dimension"), 1)) !=
-                         table_.shape()[1]) {
-      throw input_error("the dimension is not that of the table " + text(table_.shape()),
-                        at("dimension"), "leave it out: the table's second axis tells it");
-    }
-  } else {
-    constexpr std::array<std::string_view, 1> inits{"torch"};
-    if (!init) {
-      throw input_error("the embedding has no table", embedding_at,
-                        "give \"table\" [V,E], or \"dimension\" and \"init\": \"torch\"");
-    }
-    const std::string& way = expect_string(*init, at("init"));
-    if (way != inits[0])
-      throw input_error("unknown initialisation \"" + way + "\"", at("init"),
-                        suggestion(way, inits));
-    if (!dimension) {
-      throw input_error("the embedding has no dimension", at("dimension"),
-                        "give \"dimension\", the width of its rows");
-    }
-    if (!tokens) {
-      throw input_error(
-          "the embedding has no vocabulary", at("vocabulary"),
-          "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
-    }
-    const auto width = static_cast<std::size_t>(expect_integer(*dimension, at("dimension"), 1));
-    table_ = torch_embedding_table(tensors.generator(at("init")), *tokens, width, at("dimension"));
-  }
-  table_ = table_.converted(DType::float64);
-
-  // 2. Special tokens, by name or, without a vocabulary, by id.
-  const auto special = [&](const char* key) -> std::optional<std::int64_t> {
-    const JsonValue* value = embedding.find(key);
-    if (!value) return std::nullopt;
-    if (value->is(JsonValue::Type::number)) return expect_integer(*value, at(key), 0);
-    const std::string& name = expect_string(*value, at(key));
-    if (!vocabulary_)
-      throw input_error("there is no vocabulary to find \"" + name + "\" in", at(key),
-                        "give its id, or a \"vocabulary\"");
-    return vocabulary_->id(name, at(key));
-  };
-  pad_ = special("pad");
-  unknown_ = special("unknown");
+  read_table(embedding, dtype, tensors);
+  pad_ = read_special(embedding, "pad");
+  unknown_ = read_special(embedding, "unknown");
   if (tokenizer_ && !pad_) pad_ = vocabulary_->find("[PAD]");
-
-  // 3. Options.
   if (const JsonValue* position = embedding.find("position")) {
     constexpr std::array<std::string_view, 2> positions{"sinusoidal", "none"};
     const std::string& name = expect_string(*position, at("position"));
@@ -176,78 +173,130 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
     recover_ = expect_boolean(*recover, at("recover"));
 }
 
+// Given or drawn: the first draw of a document.
+void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
+  const std::optional<std::size_t> tokens =
+      vocabulary_ ? std::optional(vocabulary_->size()) : std::nullopt;
+  const JsonValue *table = embedding.find("table"), *init = embedding.find("init");
+  const JsonValue* dimension = embedding.find("dimension");
+  const auto width = [&] {
+    return static_cast<std::size_t>(expect_integer(*dimension, at("dimension"), 1));
+  };
+  if (table && init)
+    throw input_error("a table cannot be both given and drawn", embedding_at,
+                      "leave out \"table\" or \"init\"");
+  if (table) {
+    const Tensor given = tensors.read(*table, dtype, at("table"));
+    check_embedding_table(given, tokens, at("table"));
+    if (dimension && width() != given.shape()[1]) {
+      throw input_error("the dimension is not that of the table " + text(given.shape()),
+                        at("dimension"), "leave it out: the table's second axis tells it");
+    }
+    table_ = given.converted(DType::float64);
+    return;
+  }
+  if (!init) {
+    throw input_error("the embedding has no table", embedding_at,
+                      "give \"table\" [V,E], or \"dimension\" and \"init\": \"torch\"");
+  }
+  constexpr std::array<std::string_view, 1> inits{"torch"};
+  const std::string& way = expect_string(*init, at("init"));
+  if (way != inits[0])
+    throw input_error("unknown initialisation \"" + way + "\"", at("init"), suggestion(way, inits));
+  if (!dimension) {
+    throw input_error("the embedding has no dimension", at("dimension"),
+                      "give \"dimension\", the width of its rows");
+  }
+  if (!tokens) {
+    throw input_error(
+        "the embedding has no vocabulary", at("vocabulary"),
+        "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
+  }
+  table_ = torch_embedding_table(tensors.generator(at("init"), "the initialisation"), *tokens,
+                                 width(), at("dimension"))
+               .converted(DType::float64);
+}
+
+// A token by its name or, also without a vocabulary, by its id.
+std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding,
+                                                      const char* key) const {
+  const JsonValue* value = embedding.find(key);
+  if (!value) return std::nullopt;
+  if (!value->is(JsonValue::Type::number)) {
+    const std::string& name = expect_string(*value, at(key));
+    if (!vocabulary_)
+      throw input_error("there is no vocabulary to find \"" + name + "\" in", at(key),
+                        "give its id, or a \"vocabulary\"");
+    return vocabulary_->id(name, at(key));
+  }
+  const std::int64_t id = expect_integer(*value, at(key), 0);
+  const std::size_t rows = table_.shape()[0];
+  if (static_cast<std::size_t>(id) >= rows) {
+    throw input_error("the table " + text(table_.shape()) + " has no row " + std::to_string(id),
+                      at(key), "give an id from 0 to " + std::to_string(rows - 1));
+  }
+  return id;
+}
+
+TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way, bool bare,
+                                 const std::string& where) const {
+  if (way == "tokens") {
+    if (!vocabulary_)
+      throw input_error("tokens need a vocabulary", at("vocabulary"),
+                        "give a list of tokens or {\"file\": …}");
+    const auto words = read_each(value, where, bare, "a sequence of tokens", strings_of);
+    return token_rows(words, *vocabulary_, unknown_, where);
+  }
+  if (way == "token_ids") return read_each(value, where, bare, "a sequence of token ids", ids_of);
+  if (!tokenizer_)
+    throw input_error("text needs a tokenizer", tokenizer_at,
+                      "add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
+  if (bare) return {tokenizer_->encode(value.string(), where).ids};
+  TokenRows rows;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string row_at = pointer_to(where, i);
+    rows.push_back(tokenizer_->encode(expect_string(value.element(i), row_at), row_at).ids);
+  }
+  return rows;
+}
+
 TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix) const {
   // 1. Exactly one of the three ways.
-  std::string key;
-  for (const std::string_view way : ways) {
-    const std::string name = prefix + std::string(way);
-    if (!root.find(name)) continue;
-    if (!key.empty())
-      throw input_error("a sequence cannot be both \"" + key + "\" and \"" + name + "\"",
-                        pointer_to("", name), "give one of them");
-    key = name;
+  const std::string name = key(root, prefix);
+  for (const std::string_view other_way : ways) {
+    const std::string other = prefix + std::string(other_way);
+    if (other != name && root.find(other))
+      throw input_error("a sequence cannot be both \"" + name + "\" and \"" + other + "\"",
+                        pointer_to("", other), "give one of them");
   }
-  const JsonValue& value = *root.find(key);
-  const std::string at = pointer_to("", key);
+  const JsonValue& value = *root.find(name);
+  const std::string way = name.substr(prefix.size()), where = pointer_to("", name);
 
-  // 2. Rows of ids. A bare sequence has no batch axis.
-  TokenRows rows;
-  bool bare = false;
-  if (key == prefix + "tokens") {
-    if (!vocabulary_)
-      throw input_error("tokens need a vocabulary", pointer_to(embedding_at, "vocabulary"),
-                        "give a list of tokens or {\"file\": …}");
-    expect_filled_array(value, at, "sequences of tokens");
-    bare = value.element(0).is(JsonValue::Type::string);
-    std::vector<std::vector<std::string>> words;
-    if (bare) {
-      words.push_back(strings_of(value, at));
-    } else {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        const std::string row_at = pointer_to(at, i);
-        words.push_back(strings_of(
-            expect_filled_array(value.element(i), row_at, "a sequence of tokens"), row_at));
-      }
-    }
-    rows = token_rows(words, *vocabulary_, unknown_, at);
-  } else if (key == prefix + "token_ids") {
-    expect_filled_array(value, at, "sequences of token ids");
-    bare = value.element(0).is(JsonValue::Type::number);
-    const auto ids_of = [](const JsonValue& list, const std::string& list_at) {
-      std::vector<std::int64_t> ids;
-      for (std::size_t i = 0; i < list.size(); ++i)
-        ids.push_back(expect_integer(list.element(i), pointer_to(list_at, i), 0));
-      return ids;
-    };
-    if (bare) {
-      rows.push_back(ids_of(value, at));
-    } else {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        const std::string row_at = pointer_to(at, i);
-        rows.push_back(ids_of(
-            expect_filled_array(value.element(i), row_at, "a sequence of token ids"), row_at));
-      }
-    }
-  } else {
-    if (!tokenizer_)
-      throw input_error("text needs a tokenizer", tokenizer_at,
-                        "add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
-    bare = value.is(JsonValue::Type::string);
-    if (bare) {
-      rows.push_back(tokenizer_->encode(value.string(), at).ids);
-    } else {
-      expect_filled_array(value, at, "a text or a list of texts");
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        const std::string row_at = pointer_to(at, i);
-        rows.push_back(tokenizer_->encode(expect_string(value.element(i), row_at), row_at).ids);
-      }
-    }
+  // 2. A bare sequence has no batch axis.
+  const bool is_text = way == "text";
+  bool bare = is_text && value.is(JsonValue::Type::string);
+  if (!bare) {
+    expect_filled_array(value, where,
+                        is_text           ? "a text or a list of texts"
+                        : way == "tokens" ? "sequences of tokens"
+                                          : "sequences of token ids");
+    bare =
+        value.element(0).is(way == "tokens" ? JsonValue::Type::string : JsonValue::Type::number) &&
+        !is_text;
   }
 
-  // 3. One batch, its hidden states, and the way back.
-  const TokenBatch batch = padded(rows, pad_, at);
-  Tensor states = embedded(table_, batch.ids, at);
+  // 3. One batch, and its hidden states.
+  TokenBatch batch;
+  Tensor states;
+  try {
+    batch = padded(read_rows(value, way, bare, where), pad_, where);
+    states = embedded(table_, batch.ids, where);
+  } catch (const Error& error) {
+    throw bare ? without_row(error, where) : error;
+  }
   if (positions_) states = with_sinusoidal_positions(states);
+
+  // 4. The way back, and the names.
   TokenStates result;
   result.ids = without_batch(batch.ids, bare);
   result.embedded = without_batch(states, bare);
@@ -267,6 +316,27 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix) 
     result.recovered = without_batch(recovered, bare);
   }
   return result;
+}
+
+Tensor united_padding(const Tensor& given, const Tensor& tokens, std::size_t past) {
+  if (!tokens) return given;
+  const std::size_t length = tokens.shape().back(), keys = past + length;
+  const std::size_t samples = tokens.size() / length;
+  if (given && (given.rank() == 0 || given.rank() > 2 || given.shape().back() != keys))
+    return given;
+  const std::size_t given_samples = given ? given.size() / keys : 1;
+  if (given_samples != samples && given_samples != 1 && samples != 1) return given;
+
+  const std::size_t batch = std::max(samples, given_samples);
+  const auto own = tokens.values<std::uint8_t>();
+  std::vector<std::uint8_t> either(batch * keys, 0);
+  for (std::size_t i = 0; i < either.size(); ++i) {
+    const std::size_t sample = i / keys, key = i % keys;
+    if (key >= past) either[i] = own[sample % samples * length + key - past];
+    if (given) either[i] |= given.values<std::uint8_t>()[sample % given_samples * keys + key];
+  }
+  const bool bare = tokens.rank() == 1 && (!given || given.rank() == 1);
+  return {bare ? Shape{keys} : Shape{batch, keys}, std::move(either)};
 }
 
 }  // namespace attn

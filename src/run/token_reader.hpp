@@ -7,6 +7,7 @@
 #include "attn/tensor.hpp"
 
 #include "io/json_value.hpp"
+#include "model/token_batch.hpp"
 #include "model/vocabulary.hpp"
 #include "model/wordpiece.hpp"
 #include "run/tensor_source.hpp"
@@ -30,7 +31,12 @@ class TokenReader {
  public:
   /// Whether the document gives the sequence ("" for the first, "memory_" for the second) in one of
   /// the three ways.
-  static bool gives(const JsonValue& root, const std::string& prefix);
+  static bool gives(const JsonValue& root, const std::string& prefix) {
+    return !key(root, prefix).empty();
+  }
+
+  /// Which member of the document gives it: "tokens", "memory_text"…; empty if none does.
+  static std::string key(const JsonValue& root, const std::string& prefix);
 
   /// Draws the embedding table if it is to be drawn. Throws Error(input) if what is needed is
   /// missing or wrong.
@@ -39,7 +45,12 @@ class TokenReader {
   TokenStates read(const JsonValue& root, const std::string& prefix) const;
 
  private:
+  void read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors);
   void read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors);
+  void read_table(const JsonValue& embedding, DType dtype, TensorSource& tensors);
+  std::optional<std::int64_t> read_special(const JsonValue& embedding, const char* key) const;
+  TokenRows read_rows(const JsonValue& value, const std::string& way, bool bare,
+                      const std::string& at) const;
 
   std::optional<Vocabulary> vocabulary_;
   std::optional<WordPiece> tokenizer_;
@@ -47,5 +58,10 @@ class TokenReader {
   Tensor table_;  ///< float64 [V,E]
   bool positions_ = false, recover_ = false;
 };
+
+/// Where the document's padding [Lk] or [B,Lk], or that of the tokens [L] or [B,L], says so. Before
+/// the tokens stand `past` keys. A padding that does not fit the tokens' is given back as it is, to
+/// be refused with the mask.
+Tensor united_padding(const Tensor& given, const Tensor& tokens, std::size_t past);
 
 }  // namespace attn

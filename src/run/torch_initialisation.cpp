@@ -1,5 +1,6 @@
 #include "run/torch_initialisation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -36,13 +37,14 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer,
   if (request.kind == Kind::general) {
     throw input_error("the parameter of general attention cannot be drawn", at, "give W itself");
   }
-  return tensors.generator(at);
+  return tensors.generator(at, "the initialisation");
 }
 
 }  // namespace
 
 TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::string& pointer,
                                          const AttentionRequest& request, const Tensor& memory,
+                                         std::size_t layers,
                                          std::optional<std::size_t> feed_forward,
                                          TensorSource& tensors)
     : random_(generator_for(value, pointer, request, tensors)), dtype_(request.dtype) {
@@ -84,8 +86,7 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
                           " wide, which is not divisible by " + std::to_string(heads_) + " heads",
                       "/heads", "choose a number of heads that divides the width");
   }
-  check_memory(hidden_ + 4 * query_, sizeof(double) * (query_ + key_ + value_ + memory_ + 1),
-               "the set of parameters", pointer);
+  check_size(kind.family == Family::transformer ? layers : 1, pointer);
 }
 
 Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) const {
@@ -93,6 +94,16 @@ Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) cons
   made.weight = torch_linear_weight(random_, outputs, inputs).converted(dtype_);
   if (bias_) made.bias = torch_linear_bias(random_, outputs, inputs).converted(dtype_);
   return made;
+}
+
+// Refuses what no machine holds before the first number is drawn.
+void TorchInitialisation::check_size(std::size_t layers, const std::string& pointer) const {
+  const auto number = [](std::size_t size) { return static_cast<double>(size); };
+  const double inputs = number(query_) + number(key_) + number(value_) + number(memory_) + 1;
+  const double most = number(layers) * inputs * (number(hidden_) + 4 * number(query_));
+  constexpr double countable = 0x1p60;
+  check_memory(static_cast<std::size_t>(std::min(most, countable)), size_of(dtype_),
+               "the set of parameters", pointer);
 }
 
 void TorchInitialisation::additive(AttentionRequest& request) const {

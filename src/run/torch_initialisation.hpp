@@ -12,16 +12,15 @@
 namespace attn {
 
 /// Learned weights as new PyTorch modules have them: {"init":"torch", "hidden":h} for additive
-/// attention, else
-/// {"init":"torch", "bias":true, "output_projection":true}. Each Linear draws its weight, then its
-/// bias, both uniform in ±1/√in, in the order of construction: query, key, value, output;
-/// self-attention, cross-attention, feed-forward.
+/// attention, else {"init":"torch", "bias":true, "output_projection":true}. Each Linear draws its
+/// weight, then its bias, both uniform in ±1/√in, in the order of construction: query, key, value,
+/// output; self-attention, cross-attention, feed-forward.
 class TorchInitialisation {
  public:
   /// Throws Error(input) if the object says what it does not know, lacks what it needs, or there is
   /// no seed. The widths are those of the request's query and key and of `memory`.
   TorchInitialisation(const JsonValue& value, const std::string& pointer,
-                      const AttentionRequest& request, const Tensor& memory,
+                      const AttentionRequest& request, const Tensor& memory, std::size_t layers,
                       std::optional<std::size_t> feed_forward, TensorSource& tensors);
 
   void additive(AttentionRequest& request) const;
@@ -29,6 +28,7 @@ class TorchInitialisation {
   TransformerLayer layer() const;
 
  private:
+  void check_size(std::size_t layers, const std::string& pointer) const;
   Linear linear(std::size_t outputs, std::size_t inputs) const;
   Projections attention(std::size_t query, std::size_t key, std::size_t value) const;
 

@@ -9,6 +9,7 @@
 #include "attn/layers.hpp"
 
 #include "attention/random_request.hpp"
+#include "attention/recorded_case.hpp"
 
 namespace {
 
@@ -56,6 +57,16 @@ Tensor linear(const Tensor& x, const attn::Linear& layer) {
   Shape shape = x.shape();
   shape.back() = outputs;
   return doubles(shape, y);
+}
+
+TEST_CASE("projected attention gives the numbers of torch.nn.MultiheadAttention") {
+  check_recorded(recorded_cases("layers.txt", "projected"),
+                 [](const RecordedCase& one, DType dtype) {
+                   ProjectedAttentionRequest request{one.attention(), one.projections("")};
+                   request.attention.dtype = dtype;
+                   const AttentionResult result = attend_projected(request);
+                   return Results{{"weights", result.weights}, {"output", result.output}};
+                 });
 }
 
 TEST_CASE("projected attention is the scaled dot product of projected states, projected again") {
@@ -126,7 +137,7 @@ TEST_CASE("projections that do not make the heads are an error") {
   request.attention.heads = 4;
   CHECK(error_of(request) ==
         "W_q.weight has 6 rows, which is not divisible by 4 heads\n"
-        "  where: /parameters/W_q.weight\n  help:  choose a number of heads that divides the rows");
+        "  where: /heads\n  help:  choose a number of heads that divides the rows");
   request.attention.heads = 2;
   request.projections.key.weight = random.normal({4, 4});
   CHECK(error_of(request) ==

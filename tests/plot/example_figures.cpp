@@ -23,6 +23,15 @@ Picture tokens(PlotStyle style, PictureFormat format) {
   return draw_heatmap(heatmap, small(style), format);
 }
 
+Picture lines(PlotStyle style, PictureFormat format) {
+  Heatmap heatmap = heatmap_of(example_weights(3, 4));
+  heatmap.title = "What each word looks at\n\ngypsum\n(Sample 1, Head 3)";
+  PlotOptions options = small(style);
+  options.xlabel = "Key Sequence Position\nof one sentence";
+  options.ylabel = "Query\nSequence Position";
+  return draw_heatmap(heatmap, options, format);
+}
+
 Picture indices(PlotStyle style, PictureFormat format) {
   PlotOptions options = small(style);
   options.annotate = Annotate::off;
@@ -132,6 +141,7 @@ const std::vector<ExampleFigure>& example_figures() {
   static const std::vector<ExampleFigure> figures = [] {
     std::vector<ExampleFigure> all;
     add_both<tokens>(all, "tokens");
+    add_both<lines>(all, "lines");
     add_both<indices>(all, "indices");
     add_both<dimensions>(all, "dimensions");
     add_both<heads>(all, "heads");

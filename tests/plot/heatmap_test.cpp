@@ -188,6 +188,22 @@ TEST_CASE("the options' title goes before the heatmap's, and that before the def
   CHECK(decode_png(bytes()).height < decode_png(untitled).height);
 }
 
+TEST_CASE("a title wider than the figure is broken into lines in the standard style only") {
+  Heatmap heatmap = heatmap_of({1, 1}, {1});
+  heatmap.title = "What each word of the sentence looks at when a model reads the sentence";
+  PlotOptions options = small();
+  options.figsize = {5, 4};
+  const auto size = [&] {
+    return decode_png(draw_heatmap(heatmap, options, PictureFormat::png).bytes);
+  };
+  const auto standard = size();
+  CHECK(standard.width <= 5 * 40 + 2 * 4);  // and the margins
+  options.style = PlotStyle::matplotlib;
+  const auto matplotlib = size();
+  CHECK(matplotlib.width > 5 * 40 + 2 * 4);
+  CHECK(matplotlib.height < standard.height);
+}
+
 TEST_CASE("letters no font has lead to a warning, known ones do not") {
   Heatmap heatmap = heatmap_of({1, 2}, {0.5, 0.5});
   heatmap.key_labels = {"我", "喜欢"};

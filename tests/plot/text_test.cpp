@@ -49,7 +49,7 @@ TEST_CASE("letters that no font has are told by their script") {
   if (!warnings.empty()) {  // a machine may have a font for it
     CHECK(warnings[0] ==
           "no installed font has some letters of the script Egyp: they are drawn as "
-          "boxes; install a font for it, such as Noto Sans");
+          "boxes; install a font for it, on Debian the package fonts-noto-core");
   }
 }
 
@@ -93,6 +93,49 @@ TEST_CASE("upright text takes as much room across as level text takes down") {
   CHECK(upright.bounds.height() == doctest::Approx(text.width));
   CHECK(upright.bounds.right == doctest::Approx(30));
   CHECK(upright.bounds.centre() == doctest::Approx(40));
+}
+
+TEST_CASE("lines of a text stand below each other, each in the middle") {
+  Typesetter typesetter(1, Lettering::outlines);
+  const Text& lp = typesetter.text("lp", 10);
+  const Text& wide = typesetter.text("Attention weights", 10);
+  const Text& narrow = typesetter.text("(Head 3)", 10);
+  const auto placed =
+      place_lines({&wide, &narrow}, lp, {100, 50}, {Horizontal::centre, Vertical::baseline});
+  REQUIRE(placed.size() == 2);
+  CHECK(placed[0].bounds.middle() == doctest::Approx(100));
+  CHECK(placed[1].bounds.middle() == doctest::Approx(100));
+  CHECK(placed[1].origin.y == doctest::Approx(50));
+  CHECK(placed[0].bounds.bottom < placed[1].bounds.top);
+  CHECK(placed[1].origin.y - placed[0].origin.y ==
+        doctest::Approx(1.2 * (narrow.height - narrow.descent) + wide.descent));
+}
+
+TEST_CASE("upright lines stand beside each other, the first on the left") {
+  Typesetter typesetter(1, Lettering::outlines);
+  const Text& text = typesetter.text("Query", 10);
+  const auto placed =
+      place_lines({&text, &text}, text, {30, 40}, {Horizontal::centre, Vertical::bottom, 90, true});
+  CHECK(placed[0].bounds.right < placed[1].bounds.left);
+  CHECK(placed[0].bounds.centre() == doctest::Approx(40));
+  CHECK(placed[1].bounds.right == doctest::Approx(30));
+}
+
+TEST_CASE("a text is cut at its newlines") {
+  CHECK(lines_of("one") == std::vector<std::string>{"one"});
+  CHECK(lines_of("\none\n\ntwo") == std::vector<std::string>{"", "one", "", "two"});
+  CHECK(lines_of("") == std::vector<std::string>{""});
+}
+
+TEST_CASE("long lines are broken at spaces, long words are not") {
+  Typesetter typesetter(1, Lettering::outlines);
+  const double width = typesetter.text("what each word", 10).width + 1;
+  CHECK(wrapped("what each word looks at", 10, width, typesetter) == "what each word\nlooks at");
+  CHECK(wrapped("what each word\n\nlooks at", 10, width, typesetter) ==
+        "what each word\n\nlooks at");
+  CHECK(wrapped("a internationalisation b", 10, width / 2, typesetter) ==
+        "a\ninternationalisation\nb");
+  CHECK(wrapped("", 10, width, typesetter).empty());
 }
 
 TEST_CASE("text turned about its end keeps its end at the anchor") {

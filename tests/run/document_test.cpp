@@ -6,26 +6,9 @@
 
 #include "attn/error.hpp"
 
-namespace {
+#include "run/document_problems.hpp"
 
-// All problems of a document, a blank line between them, as a user reads them.
-std::string problems_of(const std::string& text) {
-  std::string all;
-  try {
-    const attn::Document document = attn::Document::parse(text, "doc.json", {});
-    attn::Problems problems;
-    std::vector<attn::Kind> kinds;
-    problems.attempt([&] { kinds = attn::read_kinds(document.root()); });
-    for (const attn::Kind kind : kinds) attn::read_document(document, kind, kinds, problems);
-    for (const attn::Error& error : problems.errors()) {
-      if (!all.empty()) all += "\n\n";
-      all += document.placed(error).what();
-    }
-  } catch (const attn::Error& error) {
-    all = error.what();
-  }
-  return all;
-}
+namespace {
 
 // A sound document of two queries and keys of width 2, with more members.
 std::string with(const std::string& members) {

@@ -269,6 +269,21 @@ TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row")
                   "   every weight that is not hidden are nan.\n") != std::string::npos);
 }
 
+TEST_CASE("of many keys the first, the last and those that weigh most are shown") {
+  const TemporaryFolder folder;
+  std::string scores = "0";
+  for (int j = 1; j < 40; ++j) scores += j == 20 || j == 22 ? ",5" : ",0";
+  const std::string text =
+      explained(folder.write("d.json", R"({"attention":"softmax","scores":[[)" + scores + "]]}"));
+  CHECK(text.find("   key  7      0\n"
+                  "   … 12 more keys …\n"
+                  "   key 20      5\n"
+                  "   … 1 more key …\n"
+                  "   key 22      5\n"
+                  "   … 13 more keys …\n"
+                  "   key 36      0\n") != std::string::npos);
+}
+
 TEST_CASE("a finite fill is explained where no key can be seen") {
   const std::filesystem::path document = std::filesystem::path(ATTN_TEST_DATA) / "run" / "golden" /
                                          "fully_masked_row_finite_fill" / "input.json";

@@ -56,14 +56,14 @@ TEST_CASE("a sum is written out while it takes three lines") {
   CHECK(text_of(sum_of(3)) == "   key 0  -1·0 - 1·1 - 1·2 = -1\n");
   CHECK(text_of(sum_of(25)) ==
         "   key 0  -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 - 1·6 - 1·7 - 1·8 - 1·9 - 1·10\n"
-        "          - 1·11 - 1·12 - 1·13 - 1·14 - 1·15 - 1·16 - 1·17 - 1·18 - 1·19\n"
-        "          - 1·20 - 1·21 - 1·22 - 1·23 - 1·24 = -1\n");
+        "          - 1·11 - 1·12 - 1·13 - 1·14 - 1·15 - 1·16 - 1·17 - 1·18 - 1·19 - 1·20\n"
+        "          - 1·21 - 1·22 - 1·23 - 1·24 = -1\n");
 }
 
 TEST_CASE("of a longer sum the middle is left out and counted") {
   CHECK(text_of(sum_of(64)) ==
-        "   key 0  -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 - 1·6 - 1·7 - 1·8\n"
-        "          + … 51 more terms … - 1·60 - 1·61 - 1·62 - 1·63 = -1\n");
+        "   key 0  -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 - 1·6 - 1·7 - 1·8 - 1·9 - 1·10\n"
+        "          - 1·11 + … 47 more terms … - 1·59 - 1·60 - 1·61 - 1·62 - 1·63 = -1\n");
   CHECK(markdown_of(sum_of(13)) ==
         "|  | terms | sum |\n| --- | --- | ---: |\n"
         "| key 0 | -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 + … 5 more terms … - 1·11 - 1·12 | -1 |\n");
@@ -77,8 +77,8 @@ TEST_CASE("a sum of nothing is 0") {
 TEST_CASE("components of a vector that do not fit are left out and counted") {
   const Explanation::Vectors block{{{"q", counted(64)}}, Excerpt::all(1), ""};
   CHECK(text_of(block) ==
-        "       [0]   [1]   [2]   [3]   [4]   [5]  … 55 more …  [61]  [62]  [63]\n"
-        "   q     0     1     2     3     4     5       …         61    62    63\n");
+        "       [0]   [1]   [2]   [3]   [4]   [5]   [6]  … 54 more …  [61]  [62]  [63]\n"
+        "   q     0     1     2     3     4     5     6       …         61    62    63\n");
   CHECK(markdown_of(block) ==
         "|  | [0] | [1] | [2] | [3] | [4] | [5] | … 56 more … | [62] | [63] |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"

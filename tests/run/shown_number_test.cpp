@@ -40,5 +40,5 @@ TEST_CASE("the numbers of a column have as many decimals as the one that needs m
   CHECK(shown_column(std::array{1.0, 2.0}) == Texts{"1", "2"});
   CHECK(shown_column(std::array{1.0, 2.25, 0.0}) == Texts{"1.00", "2.25", "0"});
   CHECK(shown_column(std::array{1.0, 1.0 / 3}) == Texts{"1.0000", "0.3333"});
-  CHECK(shown_column(std::array{1.0, 1e-7, INFINITY}) == Texts{"1", "1.00e-07", "inf"});
+  CHECK(shown_column(std::array<double, 3>{1.0, 1e-7, INFINITY}) == Texts{"1", "1.00e-07", "inf"});
 }

@@ -1,0 +1,67 @@
+#include "attention/layer_norm.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "attention/random_request.hpp"
+#include "attention/recorded_case.hpp"
+
+namespace {
+
+using namespace attn::testing;
+using attn::DType;
+using attn::LayerNorm;
+using attn::Tensor;
+
+std::string refusal(const LayerNorm& norm, std::size_t width) {
+  try {
+    check_layer_norm(norm, width, "layers.1.", "norm2");
+  } catch (const attn::Error& error) {
+    CHECK(error.kind() == attn::ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("a layer norm gives the numbers of torch.nn.functional.layer_norm") {
+  check_recorded(
+      recorded_cases("layers.txt", "layer_norm"), [](const RecordedCase& one, DType dtype) {
+        const Tensor y = apply(one.norm("norm"), one.tensor("x").converted(DType::float64),
+                               one.number("eps").value());
+        return Results{{"output", y.converted(dtype)}};
+      });
+}
+
+TEST_CASE("a layer norm without weight and bias gives rows of mean 0 and variance 1") {
+  RandomRequests random(3);
+  const auto y = numbers(apply(LayerNorm{}, random.normal({4, 50}), 1e-12));
+  for (std::size_t row = 0; row < 4; ++row) {
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < 50; ++i) {
+      mean += y[row * 50 + i] / 50;
+      squares += y[row * 50 + i] * y[row * 50 + i] / 50;
+    }
+    CHECK(std::abs(mean) < 1e-14);
+    CHECK(squares == doctest::Approx(1).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a layer norm refuses weights of another width") {
+  RandomRequests random(4);
+  CHECK(refusal({random.normal({5}), random.normal({5})}, 5) == "accepted");
+  CHECK(refusal({}, 5) == "accepted");
+  CHECK(refusal({random.normal({4}), {}}, 5) ==
+        "layers.1.norm2.weight [4] does not fit: expected [5]\n"
+        "  where: /parameters/layers.1.norm2.weight\n"
+        "  help:  give it one number for each of a hidden state's 5");
+  CHECK(refusal({random.normal({5}), random.normal({1, 5})}, 5) ==
+        "layers.1.norm2.bias [1,5] does not fit: expected [5]\n"
+        "  where: /parameters/layers.1.norm2.bias\n"
+        "  help:  give it one number for each of a hidden state's 5");
+}
+
+}  // namespace

@@ -1,0 +1,204 @@
+#include "attention/transformer.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "attention/random_request.hpp"
+#include "attention/recorded_case.hpp"
+
+namespace {
+
+using namespace attn::testing;
+using attn::DType;
+using attn::Shape;
+using attn::TransformerLayer;
+using attn::TransformerRequest;
+using attn::TransformerResult;
+
+TransformerRequest request_of(const RecordedCase& one) {
+  TransformerRequest request;
+  request.attention = one.attention();
+  request.attention.query = one.tensor("x");
+  request.decoder = one.word("kind") == "decoder";
+  request.memory = one.tensor("memory");
+  request.memory_mask = one.mask("memory_mask.", false);
+  request.eps = one.number("eps").value_or(1e-5);
+  if (one.word("norm") == "pre") request.norm = attn::NormPlace::pre;
+  if (one.word("activation") == "gelu") request.activation = attn::Activation::gelu;
+  for (std::size_t i = 0; i < one.count("layers").value(); ++i) {
+    const std::string prefix = std::to_string(i) + ".";
+    request.layers.push_back(
+        {one.projections(prefix + "self_attn."), one.projections(prefix + "multihead_attn."),
+         one.linear(prefix + "linear1"), one.linear(prefix + "linear2"), one.norm(prefix + "norm1"),
+         one.norm(prefix + "norm2"), one.norm(prefix + "norm3")});
+  }
+  return request;
+}
+
+Results results_of(const RecordedCase& one, DType dtype) {
+  TransformerRequest request = request_of(one);
+  request.attention.dtype = dtype;
+  const TransformerResult result = transform(request);
+  Results results{{"output", result.output}};
+  for (std::size_t i = 0; i < result.layers.size(); ++i) {
+    results[std::to_string(i) + ".self.weights"] = result.layers[i].self.weights;
+    results[std::to_string(i) + ".cross.weights"] = result.layers[i].cross.weights;
+  }
+  return results;
+}
+
+// A sound decoder of two layers over [2,3,4], its memory [2,5,4].
+TransformerRequest sound(bool decoder = true) {
+  RandomRequests random(5);
+  TransformerRequest request;
+  request.attention.dtype = DType::float64;
+  request.attention.query = random.normal({2, 3, 4});
+  request.attention.heads = 2;
+  request.decoder = decoder;
+  if (decoder) request.memory = random.normal({2, 5, 4});
+  const auto square = [&] { return attn::Linear{random.normal({4, 4}), random.normal({4})}; };
+  for (int i = 0; i < 2; ++i) {
+    TransformerLayer layer;
+    layer.self_attn = {square(), square(), square(), square()};
+    if (decoder) layer.multihead_attn = {square(), square(), square(), square()};
+    layer.linear1 = {random.normal({6, 4}), random.normal({6})};
+    layer.linear2 = {random.normal({4, 6}), random.normal({4})};
+    request.layers.push_back(layer);
+  }
+  return request;
+}
+
+std::string refusal(const TransformerRequest& request) {
+  try {
+    transform(request);
+  } catch (const attn::Error& error) {
+    CHECK(error.kind() == attn::ErrorKind::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("encoder layers give the numbers of torch.nn.TransformerEncoderLayer") {
+  check_recorded(recorded_cases("layers.txt", "encoder"), results_of);
+}
+
+TEST_CASE("decoder layers give the numbers of torch.nn.TransformerDecoderLayer") {
+  check_recorded(recorded_cases("layers.txt", "decoder"), results_of);
+}
+
+TEST_CASE("a stack is one layer after the other") {
+  const TransformerRequest both = sound();
+  TransformerRequest first = both, second = both;
+  first.layers.pop_back();
+  second.layers.erase(second.layers.begin());
+  second.attention.query = transform(first).output;
+  CHECK(same_bits(transform(both).output, transform(second).output));
+}
+
+TEST_CASE("layers are the same on any number of threads") {
+  TransformerRequest request = sound();
+  request.attention.threads = 1;
+  const TransformerResult one = transform(request);
+  request.attention.threads = 3;
+  const TransformerResult three = transform(request);
+  CHECK(same_bits(one.output, three.output));
+  CHECK(same_bits(one.layers[1].cross.weights, three.layers[1].cross.weights));
+}
+
+TEST_CASE("the attention of a layer has all stages, as the attention alone has them") {
+  TransformerRequest request = sound(false);
+  request.attention.stages = true;
+  request.attention.mask.causal = true;
+  const attn::AttentionResult self = transform(request).layers[0].self;
+  attn::ProjectedAttentionRequest alone{request.attention, request.layers[0].self_attn};
+  const attn::AttentionResult expected = attend_projected(alone);
+  CHECK(same_bits(self.scores, expected.scores));
+  CHECK(same_bits(self.masked, expected.masked));
+  CHECK(same_bits(self.lse, expected.lse));
+  CHECK(same_bits(self.output, expected.output));
+  CHECK(self.allowed.shape() == Shape{2, 2, 3, 3});
+}
+
+TEST_CASE("layers refuse what is missing or does not add up") {
+  TransformerRequest request = sound();
+  request.memory = {};
+  CHECK(refusal(request) ==
+        "there is no memory\n  where: /memory\n"
+        "  help:  give the encoder's hidden states [L,D] or [B,L,D]");
+  request = sound();
+  request.layers.clear();
+  CHECK(refusal(request) ==
+        "there are no layers\n  where: /layers\n  help:  give at least one layer");
+  request = sound();
+  request.attention.query = {};
+  CHECK(refusal(request) ==
+        "there is no query\n  where: /query\n  help:  give hidden states [L,D] or [B,L,D]");
+  request = sound();
+  request.eps = -1;
+  CHECK(refusal(request) ==
+        "eps is not a finite positive number\n  where: /eps\n"
+        "  help:  give a small positive number such as 1e-5");
+
+  RandomRequests random(6);
+  request = sound();
+  request.layers[1].linear2.weight = random.normal({5, 6});
+  request.layers[1].linear2.bias = {};
+  CHECK(refusal(request) ==
+        "layers.1.linear2.weight gives [2,3,5], which cannot be added to the hidden states "
+        "[2,3,4]\n"
+        "  where: /parameters/layers.1.linear2.weight\n"
+        "  help:  give it as many rows as the hidden states are wide");
+  request = sound();
+  request.layers[0].multihead_attn.output.weight = random.normal({3, 4});
+  request.layers[0].multihead_attn.output.bias = {};
+  CHECK(refusal(request) ==
+        "layers.0.multihead_attn.W_o.weight gives [2,3,3], which cannot be added to the hidden "
+        "states [2,3,4]\n"
+        "  where: /parameters/layers.0.multihead_attn.W_o.weight\n"
+        "  help:  give it as many rows as the hidden states are wide");
+  request = sound(false);
+  request.layers.pop_back();
+  request.layers[0].self_attn.output = {};
+  request.layers[0].self_attn.value = {random.normal({6, 4}), {}};
+  CHECK(refusal(request) ==
+        "self_attn.W_v.weight gives [2,3,6], which cannot be added to the hidden states [2,3,4]\n"
+        "  where: /parameters/self_attn.W_v.weight\n"
+        "  help:  give it as many rows as the hidden states are wide");
+}
+
+TEST_CASE("what does not fit a cross-attention is called memory") {
+  RandomRequests random(7);
+  TransformerRequest request = sound();
+  request.memory = random.normal({3, 5, 4});
+  CHECK(refusal(request) ==
+        "memory [3,5,4] has 3 samples, but query [2,3,4] has 2\n"
+        "  where: /memory\n"
+        "  help:  give both the same batch axis, or one of them a batch axis of 1");
+  request.memory = random.normal({5, 4});
+  CHECK(refusal(request) ==
+        "query [2,3,4] and memory [5,4] have different numbers of axes\n"
+        "  where: /memory\n"
+        "  help:  give both the same number of axes");
+  request.memory = random.normal({2, 5, 3});
+  CHECK(refusal(request) ==
+        "layers.0.multihead_attn.W_k.weight [4,4] does not fit: expected [out,3]\n"
+        "  where: /parameters/layers.0.multihead_attn.W_k.weight\n"
+        "  help:  its second axis is the width of what it is applied to, [2,5,3]");
+  request = sound();
+  request.memory_mask.allow = booleans({4}, {1, 1, 1, 1});
+  CHECK(refusal(request) ==
+        "allow [4] does not broadcast against the weights [2,2,3,5]\n"
+        "  where: /memory_mask/allow\n"
+        "  help:  each axis, counted from the last, must be 1 or that of the weights");
+  request = sound();
+  request.memory_mask.valid_lens = attn::Tensor({2}, std::vector<std::int64_t>{5, 6});
+  CHECK(refusal(request) ==
+        "the valid length 6 is not between 0 and 5\n"
+        "  where: /memory_valid_lens/1\n"
+        "  help:  give the number of leading keys that are valid");
+}
+
+}  // namespace
