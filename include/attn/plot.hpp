@@ -55,21 +55,43 @@ struct PlotOptions {
   ColorNorm norm;
   Pool pool = Pool::mean;
   double font_scale = 1;  ///< all sizes of letters are multiplied by it
+  std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
+  double threshold = 0;            ///< lines: only weights of at least this
 };
 
 /// One matrix of weights with the names of its rows and columns.
 struct Heatmap {
   Tensor weights;  ///< [Lq,Lk], float32 or float64
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
-  std::vector<std::string> query_labels;  ///< Lq names, or empty: Q_1…
-  std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
-  std::string title;                      ///< of the panel; PlotOptions::title goes before it
+  std::vector<std::string> query_labels;       ///< Lq names, or empty: Q_1…
+  std::vector<std::string> key_labels;         ///< Lk names, or empty: K_1…
+  std::string title;                           ///< of the panel; PlotOptions::title goes before it
+  std::string caption;                         ///< grid: below the panel
+  std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
 };
 
 /// Panels in rows × columns with shared axes; all weights of one shape.
 struct HeatmapGrid {
   std::size_t rows = 1, columns = 1;
   std::vector<Heatmap> panels;  ///< row by row
+  double panel_side = 1.75;     ///< inches of the figure for each panel
+};
+
+/// Which parts of a mask hide each cell. A cell may be hidden by several.
+struct MaskMap {
+  Tensor hidden_by;                ///< [Lq,Lk], int64: the sum of 2^i over the parts i that hide
+  std::vector<std::string> parts;  ///< their names, at most 32; none = it is not known which hide
+  Tensor global;  ///< [Lq,Lk] of 0 and 1, or absent: cells seen only because a position is global
+  std::vector<std::string> query_labels, key_labels;  ///< as in a Heatmap
+  std::string title;
+  std::size_t first_query = 0, first_key = 0;
+};
+
+/// Two columns of tokens, queries and keys, with lines between them for the weights of each head.
+struct HeadLines {
+  std::vector<Heatmap> heads;  ///< of one shape; their titles name them, the first one's labels the
+                               ///< tokens
+  std::string title;
 };
 
 /// The sizes of the last two axes, length and width, of the tensors of one attention. An absent
@@ -90,6 +112,8 @@ Picture draw_heatmap(const Heatmap& heatmap, const PlotOptions& options, Picture
 Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format);
 Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
                         PictureFormat format);
+Picture draw_mask(const MaskMap& mask, const PlotOptions& options, PictureFormat format);
+Picture draw_lines(const HeadLines& lines, const PlotOptions& options, PictureFormat format);
 
 /// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
 enum class TerminalColors { none, palette, truecolor };

@@ -14,7 +14,26 @@
 
 namespace attn {
 
-enum class PlotKind { heatmap, dimensions, grid };
+enum class PlotKind { heatmap, dimensions, grid, mask, stages, lines, comparison };
+
+/// Positions from `first` up to `end`, which does not belong to them; absent = from the start, to
+/// the end; negative = counted from the end.
+struct PositionRange {
+  std::optional<std::int64_t> first, end;
+};
+
+/// Which part of the weights pictures show.
+struct MapSelection {
+  enum class Heads { one, mean, max, all } heads = Heads::one;
+  std::optional<PositionRange> queries, keys;
+  std::size_t drop_first = 0;  ///< so many leading keys are left out, as those of an attention sink
+  bool renormalize = false;    ///< rows of the keys that are left are divided by their sums
+  bool merge_pieces = false;   ///< pieces of words become words: keys are summed, queries averaged
+  bool hide_mask = false;      ///< hidden cells look like plain zeros
+
+  /// Whether a picture of one head shows its weights as they are.
+  bool plain() const;
+};
 
 /// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor,
 /// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
@@ -46,6 +65,7 @@ struct RunOptions : DocumentOptions {
   TensorFormat tensors = TensorFormat::json;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
+  MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
 };
@@ -93,13 +113,16 @@ std::string report_text(const RunOutcome& outcome);
 std::string report_json(const RunOutcome& outcome);
 
 /// A picture of numbers that already exist: a result, any tensor file, or {"weights":…,"labels":…}
-/// / {"shapes":…}.
+/// / {"shapes":…}. A mask is drawn from an input document too; nothing is computed then.
 struct PlotRequest {
   PlotKind kind = PlotKind::heatmap;
-  std::filesystem::path input;  ///< "-" = standard input
+  std::filesystem::path input;                ///< "-" = standard input
+  std::vector<std::filesystem::path> others;  ///< comparison: what stands beside it
+  std::optional<std::string> name;            ///< heatmap: of the tensor to draw
   std::optional<std::filesystem::path>
       labels;  ///< {"query":[…],"key":[…]}, instead of the input's own
   std::size_t sample = 0, head = 0;
+  MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions options;
 };

@@ -44,7 +44,19 @@ void add_terminal(CLI::App& app, TerminalArguments& terminal) {
 
 void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--sample", picture.sample, "N", "Sample to draw, from 0");
-  add_text(app, "--head", picture.head, "N", "Head to draw, from 0");
+  add_text(app, "--head", picture.head, "N",
+           "Head to draw, from 0, or mean, max, or all side by side");
+  add_text(app, "--queries", picture.queries, "A:B", "Queries to draw, from A up to before B");
+  add_text(app, "--keys", picture.keys, "A:B", "Keys to draw, from A up to before B");
+  add_text(app, "--drop-first", picture.drop_first, "N",
+           "Leave out the first N keys, as those of an attention sink");
+  app.add_flag("--renormalize", picture.renormalize,
+               "Divide the rows of the keys that are left by their sums");
+  app.add_flag("--merge-pieces", picture.merge_pieces,
+               "Join pieces of words: keys are summed, queries averaged");
+  app.add_flag("--hide-mask", picture.hide_mask, "Draw hidden cells as plain zeros");
+  add_text(app, "--top", picture.top, "K", "For lines: only the K strongest keys of each query");
+  add_text(app, "--threshold", picture.threshold, "X", "For lines: only weights of at least X");
   add_text(app, "--style", picture.style, "NAME",
            "standard, or matplotlib for its look to the letter");
   add_text(app, "--title", picture.title, "TEXT", "Title of the picture");
@@ -110,7 +122,8 @@ void add_run(CLI::App& app, RunArguments& arguments) {
   add_document(app, arguments);
   add_text(app, "--out", arguments.out, "DIR", "Folder of the results (default attention_results)");
   add_text(app, "--plots", arguments.plots, "LIST",
-           "heatmap, dimensions, grid, all or none (default heatmap,dimensions)");
+           "heatmap, dimensions, grid, mask, stages, lines, all or none (default "
+           "heatmap,dimensions)");
   add_text(app, "--format", arguments.format, "FORMAT", "png, svg or pdf");
   add_text(app, "--tensors", arguments.tensors, "FORMAT",
            "json, npy, npz, safetensors or csv: where the numbers go (default json)");
@@ -126,12 +139,15 @@ void add_run(CLI::App& app, RunArguments& arguments) {
 
 void add_plot(CLI::App& app, PlotArguments& arguments) {
   app.add_option("WORDS", arguments.words,
-                 "KIND (heatmap, dimensions, grid) and FILE, - for standard input")
+                 "KIND (heatmap, dimensions, grid, mask, stages, lines, comparison) and FILE, - for "
+                 "standard input; for comparison several")
       ->type_name("");
   add_text(app, "--out", arguments.out, "FILE",
            "Picture to write: .png, .svg or .pdf; - for PNG on standard output");
   add_text(app, "--labels", arguments.labels, "FILE",
            "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+  add_text(app, "--name", arguments.name, "NAME",
+           "Tensor to draw (default weights, or the only one)");
   add_picture(app, arguments.picture);
   add_common(app, arguments.common);
 }

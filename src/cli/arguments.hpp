@@ -20,8 +20,8 @@ struct CommonArguments {
 struct PictureArguments {
   Text style, title, xlabel, ylabel, titles, cmap, figsize, dpi, annotate, annotate_color, ticks,
       color_range, norm, pool, font_scale;
-  Text sample, head;
-  bool show_spaces = false;
+  Text sample, head, queries, keys, drop_first, top, threshold;
+  bool show_spaces = false, renormalize = false, merge_pieces = false, hide_mask = false;
 };
 
 /// Flags that tell what the terminal shows.
@@ -48,8 +48,8 @@ struct RunArguments : DocumentArguments {
 struct PlotArguments {
   CommonArguments common;
   PictureArguments picture;
-  std::vector<std::string> words;  ///< KIND FILE
-  Text out, labels;
+  std::vector<std::string> words;  ///< KIND FILE…
+  Text out, labels, name;
 };
 
 struct CompareArguments {

@@ -1,5 +1,6 @@
 #include "cli/flag_values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -19,6 +20,21 @@ template <class Number>
 bool parse_whole(const std::string& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+PositionRange position_range(const std::string& flag, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PositionRange range;
+  const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
+    if (end.empty()) return true;
+    return parse_whole(end, position.emplace());
+  };
+  if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
+      !read(text.substr(colon + 1), range.end)) {
+    throw wrong_value(flag, text,
+                      "the first position and the one behind the last, such as 10:40, 10: or :40");
+  }
+  return range;
 }
 
 }  // namespace
@@ -88,15 +104,15 @@ ColorNorm color_norm(const std::string& text) {
 
 }  // namespace
 
-PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample,
-                            std::size_t& head) {
+PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample) {
   constexpr std::array<std::string_view, 2> styles{"standard", "matplotlib"};
   constexpr std::array<std::string_view, 3> annotations{"auto", "on", "off"};
   constexpr std::array<std::string_view, 3> ticks{"auto", "labels", "index"};
 
   if (arguments.sample) sample = whole_number("--sample", *arguments.sample);
-  if (arguments.head) head = whole_number("--head", *arguments.head);
   PlotOptions options;
+  if (arguments.top) options.top = whole_number("--top", *arguments.top, 1);
+  if (arguments.threshold) options.threshold = finite_size("--threshold", *arguments.threshold);
   if (arguments.style)
     options.style = static_cast<PlotStyle>(choice("--style", *arguments.style, styles));
   options.title = arguments.title;
@@ -167,6 +183,38 @@ PlotOptions picture_options(const PictureArguments& arguments, std::size_t& samp
     }
   }
   return options;
+}
+
+MapSelection map_selection(const PictureArguments& arguments, std::size_t& head) {
+  using Heads = MapSelection::Heads;
+  MapSelection selection;
+  if (arguments.head) {
+    const std::string& text = *arguments.head;
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    if (number) {
+      head = whole_number("--head", text);
+    } else {
+      constexpr std::array<std::string_view, 3> words{"mean", "max", "all"};
+      constexpr std::array<Heads, 3> heads{Heads::mean, Heads::max, Heads::all};
+      const auto word = std::find(words.begin(), words.end(), text);
+      if (word == words.end()) {
+        const std::string near = nearest_known(text, words);
+        throw wrong_value("--head", text,
+                          "a whole number, mean, max or all" +
+                              (near.starts_with("known") ? std::string() : "; " + near));
+      }
+      selection.heads = heads[static_cast<std::size_t>(word - words.begin())];
+    }
+  }
+  if (arguments.queries) selection.queries = position_range("--queries", *arguments.queries);
+  if (arguments.keys) selection.keys = position_range("--keys", *arguments.keys);
+  if (arguments.drop_first) {
+    selection.drop_first = whole_number("--drop-first", *arguments.drop_first);
+  }
+  selection.renormalize = arguments.renormalize;
+  selection.merge_pieces = arguments.merge_pieces;
+  selection.hide_mask = arguments.hide_mask;
+  return selection;
 }
 
 }  // namespace attn::cli

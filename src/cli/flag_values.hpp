@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "attn/plot.hpp"
+#include "attn/run.hpp"
 
 #include "cli/arguments.hpp"
 
@@ -26,8 +28,14 @@ std::vector<std::string> comma_separated(const std::string& text);
 std::size_t choice(const std::string& flag, const std::string& text,
                    std::span<const std::string_view> names);
 
-/// The options of a picture; `sample` and `head` are set if given.
-PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample,
-                            std::size_t& head);
+/// The options of a picture; `sample` is set if given.
+PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample);
+
+/// What a picture shows of the weights; `head` is set if one is given.
+MapSelection map_selection(const PictureArguments& arguments, std::size_t& head);
+
+/// The kinds of pictures by the names that flags take.
+inline constexpr std::array<std::string_view, 7> plot_kinds{
+    "heatmap", "dimensions", "grid", "mask", "stages", "lines", "comparison"};
 
 }  // namespace attn::cli

@@ -14,35 +14,27 @@
 namespace attn::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> plot_names{"heatmap", "dimensions", "grid", "all",
-                                                     "none"};
+// Several kinds of attention are compared whenever anything is drawn.
+constexpr std::array<std::string_view, 8> plot_names{"heatmap", "dimensions", "grid", "mask",
+                                                     "stages",  "lines",      "all",  "none"};
+constexpr std::size_t all = 6, none = 7;
 
 std::vector<PlotKind> plots(const std::string& text) {
   std::vector<PlotKind> kinds;
-  const auto add = [&](PlotKind kind) {
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  const auto add = [&](std::size_t kind) {
+    const auto added = static_cast<PlotKind>(kind);
+    if (std::find(kinds.begin(), kinds.end(), added) == kinds.end()) kinds.push_back(added);
   };
   const std::vector<std::string> names = comma_separated(text);
   for (const std::string& name : names) {
-    switch (choice("--plots", name, plot_names)) {
-      case 0:
-        add(PlotKind::heatmap);
-        break;
-      case 1:
-        add(PlotKind::dimensions);
-        break;
-      case 2:
-        add(PlotKind::grid);
-        break;
-      case 3:
-        for (const PlotKind kind : {PlotKind::heatmap, PlotKind::dimensions, PlotKind::grid})
-          add(kind);
-        break;
-      default:
-        if (names.size() > 1) {
-          throw Error(ErrorKind::usage, "--plots takes none only alone", "--plots",
-                      "leave out either none or the others");
-        }
+    const std::size_t chosen = choice("--plots", name, plot_names);
+    if (chosen < all) {
+      add(chosen);
+    } else if (chosen == all) {
+      for (std::size_t kind = 0; kind < all; ++kind) add(kind);
+    } else if (chosen == none && names.size() > 1) {
+      throw Error(ErrorKind::usage, "--plots takes none only alone", "--plots",
+                  "leave out either none or the others");
     }
   }
   return kinds;
@@ -56,7 +48,8 @@ RunOptions options_of(const RunArguments& arguments) {
   options.stages = arguments.stages;
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
-  options.plot = picture_options(arguments.picture, options.sample, options.head);
+  options.plot = picture_options(arguments.picture, options.sample);
+  options.selection = map_selection(arguments.picture, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
   if (arguments.format) {
     constexpr std::array<std::string_view, 3> formats{"png", "svg", "pdf"};

@@ -20,9 +20,9 @@ int show_command(const ShowArguments& arguments) {
   if (arguments.labels) request.labels = *arguments.labels;
   PictureArguments picture;
   picture.sample = arguments.sample;
-  picture.head = arguments.head;
   picture.cmap = arguments.cmap;
-  request.options = picture_options(picture, request.sample, request.head);
+  request.options = picture_options(picture, request.sample);
+  if (arguments.head) request.head = whole_number("--head", *arguments.head);
   TerminalOptions options = terminal_options(arguments.terminal, arguments.common);
   options.cmap = request.options.cmap;
   print(draw_in_terminal(read_heatmap(request), options));

@@ -222,6 +222,16 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
   cairo_restore(cairo_);
 }
 
+void Canvas::line(Point from, Point to, Colour colour, double opacity, double line_width) {
+  const Point start = moved(from), end = moved(to);
+  cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
+                        opacity);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_move_to(cairo_, start.x, start.y);
+  cairo_line_to(cairo_, end.x, end.y);
+  cairo_stroke(cairo_);
+}
+
 void Canvas::text(const PlacedText& placed, Colour colour) {
   const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
   set_colour(colour);

@@ -41,6 +41,8 @@ class Canvas {
   void tick(Point from, double dx, double dy, Colour colour, double line_width);
   /// Parallel strokes from lower left to upper right over all boxes.
   void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance);
+  /// A line that lets what is below shine through: opacity from 0 to 1.
+  void line(Point from, Point to, Colour colour, double opacity, double line_width);
   void text(const PlacedText& text, Colour colour);
 
   /// The whole pixels of a raster that an image spread over a box covers.

@@ -37,9 +37,13 @@ std::size_t round_step(double least) {
 
 /// matplotlib's own ticks for an axis of numbers; the standard style leaves out those between
 /// cells.
-void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizontal, bool standard,
+void set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, bool horizontal,
                      const Figure& figure) {
-  const Interval view = {-0.5, static_cast<double>(cells) - 0.5};
+  const std::size_t cells = cell_ticks.labels.size();
+  const bool standard = cell_ticks.style == PlotStyle::standard;
+  const auto first = static_cast<double>(cell_ticks.first);
+  const double end = first + static_cast<double>(cells);
+  const Interval view = {first - 0.5, end - 0.5};
   if (!standard) {
     Axis numbers = axis;
     set_value_ticks(numbers, view, length, horizontal, figure);
@@ -52,9 +56,10 @@ void set_index_ticks(Axis& axis, std::size_t cells, double length, bool horizont
   const int intervals =
       tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), horizontal);
   for (const double value : tick_values(view, intervals)) {
-    if (value != std::floor(value) || value < 0 || value >= static_cast<double>(cells)) continue;
-    const auto cell = static_cast<std::size_t>(value);
-    axis.ticks.push_back({middle_of(cell, cells, horizontal), std::to_string(cell)});
+    if (value != std::floor(value) || value < first || value >= end) continue;
+    const auto index = static_cast<std::size_t>(value);
+    axis.ticks.push_back(
+        {middle_of(index - cell_ticks.first, cells, horizontal), std::to_string(index)});
   }
 }
 
@@ -91,11 +96,11 @@ ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options) {
 }
 
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
-                                   std::size_t count) {
+                                   std::size_t count, std::size_t first) {
   if (!given.empty()) return given;
   std::vector<std::string> labels;
   labels.reserve(count);
-  for (std::size_t i = 1; i <= count; ++i) labels.push_back(prefix + std::to_string(i));
+  for (std::size_t i = 1; i <= count; ++i) labels.push_back(prefix + std::to_string(first + i));
   return labels;
 }
 
@@ -108,7 +113,7 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
   Typesetter& typesetter = figure.typesetter();
   const double line = typesetter.text("lp", axis.tick_label_size).height;
   if (ticks.ticks == Ticks::index || (!standard && !all && cell < kCrowded * line)) {
-    set_index_ticks(axis, cells, length, horizontal, standard, figure);
+    set_index_ticks(axis, ticks, length, horizontal, figure);
     return;
   }
 

@@ -15,15 +15,17 @@ struct ShownLabels {
 };
 ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options);
 
-/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", …
+/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
+/// count from `first` = 0.
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
-                                   std::size_t count);
+                                   std::size_t count, std::size_t first = 0);
 
 /// What the cells along one axis of a heatmap are to be called.
 struct CellTicks {
   std::vector<std::string> labels;  ///< one a cell
   Ticks ticks = Ticks::automatic;
   PlotStyle style = PlotStyle::standard;
+  std::size_t first = 0;  ///< the index of the first cell
 };
 
 /// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels

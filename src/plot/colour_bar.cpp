@@ -73,12 +73,6 @@ Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
   return axes;
 }
 
-Axes relative_colour_bar_axes(const Box& place) {
-  Axes axes = bar_within(place);
-  axes.y.ticks = {{0, "smallest"}, {1, "largest"}};
-  return axes;
-}
-
 void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map) {
   const double step = box.height() / static_cast<double>(ColourMap::size());
   // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams

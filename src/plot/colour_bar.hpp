@@ -14,9 +14,6 @@ namespace attn::plot {
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
                      const Figure& figure, const ColorNorm& norm = {});
 
-/// The same for colours that mean another range in each panel: its ticks are named, not numbered.
-Axes relative_colour_bar_axes(const Box& place);
-
 /// The colours of the bar, the map's first at the bottom.
 void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map);
 

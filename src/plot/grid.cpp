@@ -11,8 +11,11 @@ namespace attn {
 namespace plot {
 namespace {
 
-constexpr double kPanelSide = 1.75,
-                 kLeastSide = 2.5;  // inches of the figure for each panel, and at least
+constexpr double kLeastSide = 2.5;       // inches of the figure
+constexpr double kShareBesideBar = 0.8;  // of a panel's place, where each has a colour bar
+constexpr double kPanelBarGap = 0.04;    // of the place
+constexpr double kPanelBarWidth = 0.04;  // of the place
+constexpr double kCaptionSize = 9, kCaptionGap = 5;  // points
 constexpr const char* kXLabel = "Keys";
 constexpr const char* kYLabel = "Queries";
 constexpr double kColourBarHeight = 0.6;  // of the panels' height
@@ -62,8 +65,8 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
 }
 
 std::pair<double, double> default_size(const HeatmapGrid& grid) {
-  const auto side = [](std::size_t panels) {
-    return std::max(kLeastSide, kPanelSide * static_cast<double>(panels));
+  const auto side = [&](std::size_t panels) {
+    return std::max(kLeastSide, grid.panel_side * static_cast<double>(panels));
   };
   return {side(grid.columns), side(grid.rows)};
 }
@@ -88,16 +91,17 @@ class GridFigure {
   Picture draw() {
     const Box area = default_subplot_area(figure_.width(), figure_.height());
     const ColourBarSplit split = split_for_colour_bar(area);
-    lay_out_panels(split.axes);
-    const Box bar_place = with_height(split.colour_bar, kColourBarHeight);
-    const Axes bar = each_panel_its_range()
-                         ? relative_colour_bar_axes(bar_place)
-                         : colour_bar_axes(bar_place, range_, "", figure_, options_.norm);
-    const Decorations bar_decorations = decorate(bar, figure_.typesetter());
+    std::optional<Bar> shared_bar;
+    if (!each_panel_its_range()) {
+      shared_bar = bar_in(colour_bar_axes(with_height(split.colour_bar, kColourBarHeight), range_,
+                                          options_.colorbar_label.value_or(""), figure_,
+                                          options_.norm));
+    }
+    lay_out_panels(shared_bar ? split.axes : area);
 
-    Box bounds = bar_decorations.bounds;
+    Box bounds = shared_bar ? shared_bar->decorations.bounds : panels_[0].bounds();
     for (const Panel& panel : panels_) {
-      bounds = united(bounds, panel.decorations.bounds);
+      bounds = united(bounds, panel.bounds());
       for (const CellValue& value : panel.values) bounds = united(bounds, value.text.bounds);
     }
     std::vector<PlacedText> title;
@@ -109,19 +113,39 @@ class GridFigure {
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
       for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
-      draw_colour_ramp(canvas, bar.box, map_);
-      draw_axes(canvas, bar, bar_decorations, figure_);
+      if (shared_bar) draw_bar(canvas, *shared_bar);
       for (const PlacedText& text : title) canvas.text(text, kBlack);
     });
   }
 
  private:
+  struct Bar {
+    Axes axes;
+    Decorations decorations;
+  };
+
   struct Panel {
     Axes axes;
     CellColours colours;
     Decorations decorations;
     std::vector<CellValue> values;
+    std::optional<Bar> bar;
+
+    Box bounds() const {
+      return bar ? united(decorations.bounds, bar->decorations.bounds) : decorations.bounds;
+    }
   };
+
+  Bar bar_in(Axes axes) {
+    axes.style = options_.style;
+    Decorations decorations = decorate(axes, figure_.typesetter());
+    return {std::move(axes), std::move(decorations)};
+  }
+
+  void draw_bar(Canvas& canvas, const Bar& bar) {
+    draw_colour_ramp(canvas, bar.axes.box, map_);
+    draw_axes(canvas, bar.axes, bar.decorations, figure_);
+  }
 
   bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
   bool each_panel_its_range() const {
@@ -148,15 +172,47 @@ class GridFigure {
     panels_.clear();
     for (std::size_t i = 0; i < places.size(); ++i) {
       Panel panel;
-      panel.axes = axes_in(with_aspect(places[i], aspect, 1), i);
       panel.colours = {&map_, range_, options_.style, options_.norm, options_.pool};
+      Box place = places[i];
+      if (each_panel_its_range()) place.right = place.left + kShareBesideBar * place.width();
+      panel.axes = axes_in(with_aspect(place, aspect, 1), i);
+      panel.decorations = decorate(panel.axes, figure_.typesetter());
+      add_caption(panel, grid_.panels[i].caption);
       if (each_panel_its_range()) {
         panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
+        panel.bar = bar_beside(panel, places[i].width());
       }
-      panel.decorations = decorate(panel.axes, figure_.typesetter());
       panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
                                  figure_.typesetter());
       panels_.push_back(std::move(panel));
+    }
+  }
+
+  /// A colour bar as high as its panel.
+  Bar bar_beside(const Panel& panel, double width) {
+    Box place = panel.axes.box;
+    place.left = place.right + kPanelBarGap * width;
+    place.right = place.left + kPanelBarWidth * width;
+    Axes axes;
+    axes.box = place;
+    axes.x.drawn = false;
+    axes.y_on_right = true;
+    set_value_ticks(axes.y, panel.colours.range, place.height(), false, figure_);
+    return bar_in(std::move(axes));
+  }
+
+  /// Writes lines below a panel and all that is written around it.
+  void add_caption(Panel& panel, const std::string& caption) {
+    Decorations& around = panel.decorations;
+    for (std::size_t start = 0; start < caption.size();) {
+      const std::size_t end = std::min(caption.find('\n', start), caption.size());
+      const Text& line =
+          figure_.typesetter().text(caption.substr(start, end - start), kCaptionSize);
+      const Point anchor = {panel.axes.box.middle(),
+                            around.bounds.bottom + figure_.pixels(kCaptionGap)};
+      around.texts.push_back(place(line, anchor, {Horizontal::centre, Vertical::top}));
+      around.bounds = united(around.bounds, around.texts.back().bounds);
+      start = end + 1;
     }
   }
 
@@ -165,26 +221,30 @@ class GridFigure {
     const double margin = figure_.pixels(kLeastGap);
     Gaps gaps;
     for (std::size_t i = 0; i < panels_.size(); ++i) {
-      const Box& texts = panels_[i].decorations.bounds;
+      const Box texts = panels_[i].bounds();
       const std::size_t right = i + 1, below = i + grid_.columns;
       if (right % grid_.columns != 0) {
-        const double taken = texts.right - places[i].right + places[right].left -
-                             panels_[right].decorations.bounds.left;
+        const double taken =
+            texts.right - places[i].right + places[right].left - panels_[right].bounds().left;
         gaps.across = std::max(gaps.across, taken + margin);
       }
       if (below < panels_.size()) {
-        const double taken = texts.bottom - places[i].bottom + places[below].top -
-                             panels_[below].decorations.bounds.top;
+        const double taken =
+            texts.bottom - places[i].bottom + places[below].top - panels_[below].bounds().top;
         gaps.down = std::max(gaps.down, taken + margin);
       }
     }
     return gaps;
   }
 
-  /// Only the last row has labels below it, only the first column left of it.
+  /// Only the last row has labels below it, only the first column left of it, and panels whose
+  /// labels are others.
   Axes axes_in(const Box& box, std::size_t index) {
     const bool last_row = index / grid_.columns + 1 == grid_.rows;
     const bool first_column = index % grid_.columns == 0;
+    const Heatmap& left = grid_.panels[index - index % grid_.columns];
+    const Heatmap& below =
+        grid_.panels[grid_.panels.size() - grid_.columns + index % grid_.columns];
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
@@ -193,22 +253,25 @@ class GridFigure {
       axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
     if (first_column)
       axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
-    axes.x.labelled = last_row;
-    axes.y.labelled = first_column;
-    const ShownLabels labels = shown_labels(grid_.panels[index], options_);
-    set_ticks(axes.x, labels.key, "K_", matrices_[index].columns(), box.width(), true);
-    set_ticks(axes.y, labels.query, "Q_", matrices_[index].rows(), box.height(), false);
+    const Heatmap& panel = grid_.panels[index];
+    axes.x.labelled = last_row || panel.key_labels != below.key_labels;
+    axes.y.labelled = first_column || panel.query_labels != left.query_labels;
+    const ShownLabels labels = shown_labels(panel, options_);
+    set_ticks(axes.x, labels.key, "K_", panel.first_key, matrices_[index].columns(), box.width(),
+              true);
+    set_ticks(axes.y, labels.query, "Q_", panel.first_query, matrices_[index].rows(), box.height(),
+              false);
     return axes;
   }
 
   /// Panels are small: unless labels are asked for, and can be had, indices are shown.
   void set_ticks(Axis& axis, const std::vector<std::string>& labels, const char* prefix,
-                 std::size_t count, double length, bool horizontal) {
+                 std::size_t first, std::size_t count, double length, bool horizontal) {
     const bool labelled = options_.ticks == Ticks::labels ||
                           (options_.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
     set_cell_ticks(axis,
-                   {labels_or(labels, prefix, count), labelled ? options_.ticks : Ticks::index,
-                    options_.style},
+                   {labels_or(labels, prefix, count, first),
+                    labelled ? options_.ticks : Ticks::index, options_.style, first},
                    length, horizontal, figure_);
   }
 
@@ -217,6 +280,7 @@ class GridFigure {
     draw_cells(canvas, panel.axes.box, matrices_[index], panel.colours, figure_.pixels(1));
     draw_axes(canvas, panel.axes, panel.decorations, figure_);
     for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
+    if (panel.bar) draw_bar(canvas, *panel.bar);
   }
 
   const HeatmapGrid& grid_;

@@ -27,8 +27,10 @@ class HeatmapFigure {
         colours_{&map_, range_of_colours({&matrix_, 1}, options), options.style, options.norm,
                  options.pool},
         labels_(shown_labels(heatmap, options)),
-        query_{labels_or(labels_.query, "Q_", matrix_.rows()), options.ticks, options.style},
-        key_{labels_or(labels_.key, "K_", matrix_.columns()), options.ticks, options.style} {
+        query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
+               options.style, heatmap.first_query},
+        key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
+             options.style, heatmap.first_key} {
     value_options_.annotate = options.annotate;
     if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
   }

@@ -32,8 +32,8 @@ class Collector {
     const AttentionRequest& attention = request_.attention;
     const bool heads_only =
         attention.heads && result.weights.rank() == 3 && attention.query.rank() == 2;
-    result_.maps.push_back(
-        {prefix, result.weights, result.allowed, std::move(labels), mask_text(mask), heads_only});
+    result_.maps.push_back({prefix, result.weights, result.allowed, result.scores, result.capped,
+                            result.masked, std::move(labels), mask_text(mask), heads_only});
   }
 
   void add_output(const Tensor& output) {

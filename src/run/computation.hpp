@@ -15,6 +15,7 @@ namespace attn {
 struct WeightMap {
   std::string prefix;       ///< before the names of its tensors: "", "self.", "layers.0.cross."…
   Tensor weights, allowed;  ///< allowed is absent without a mask
+  Tensor scores, capped, masked;  ///< if stages were asked for
   Labels labels;
   std::string mask;         ///< in words; empty without one
   bool heads_only = false;  ///< weights of rank 3 are [H,Lq,Lk], not [B,Lq,Lk]

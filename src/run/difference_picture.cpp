@@ -1,13 +1,12 @@
 #include "run/difference_picture.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "run/drawable.hpp"
+#include "run/tensor_meaning.hpp"
 
 namespace attn {
 namespace {
@@ -46,15 +45,6 @@ double largest_finite(const Tensor& matrix) {
     if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
   }
   return largest;
-}
-
-// Whether the rows of a tensor of that name are queries and its columns keys.
-bool is_map(std::string_view name) {
-  constexpr std::array<std::string_view, 6> maps{"weights", "scores",  "capped",
-                                                 "masked",  "allowed", "dropped"};
-  const std::size_t point = name.rfind('.');
-  if (point != std::string_view::npos) name.remove_prefix(point + 1);
-  return std::find(maps.begin(), maps.end(), name) != maps.end();
 }
 
 std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& lists,

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
 #include "run/document.hpp"
 #include "run/document_object.hpp"
+#include "run/mask_picture.hpp"
+#include "run/tensor_meaning.hpp"
 #include "run/tensor_source.hpp"
 #include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
+#include "support/nearest_name.hpp"
 
 namespace attn {
 namespace {
@@ -63,8 +67,27 @@ void read_shapes(const JsonValue& value, Drawable& drawable) {
   }
 }
 
-Drawable read_json(std::string_view text, const std::filesystem::path& folder, bool wants_weights) {
-  const JsonValue root = parse_json(text);
+// The tensor to draw: the one asked for, or the weights.
+std::string wanted_tensor(const PlotRequest& request, std::span<const std::string> names) {
+  if (!request.name) return prefix_of_weights(names) + "weights";
+  if (std::find(names.begin(), names.end(), *request.name) != names.end()) return *request.name;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  throw input_error("there is no tensor \"" + *request.name + "\"", "--name",
+                    suggestion(*request.name, known));
+}
+
+// Scores before the mask have nothing to hide.
+bool shows_mask(const std::string& tensor) {
+  return tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped");
+}
+
+std::string prefix_of(const std::string& tensor) {
+  const std::size_t point = tensor.rfind('.');
+  return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
+}
+
+Drawable read_json(const JsonValue& root, const std::filesystem::path& folder,
+                   const PlotRequest& request) {
   Drawable drawable;
   TensorSource tensors(folder);
   if (root.is(JsonValue::Type::array)) {
@@ -77,38 +100,51 @@ Drawable read_json(std::string_view text, const std::filesystem::path& folder, b
   expect_object(*holder, pointer);
   std::vector<std::string> names;
   for (const JsonMember& member : holder->members()) names.push_back(member.key);
-  const std::string prefix = prefix_of_weights(names);
-  if (const JsonValue* weights = holder->find(prefix + "weights");
-      wants_weights && weights && !weights->is(JsonValue::Type::boolean)) {
-    drawable.weights =
-        tensors.read(*weights, DType::float64, pointer_to(pointer, prefix + "weights"));
-  }
-  if (const JsonValue* allowed = holder->find(prefix + "allowed"); wants_weights && allowed) {
-    drawable.allowed =
-        tensors.read(*allowed, DType::boolean, pointer_to(pointer, prefix + "allowed"));
+  const auto read = [&](const std::string& name, DType dtype) {
+    const JsonValue* value = holder->find(name);
+    if (!value || value->is(JsonValue::Type::boolean)) return Tensor();
+    return tensors.read(*value, dtype, pointer_to(pointer, name));
+  };
+  if (request.kind != PlotKind::dimensions) {
+    drawable.tensor = wanted_tensor(request, names);
+    const std::string prefix = prefix_of(drawable.tensor);
+    drawable.weights = read(drawable.tensor, DType::float64);
+    if (shows_mask(drawable.tensor)) drawable.allowed = read(prefix + "allowed", DType::boolean);
+    if (request.kind == PlotKind::stages) {
+      drawable.scores = read(prefix + "scores", DType::float64);
+      drawable.capped = read(prefix + "capped", DType::float64);
+      drawable.masked = read(prefix + "masked", DType::float64);
+    }
   }
   if (const JsonValue* shapes = root.find("shapes")) read_shapes(*shapes, drawable);
   if (const JsonValue* labels = root.find("labels"))
     drawable.labels = read_labels(*labels, "/labels", 0, 0, 0);
-  give_own_labels(drawable, prefix, names);
+  give_own_labels(drawable, prefix_of(drawable.tensor), names);
   if (const JsonValue* title = root.find("title")) drawable.title = expect_string(*title, "/title");
   return drawable;
 }
 
-Drawable read_tensor_file(const TensorFile& file) {
+Tensor drawable_numbers(const Tensor& tensor) {
+  return tensor && tensor.dtype() != DType::float32 ? tensor.converted(DType::float64) : tensor;
+}
+
+Drawable read_tensor_file(const TensorFile& file, const PlotRequest& request) {
   Drawable drawable;
-  const std::string prefix = prefix_of_weights(file.names());
-  for (const std::string& name : file.names()) {
+  const std::vector<std::string> names(file.names().begin(), file.names().end());
+  drawable.tensor = wanted_tensor(request, names);
+  const std::string prefix = prefix_of(drawable.tensor);
+  for (const std::string& name : names) {
     const Tensor tensor = file.read(name);
     drawable.shapes.emplace_back(name, tensor.shape());
-    if (name == prefix + "weights") drawable.weights = tensor;
-    if (name == prefix + "allowed")
+    if (name == drawable.tensor) drawable.weights = drawable_numbers(tensor);
+    if (name == prefix + "allowed" && shows_mask(drawable.tensor))
       drawable.allowed = checked_conversion(tensor, DType::boolean, name);
+    if (name == prefix + "scores") drawable.scores = drawable_numbers(tensor);
+    if (name == prefix + "capped") drawable.capped = drawable_numbers(tensor);
+    if (name == prefix + "masked") drawable.masked = drawable_numbers(tensor);
   }
-  if (!drawable.weights && file.names().size() == 1) drawable.weights = file.read(file.names()[0]);
-  if (drawable.weights && drawable.weights.dtype() != DType::float32) {
-    drawable.weights = drawable.weights.converted(DType::float64);
-  }
+  if (!drawable.weights && names.size() == 1)
+    drawable.weights = drawable_numbers(file.read(names[0]));
   return drawable;
 }
 
@@ -143,21 +179,32 @@ Labels read_label_file(const std::filesystem::path& path) {
   }
 }
 
+// An input document has a kind but no results yet.
+bool is_document(const JsonValue& root) {
+  return root.find("attention") && !root.find("tensors");
+}
+
 Drawable read_file(const PlotRequest& request) {
   const auto file = MappedFile::open(request.input);
   const bool standard_input = request.input == "-";
   const std::string name = standard_input ? "standard input" : request.input.string();
   Drawable drawable;
   if (is_json(file->text())) {
+    bool document = false;
     try {
-      drawable = read_json(file->text(),
-                           standard_input ? std::filesystem::path() : request.input.parent_path(),
-                           request.kind != PlotKind::dimensions);
+      const JsonValue root = parse_json(file->text());
+      document =
+          request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
+      if (!document) {
+        drawable = read_json(
+            root, standard_input ? std::filesystem::path() : request.input.parent_path(), request);
+      }
     } catch (const Error& error) {
-      throw error.inside(name);
+      throw error.where().starts_with("--") ? error : error.inside(name);
     }
+    if (document) drawable.mask = document_mask(file->text(), name, request);
   } else {
-    drawable = read_tensor_file(TensorFile::from_memory(file->bytes(), file, name));
+    drawable = read_tensor_file(TensorFile::from_memory(file->bytes(), file, name), request);
   }
   drawable.name = name;
   return drawable;
@@ -177,6 +224,7 @@ DrawableMaps maps_of(const Drawable& drawable) {
                       "give a result with weights, {\"weights\": …}, or a file with one tensor");
   }
   DrawableMaps maps{Maps(drawable.weights), {}};
+  if (!is_map(drawable.tensor)) return maps;
   check_labels(drawable.labels, maps.weights);
   if (drawable.allowed) {
     if (drawable.allowed.shape() != drawable.weights.shape()) {

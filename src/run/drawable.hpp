@@ -17,8 +17,11 @@ namespace attn {
 
 /// What a file holds of one attention, as far as pictures need it.
 struct Drawable {
-  std::string name;  ///< of the file, for errors
+  std::string name;                ///< of the file, for errors
+  std::string tensor = "weights";  ///< the name of what stands in `weights`
   Tensor weights, allowed;
+  Tensor scores, capped, masked;  ///< stages; read for PlotKind::stages
+  std::optional<MaskMap> mask;    ///< of an input document; read for PlotKind::mask
   Labels labels;
   std::string title;
   std::vector<std::pair<std::string, Shape>> shapes;

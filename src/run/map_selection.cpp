@@ -51,8 +51,12 @@ Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
 }
 
 void Maps::check(std::size_t sample, std::size_t head) const {
-  check_index(sample, samples_, "sample");
-  check_index(head, heads_, "head");
+  check_place(sample, samples_, head, heads_);
+}
+
+void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
+  check_index(sample, samples, "sample");
+  check_index(head, heads, "head");
 }
 
 Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
@@ -66,19 +70,6 @@ Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& l
       "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
   heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;
   return heatmap;
-}
-
-HeatmapGrid all_heatmaps(const Maps& weights, const Maps* allowed, const Labels& labels) {
-  HeatmapGrid grid{weights.samples(), weights.heads(), {}};
-  const bool several = grid.rows * grid.columns > 1;
-  for (std::size_t sample = 0; sample < grid.rows; ++sample) {
-    for (std::size_t head = 0; head < grid.columns; ++head) {
-      Heatmap panel = chosen_heatmap(weights, allowed, labels, "", sample, head);
-      panel.title = several ? "Head " + std::to_string(head + 1) : "";
-      grid.panels.push_back(std::move(panel));
-    }
-  }
-  return grid;
 }
 
 }  // namespace attn

@@ -33,11 +33,11 @@ class Maps {
   std::size_t samples_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
 };
 
+/// Throws Error(input) naming the flag if there is no such sample or head.
+void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads);
+
 /// The heatmap of one sample and head with its labels and title. `allowed` may be absent.
 Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
                        const std::string& title, std::size_t sample, std::size_t head);
-
-/// All samples × heads as one figure.
-HeatmapGrid all_heatmaps(const Maps& weights, const Maps* allowed, const Labels& labels);
 
 }  // namespace attn

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "attn/attention.hpp"
@@ -14,7 +16,11 @@
 #include "run/document.hpp"
 #include "run/document_options.hpp"
 #include "run/map_selection.hpp"
+#include "run/mask_picture.hpp"
 #include "run/result_writer.hpp"
+#include "run/selected_map.hpp"
+#include "run/stages_picture.hpp"
+#include "run/weights_picture.hpp"
 #include "support/atomic_file.hpp"
 #include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
@@ -37,8 +43,25 @@ const char* file_stem(PlotKind kind) {
       return "dimensions";
     case PlotKind::grid:
       return "grid";
+    case PlotKind::mask:
+      return "mask";
+    case PlotKind::stages:
+      return "stages";
+    case PlotKind::lines:
+      return "lines";
+    case PlotKind::comparison:
+      return "comparison";
   }
   return "";
+}
+
+bool wants(const RunOptions& options, PlotKind kind) {
+  return std::find(options.plots.begin(), options.plots.end(), kind) != options.plots.end();
+}
+
+bool is_stage(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
+  return name == "scores" || name == "capped" || name == "masked" || name == "lse";
 }
 
 const char* extension(PictureFormat format) {
@@ -71,7 +94,7 @@ class KindRun {
   KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
           std::filesystem::path out)
       : options_(options), request_(std::move(request)), out_(std::move(out)) {
-    request_.attention.stages = options.stages;
+    request_.attention.stages = options.stages || wants(options, PlotKind::stages);
     request_.attention.threads = options.threads;
     report_.document = document.name();
     report_.title = request_.title;
@@ -106,19 +129,18 @@ class KindRun {
     }
   }
 
-  // Every picture but the comparison: a heatmap for each attention, the others once.
+  // Every picture but the comparison: one for each attention, or for all layers.
   void plan_pictures(std::vector<std::function<void()>>& tasks) {
+    if (wants(options_, PlotKind::mask) || wants(options_, PlotKind::stages)) {
+      outlines_ = outlines(request_);
+    }
     for (const PlotKind kind : options_.plots) {
-      const std::size_t count = kind == PlotKind::dimensions ? 1 : computed_.maps.size();
-      for (std::size_t i = 0; i < count; ++i) {
-        // The first attention's picture goes by the bare name.
-        std::string name = file_stem(kind);
-        if (i > 0)
-          name += "." + computed_.maps[i].prefix.substr(0, computed_.maps[i].prefix.size() - 1);
-        picture_names_.push_back(name + extension(options_.format));
+      for (const PlannedPicture& planned : planned_pictures(kind)) {
+        picture_names_.push_back(planned.name + extension(options_.format));
         pictures_.emplace_back();
-        tasks.push_back(
-            [this, kind, i, at = pictures_.size() - 1] { pictures_[at] = draw(kind, i); });
+        tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {
+          pictures_[at] = draw(kind, maps);
+        });
       }
     }
   }
@@ -150,7 +172,9 @@ class KindRun {
     if (options_.timing) file.seconds = seconds_;
     for (const auto& [name, tensor] : computed_.tensors) {
       const bool weights = name == "weights" || name.ends_with(".weights");
-      if (!weights || wants_weights()) file.tensors.emplace_back(name, tensor);
+      if (weights && !wants_weights()) continue;
+      if (is_stage(name) && !options_.stages) continue;
+      file.tensors.emplace_back(name, tensor);
     }
     file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
                                 report_.files);
@@ -166,14 +190,48 @@ class KindRun {
  private:
   bool wants_weights() const { return options_.weights && request_.weights; }
 
-  Heatmap heatmap_of(const WeightMap& map) const {
+  /// A picture and the attentions that it shows.
+  struct PlannedPicture {
+    std::string name;
+    std::vector<std::size_t> maps;
+  };
+
+  // The first picture of a kind goes by the bare name.
+  std::vector<PlannedPicture> planned_pictures(PlotKind kind) const {
+    std::vector<PlannedPicture> planned;
+    if (kind == PlotKind::comparison) return planned;
+    const std::string stem = file_stem(kind);
+    if (kind == PlotKind::dimensions) return {{stem, {}}};
+    // A grid shows the layers' attentions of one sort together, and their mask is the same.
+    const bool together = kind == PlotKind::grid || kind == PlotKind::mask;
+    std::vector<std::string> sorts;
+    for (std::size_t i = 0; i < computed_.maps.size(); ++i) {
+      std::string sort = computed_.maps[i].prefix;
+      if (!sort.empty()) sort.pop_back();
+      if (together) sort.erase(0, sort.rfind('.') + 1);  // npos + 1 = 0
+      const auto known = std::find(sorts.begin(), sorts.end(), sort);
+      if (known == sorts.end()) {
+        sorts.push_back(sort);
+        planned.push_back({i == 0 ? stem : stem + "." + sort, {i}});
+      } else {
+        planned[static_cast<std::size_t>(known - sorts.begin())].maps.push_back(i);
+      }
+    }
+    return planned;
+  }
+
+  template <class Use>
+  auto with_maps(const WeightMap& map, const Use& use) const {
     const Maps maps(map.weights, map.heads_only);
-    if (!map.allowed)
-      return chosen_heatmap(maps, nullptr, map.labels, request_.title, options_.sample,
-                            options_.head);
-    const Maps allowed(map.allowed, map.heads_only);
-    return chosen_heatmap(maps, &allowed, map.labels, request_.title, options_.sample,
-                          options_.head);
+    const std::optional<Maps> allowed =
+        map.allowed ? std::optional<Maps>(std::in_place, map.allowed, map.heads_only)
+                    : std::nullopt;
+    return use(SelectedMaps{maps, allowed ? &*allowed : nullptr, map.labels, request_.title,
+                            options_.sample, options_.head, options_.selection});
+  }
+
+  Heatmap heatmap_of(const WeightMap& map) const {
+    return with_maps(map, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
   }
 
   ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
@@ -181,9 +239,11 @@ class KindRun {
     result.name = map.prefix + "weights";
     result.heatmap = heatmap;
     if (wants_weights()) {
-      result.weights = heatmap.weights;
-      result.query_labels = named(heatmap.query_labels, maps.queries(), "Q_");
-      result.key_labels = named(heatmap.key_labels, maps.keys(), "K_");
+      result.weights = maps.matrix(options_.sample, options_.head);
+      result.query_labels =
+          named(Labels::of_sample(map.labels.query, options_.sample), maps.queries(), "Q_");
+      result.key_labels =
+          named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
     }
     if (map.allowed) {
       const auto allowed = map.allowed.values<std::uint8_t>();
@@ -195,27 +255,53 @@ class KindRun {
     return result;
   }
 
-  Picture draw(PlotKind kind, std::size_t map) const {
-    switch (kind) {
-      case PlotKind::heatmap:
-        return draw_heatmap(heatmaps_[map], options_.plot, options_.format);
-      case PlotKind::dimensions: {
-        // Titles, axis names and sizes that are asked for are meant for the weights.
-        PlotOptions plot = options_.plot;
-        plot.title.reset();
-        plot.xlabel.reset();
-        plot.ylabel.reset();
-        plot.figsize.reset();
-        return draw_dimensions(dimension_chart(report_.shapes), plot, options_.format);
-      }
-      case PlotKind::grid: {
-        const WeightMap& chosen = computed_.maps[map];
-        return draw_grid(
-            all_heatmaps(Maps(chosen.weights, chosen.heads_only), nullptr, chosen.labels),
-            options_.plot, options_.format);
-      }
+  Picture draw(PlotKind kind, const std::vector<std::size_t>& of) const {
+    if (kind == PlotKind::dimensions) {
+      // Titles, axis names and sizes that are asked for are meant for the weights.
+      PlotOptions plot = options_.plot;
+      plot.title.reset();
+      plot.xlabel.reset();
+      plot.ylabel.reset();
+      plot.figsize.reset();
+      return draw_dimensions(dimension_chart(report_.shapes), plot, options_.format);
     }
-    return {};
+    const WeightMap& map = computed_.maps[of[0]];
+    if (kind == PlotKind::mask) {
+      return draw_mask(mask_map(outlines_[of[0]], options_.sample, options_.head, request_.title,
+                                options_.selection, 1),
+                       options_.plot, options_.format);
+    }
+    if (kind == PlotKind::grid && of.size() > 1) return draw_layers(of);
+    return with_maps(map, [&](const SelectedMaps& maps) {
+      if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
+      const Stages stages{map.scores,  map.capped,  map.masked,
+                          map.weights, map.allowed, map.heads_only};
+      const HeatmapGrid grid = stages_grid(
+          stages,
+          stage_formulas(request_.attention, outlines_[of[0]].geometry, outlines_[of[0]].mask),
+          maps);
+      return draw_stages(grid, maps, options_.plot, options_.format);
+    });
+  }
+
+  // Layers × heads of the chosen sample.
+  Picture draw_layers(const std::vector<std::size_t>& of) const {
+    const MapSelection::Heads heads = options_.selection.heads;
+    const bool together = heads == MapSelection::Heads::mean || heads == MapSelection::Heads::max;
+    HeatmapGrid grid{of.size(), 1, {}};
+    for (std::size_t layer = 0; layer < of.size(); ++layer) {
+      with_maps(computed_.maps[of[layer]], [&](const SelectedMaps& maps) {
+        grid.columns = together ? 1 : maps.weights.heads();
+        for (std::size_t head = 0; head < grid.columns; ++head) {
+          grid.panels.push_back(selected_heatmap(maps, options_.sample, head));
+          std::string& title = grid.panels.back().title;
+          title = "Layer " + std::to_string(layer + 1);
+          if (!together) title += ", Head " + std::to_string(head + 1);
+        }
+        return 0;
+      });
+    }
+    return draw_grid(grid, options_.plot, options_.format);
   }
 
   const RunOptions& options_;
@@ -225,20 +311,21 @@ class KindRun {
   double seconds_ = 0;
   RunReport report_;
   std::vector<Heatmap> heatmaps_;
+  std::vector<AttentionOutline> outlines_;  ///< as computed_.maps; only for masks and stages
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
 };
 
-// The first heatmap of each kind side by side, if they are of one size.
-std::optional<HeatmapGrid> comparison(const std::vector<std::unique_ptr<KindRun>>& runs) {
-  HeatmapGrid grid{1, runs.size(), {}};
+// The first heatmap of each kind as a column, if they are of one size.
+std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
+  std::vector<std::vector<Heatmap>> columns;
   for (const auto& run : runs) {
     Heatmap panel = run->heatmap();
-    if (panel.weights.shape() != runs[0]->heatmap().weights.shape()) return std::nullopt;
+    if (panel.weights.shape() != runs[0]->heatmap().weights.shape()) return {};
     panel.title = info(run->report().kind).name;
-    grid.panels.push_back(std::move(panel));
+    columns.push_back({std::move(panel)});
   }
-  return grid;
+  return columns;
 }
 
 }  // namespace
@@ -269,8 +356,9 @@ RunOutcome run(const RunOptions& options) {
   for (const auto& run : runs) run->plan_pictures(tasks);
   std::optional<Picture> side_by_side;
   if (runs.size() > 1 && !options.plots.empty()) {
-    if (const auto grid = comparison(runs)) {
-      tasks.push_back([&, grid] { side_by_side = draw_grid(*grid, options.plot, options.format); });
+    if (const auto columns = compared(runs); !columns.empty()) {
+      tasks.push_back(
+          [&, columns] { side_by_side = draw_comparison(columns, options.plot, options.format); });
     } else {
       runs[0]->warn("the kinds' weights differ in size: no comparison is drawn");
     }

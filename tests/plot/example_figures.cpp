@@ -64,6 +64,48 @@ Picture hidden(PlotStyle style, PictureFormat format) {
   return draw_heatmap(heatmap, small(style), format);
 }
 
+// A causal mask whose last two keys are padding too, and one key seen for being global.
+Picture mask(PictureFormat format) {
+  std::vector<std::int64_t> hidden_by;
+  std::vector<std::uint8_t> global;
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t j = 0; j < 6; ++j) {
+      hidden_by.push_back((j > i ? 1 : 0) + (j > 3 ? 8 : 0));
+      global.push_back(j == 0 && i > 2 ? 1 : 0);
+    }
+  }
+  MaskMap map;
+  map.hidden_by = Tensor({6, 6}, std::move(hidden_by));
+  map.global = Tensor({6, 6}, std::move(global));
+  map.parts = {"causal", "window", "valid_lens", "padding"};
+  return draw_mask(map, small(PlotStyle::standard), format);
+}
+
+Picture lines(PictureFormat format) {
+  HeadLines all;
+  for (std::size_t i = 0; i < 2; ++i) {
+    all.heads.push_back(heatmap_of(example_weights(6, 5, i)));
+    all.heads.back().title = "Head " + std::to_string(i + 1);
+  }
+  PlotOptions options = small(PlotStyle::standard);
+  options.top = 2;
+  return draw_lines(all, options, format);
+}
+
+// Panels with colour bars and formulas of their own.
+Picture stages(PictureFormat format) {
+  HeatmapGrid grid{1, 2, {}, 3.2};
+  for (std::size_t i = 0; i < 2; ++i) grid.panels.push_back(heatmap_of(example_weights(5, 5, i)));
+  grid.panels[0].title = "Scores";
+  grid.panels[0].caption = "q·k";
+  grid.panels[1].title = "Weights";
+  grid.panels[1].caption = "softmax(s)";
+  grid.panels[1].allowed = causal(5);
+  PlotOptions options = small(PlotStyle::standard);
+  options.color_range.scope = ColorRange::Scope::panel;
+  return draw_grid(grid, options, format);
+}
+
 template <Picture (*draw)(PlotStyle, PictureFormat)>
 void add_both(std::vector<ExampleFigure>& figures, const std::string& name) {
   figures.push_back({name + "_standard", PlotStyle::standard,
@@ -105,6 +147,9 @@ const std::vector<ExampleFigure>& example_figures() {
     add_both<heads>(all, "heads");
     all.push_back({"hidden_standard", PlotStyle::standard,
                    [](PictureFormat format) { return hidden(PlotStyle::standard, format); }});
+    all.push_back({"mask_standard", PlotStyle::standard, mask});
+    all.push_back({"lines_standard", PlotStyle::standard, lines});
+    all.push_back({"stages_standard", PlotStyle::standard, stages});
     return all;
   }();
   return figures;

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "attn/error.hpp"
+
+#include "plot/cell_ticks.hpp"
+#include "plot/legend.hpp"
+#include "plot/matrix.hpp"
+
+namespace attn {
+namespace plot {
+namespace {
+
+constexpr const char* kTitle = "Attention between Tokens";
+constexpr const char* kXLabel = "Keys";
+constexpr const char* kYLabel = "Queries";
+constexpr double kTitleSize = 14, kTitlePad = 10, kLabelSize = 12;  // points
+constexpr double kTextGap = 5, kLegendGap = 20;                     // points
+constexpr double kWidth = 6, kTokenHeight = 0.26, kAround = 1;      // inches
+constexpr double kLeastHeight = 2.5, kMostHeight = 16;              // inches
+constexpr double kThinnest = 0.4, kThickest = 3;                    // points
+constexpr double kFaintest = 0.02;  // of the strongest line; fainter ones cannot be made out
+// Tableau's ten colours.
+constexpr std::array<Colour, 10> kHeads = {{{31, 119, 180},
+                                            {255, 127, 14},
+                                            {44, 160, 44},
+                                            {214, 39, 40},
+                                            {148, 103, 189},
+                                            {140, 86, 75},
+                                            {227, 119, 194},
+                                            {127, 127, 127},
+                                            {188, 189, 34},
+                                            {23, 190, 207}}};
+
+struct Line {
+  std::size_t head, query, key;
+  double weight;
+};
+
+class LinesFigure {
+ public:
+  LinesFigure(const HeadLines& lines, const PlotOptions& options, PictureFormat format)
+      : options_(options),
+        title_(options.title.value_or(lines.title.empty() ? kTitle : lines.title)),
+        matrices_(matrices_of(lines)),
+        figure_(options, format, default_size(matrices_[0])),
+        labels_(shown_labels(first(lines), options)),
+        query_{labels_or(labels_.query, "Q_", matrices_[0].rows(), first(lines).first_query),
+               options.ticks, options.style, first(lines).first_query},
+        key_{labels_or(labels_.key, "K_", matrices_[0].columns(), first(lines).first_key),
+             options.ticks, options.style, first(lines).first_key} {
+    for (std::size_t i = 0; i < lines.heads.size(); ++i) {
+      entries_.push_back({lines.heads[i].title, kHeads[i % kHeads.size()]});
+    }
+    if (entries_.size() == 1) entries_.clear();
+  }
+
+  Picture draw() {
+    const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
+      const Layout layout(*this, figure, box);
+      return united(layout.bounds(), box);
+    });
+    const Layout layout(*this, figure_, area);
+    return figure_.picture(layout.bounds(), [&](Canvas& canvas) {
+      draw_lines(canvas, layout.frame);
+      for (const PlacedText& text : layout.texts) canvas.text(text, kBlack);
+      if (layout.legend) layout.legend->draw(canvas, figure_);
+    });
+  }
+
+ private:
+  /// The frame between the columns, the tokens on its sides, and what stands around them.
+  struct Layout {
+    Layout(const LinesFigure& lines, Figure& figure, const Box& area) : frame(area) {
+      if (!lines.entries_.empty()) {
+        frame.right -= Legend::width(lines.entries_, figure) + figure.pixels(kLegendGap);
+      }
+      frame.right = std::max(frame.right, frame.left + area.width() / 4);
+      around = frame;
+      add_tokens(lines.query_, false, figure);
+      add_tokens(lines.key_, true, figure);
+      const Box tokens = around;
+      const double top = frame.top - figure.pixels(kTextGap);
+      const auto above = [&](const std::string& text, double size, double x, double y,
+                             Horizontal alignment) {
+        if (text.empty()) return;
+        const auto placed = placed_lines(figure.title(text, size, figure.width()), size, {x, y},
+                                         {alignment, Vertical::bottom}, figure.typesetter());
+        for (const PlacedText& line : placed) add(line);
+      };
+      above(lines.options_.ylabel.value_or(kYLabel), kLabelSize, frame.left, top,
+            Horizontal::right);
+      above(lines.options_.xlabel.value_or(kXLabel), kLabelSize, frame.right, top,
+            Horizontal::left);
+      above(lines.title_, kTitleSize, tokens.middle(), around.top - figure.pixels(kTitlePad),
+            Horizontal::centre);
+      if (!lines.entries_.empty()) {
+        legend.emplace(lines.entries_, Point{tokens.right + figure.pixels(kLegendGap), frame.top},
+                       figure);
+      }
+    }
+
+    Box bounds() const { return legend ? united(around, legend->bounds()) : around; }
+
+    void add(const PlacedText& text) {
+      texts.push_back(text);
+      around = united(around, text.bounds);
+    }
+
+    void add_tokens(const CellTicks& tokens, bool right, Figure& figure) {
+      Axis axis;
+      set_cell_ticks(axis, tokens, frame.height(), false, figure);
+      const double gap = figure.pixels(kTextGap);
+      const double x = right ? frame.right + gap : frame.left - gap;
+      for (const Tick& tick : axis.ticks) {
+        add(place(figure.typesetter().text(tick.label, axis.tick_label_size),
+                  {x, frame.bottom - tick.position * frame.height()},
+                  {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals}));
+      }
+    }
+
+    Box frame, around;
+    std::vector<PlacedText> texts;
+    std::optional<Legend> legend;
+  };
+
+  static const Heatmap& first(const HeadLines& lines) { return lines.heads[0]; }
+
+  static std::vector<Matrix> matrices_of(const HeadLines& lines) {
+    if (lines.heads.empty()) {
+      throw input_error("there are no weights to draw", "", "give at least one head");
+    }
+    std::vector<Matrix> matrices;
+    for (std::size_t i = 0; i < lines.heads.size(); ++i) {
+      matrices.emplace_back(lines.heads[i], "head " + std::to_string(i + 1));
+      if (lines.heads[i].weights.shape() != lines.heads[0].weights.shape()) {
+        throw input_error("the heads' weights differ in shape", "head " + std::to_string(i + 1),
+                          "all must have one shape");
+      }
+    }
+    return matrices;
+  }
+
+  static std::pair<double, double> default_size(const Matrix& matrix) {
+    const double tokens = static_cast<double>(std::max(matrix.rows(), matrix.columns()));
+    return {kWidth, std::clamp(kAround + kTokenHeight * tokens, kLeastHeight, kMostHeight)};
+  }
+
+  /// The lines to draw, the weakest first, so that strong ones lie on top.
+  std::vector<Line> chosen() const {
+    std::vector<Line> lines;
+    double strongest = 0;
+    for (std::size_t head = 0; head < matrices_.size(); ++head) {
+      const Matrix& matrix = matrices_[head];
+      for (std::size_t i = 0; i < matrix.rows(); ++i) {
+        const auto start = static_cast<std::ptrdiff_t>(lines.size());
+        for (std::size_t j = 0; j < matrix.columns(); ++j) {
+          const double weight = matrix.at(i, j);
+          if (!(weight > 0) || !std::isfinite(weight) || weight < options_.threshold) continue;
+          strongest = std::max(strongest, weight);
+          lines.push_back({head, i, j, weight});
+        }
+        if (options_.top && lines.size() - static_cast<std::size_t>(start) > *options_.top) {
+          std::stable_sort(lines.begin() + start, lines.end(),
+                           [](const Line& a, const Line& b) { return a.weight > b.weight; });
+          lines.resize(static_cast<std::size_t>(start) + *options_.top);
+        }
+      }
+    }
+    for (Line& line : lines) line.weight /= strongest;
+    std::erase_if(lines, [](const Line& line) { return line.weight < kFaintest; });
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const Line& a, const Line& b) { return a.weight < b.weight; });
+    return lines;
+  }
+
+  void draw_lines(Canvas& canvas, const Box& frame) const {
+    const auto height = [&](std::size_t token, std::size_t count) {
+      return frame.top +
+             (static_cast<double>(token) + 0.5) / static_cast<double>(count) * frame.height();
+    };
+    const Matrix& any = matrices_[0];
+    for (const Line& line : chosen()) {
+      canvas.line({frame.left, height(line.query, any.rows())},
+                  {frame.right, height(line.key, any.columns())}, kHeads[line.head % kHeads.size()],
+                  line.weight, figure_.pixels(kThinnest + (kThickest - kThinnest) * line.weight));
+    }
+  }
+
+  const PlotOptions& options_;
+  std::string title_;
+  std::vector<Matrix> matrices_;
+  Figure figure_;
+  ShownLabels labels_;
+  CellTicks query_, key_;
+  std::vector<LegendEntry> entries_;
+};
+
+}  // namespace
+}  // namespace plot
+
+Picture draw_lines(const HeadLines& lines, const PlotOptions& options, PictureFormat format) {
+  return plot::LinesFigure(lines, options, format).draw();
+}
+
+}  // namespace attn

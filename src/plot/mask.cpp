@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "attn/error.hpp"
+
+#include "plot/cell_ticks.hpp"
+#include "plot/legend.hpp"
+
+namespace attn {
+namespace plot {
+namespace {
+
+constexpr std::pair<double, double> kDefaultSize = {8, 6};
+constexpr const char* kTitle = "Attention Mask";
+constexpr const char* kXLabel = "Key Sequence Position";
+constexpr const char* kYLabel = "Query Sequence Position";
+constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12;  // points
+constexpr double kLegendGap = 14;                                   // points
+constexpr double kLeastFramedCell = 6;        // points; smaller cells have no lines between them
+constexpr double kLeastStripedCell = 8;       // points; smaller cells mix their colours
+constexpr double kCellLine = 0.8;             // points
+constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
+constexpr std::size_t kMostParts = 32;
+
+// Okabe and Ito's colours, which the colour-blind tell apart, and a grey.
+constexpr Colour kSeen = {0, 114, 178}, kSeenAsGlobal = {86, 180, 233};
+constexpr Colour kHiddenAnyhow = {217, 217, 217};
+constexpr std::array<Colour, 7> kParts = {{{230, 159, 0},
+                                           {204, 121, 167},
+                                           {0, 158, 115},
+                                           {170, 170, 170},
+                                           {240, 228, 66},
+                                           {213, 94, 0},
+                                           {70, 70, 70}}};
+
+/// Why a cell is seen or not: the parts that hide it, and whether it is seen only by way of a
+/// global position.
+struct Reason {
+  std::uint64_t parts = 0;
+  bool global = false;
+
+  friend auto operator<=>(const Reason&, const Reason&) = default;
+};
+
+Colour mixed(const std::vector<Colour>& colours) {
+  std::array<std::size_t, 3> sum{};
+  for (const Colour colour : colours) {
+    sum[0] += colour.red;
+    sum[1] += colour.green;
+    sum[2] += colour.blue;
+  }
+  const auto mean = [&](std::size_t channel) {
+    return static_cast<std::uint8_t>(sum[channel] / colours.size());
+  };
+  return {mean(0), mean(1), mean(2)};
+}
+
+Heatmap labels_of(const MaskMap& mask) {
+  Heatmap heatmap;
+  heatmap.query_labels = mask.query_labels;
+  heatmap.key_labels = mask.key_labels;
+  return heatmap;
+}
+
+class MaskFigure {
+ public:
+  MaskFigure(const MaskMap& mask, const PlotOptions& options, PictureFormat format)
+      : mask_(checked(mask)),
+        options_(options),
+        rows_(mask.hidden_by.shape()[0]),
+        columns_(mask.hidden_by.shape()[1]),
+        hidden_by_(mask.hidden_by.values<std::int64_t>()),
+        figure_(options, format, kDefaultSize),
+        labels_(shown_labels(labels_of(mask), options)),
+        query_{labels_or(labels_.query, "Q_", rows_, mask.first_query), options.ticks,
+               options.style, mask.first_query},
+        key_{labels_or(labels_.key, "K_", columns_, mask.first_key), options.ticks, options.style,
+             mask.first_key} {
+    if (mask.global) global_ = mask.global.values<std::uint8_t>();
+    for (std::size_t i = 0; i < rows_ * columns_; ++i) looks_.try_emplace(reason(i));
+    for (auto& [reason, look] : looks_) look = look_of(reason);
+  }
+
+  Picture draw() {
+    const std::vector<LegendEntry> entries = legend_entries();
+    const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
+      const Axes axes = axes_in(without_legend(box, entries, figure), figure);
+      return united(decorate(axes, figure.typesetter()).layout_bounds, box);
+    });
+    const Axes axes = axes_in(without_legend(area, entries, figure_), figure_);
+    const Decorations decorations = decorate(axes, figure_.typesetter());
+    const Point corner = {axes.box.right + figure_.pixels(kLegendGap), axes.box.top};
+    const Legend legend(entries, corner, figure_);
+    return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
+      draw_cells(canvas, axes.box);
+      draw_axes(canvas, axes, decorations, figure_);
+      legend.draw(canvas, figure_);
+    });
+  }
+
+ private:
+  struct Look {
+    std::string name;
+    Colour colour, small;  ///< of cells with and without room for stripes
+    std::optional<Colour> stripes;
+  };
+
+  static const MaskMap& checked(const MaskMap& mask) {
+    const Tensor& tensor = mask.hidden_by;
+    if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
+        mask.parts.size() > kMostParts) {
+      throw input_error("there is no mask to draw", "",
+                        "give a matrix [queries,keys] of sums of 2^i");
+    }
+    const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
+      if (labels.empty() || labels.size() == count) return;
+      throw input_error(std::to_string(labels.size()) + " labels for " + std::to_string(count) +
+                            " rows or columns of the mask",
+                        "", "give one label for each, or none");
+    };
+    check(mask.query_labels, tensor.shape()[0]);
+    check(mask.key_labels, tensor.shape()[1]);
+    if (mask.global &&
+        (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
+      throw input_error("the global cells do not fit the mask", "", "give both the same shape");
+    }
+    return mask;
+  }
+
+  static Box without_legend(Box area, const std::vector<LegendEntry>& entries, Figure& figure) {
+    const double taken = Legend::width(entries, figure) + figure.pixels(kLegendGap);
+    area.right = std::max(area.left + area.width() / 2, area.right - taken);
+    return area;
+  }
+
+  Reason reason(std::size_t cell) const {
+    const auto parts = static_cast<std::uint64_t>(hidden_by_[cell]);
+    return {parts, parts == 0 && !global_.empty() && global_[cell] != 0};
+  }
+
+  Look look_of(const Reason& reason) const {
+    if (reason.parts == 0) {
+      const Colour colour = reason.global ? kSeenAsGlobal : kSeen;
+      return {reason.global ? "seen (global)" : "seen", colour, colour, {}};
+    }
+    std::string name;
+    std::vector<Colour> colours;
+    for (std::size_t part = 0; part < mask_.parts.size(); ++part) {
+      if ((reason.parts >> part & 1) == 0) continue;
+      name += (name.empty() ? "" : " + ") + mask_.parts[part];
+      colours.push_back(kParts[part % kParts.size()]);
+    }
+    if (colours.empty()) return {"hidden", kHiddenAnyhow, kHiddenAnyhow, {}};
+    Look look{name, colours[0], mixed(colours), {}};
+    if (colours.size() > 1) look.stripes = colours.back();
+    return look;
+  }
+
+  /// Those that occur, seen ones first.
+  std::vector<LegendEntry> legend_entries() const {
+    std::vector<LegendEntry> entries;
+    for (const auto& [reason, look] : looks_)
+      entries.push_back({look.name, look.colour, look.stripes});
+    return entries;
+  }
+
+  Axes axes_in(const Box& box, Figure& figure) const {
+    Axes axes;
+    axes.box = box;
+    axes.style = options_.style;
+    axes.title = figure.title(options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title),
+                              kTitleSize, figure.width());
+    axes.title_size = kTitleSize;
+    axes.title_pad = kTitlePad;
+    axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
+    axes.x.label_size = axes.y.label_size = kLabelSize;
+    set_cell_ticks(axes.x, key_, box.width(), true, figure);
+    set_cell_ticks(axes.y, query_, box.height(), false, figure);
+    return axes;
+  }
+
+  void draw_cells(Canvas& canvas, const Box& box) {
+    const double width = box.width() / static_cast<double>(columns_);
+    const double height = box.height() / static_cast<double>(rows_);
+    const double side = figure_.points(std::min(width, height));
+    if (side < kLeastFramedCell) {
+      draw_small_cells(canvas, box);
+      return;
+    }
+    const bool striped = side >= kLeastStripedCell;
+    std::map<Reason, std::vector<Box>> boxes;
+    for (std::size_t i = 0; i < rows_; ++i) {
+      for (std::size_t j = 0; j < columns_; ++j) {
+        const double left = box.left + static_cast<double>(j) * width;
+        const double top = box.top + static_cast<double>(i) * height;
+        boxes[reason(i * columns_ + j)].push_back({left, top, left + width, top + height});
+      }
+    }
+    for (const auto& [reason, cells] : boxes) {
+      const Look& look = looks_.at(reason);
+      for (const Box& cell : cells) canvas.fill(cell, striped ? look.colour : look.small);
+      if (striped && look.stripes) draw_stripes(canvas, cells, *look.stripes, figure_);
+    }
+    const double line = figure_.pixels(kCellLine);
+    for (std::size_t i = 1; i < rows_; ++i) {
+      canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0, kWhite,
+                  line);
+    }
+    for (std::size_t j = 1; j < columns_; ++j) {
+      canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(), kWhite,
+                  line);
+    }
+  }
+
+  /// Where there are more cells than pixels, each pixel shows the mean of its cells' colours.
+  void draw_small_cells(Canvas& canvas, const Box& box) const {
+    const auto area = canvas.pixel_area(box);
+    const bool raster = canvas.is_raster();
+    const std::size_t width =
+        raster ? static_cast<std::size_t>(area.width) : std::min(columns_, kMostRectangles);
+    const std::size_t height =
+        raster ? static_cast<std::size_t>(area.height) : std::min(rows_, kMostRectangles);
+    std::vector<Colour> colours;
+    colours.reserve(rows_ * columns_);
+    Reason last{~std::uint64_t{0}, true};
+    Colour colour = kSeen;
+    for (std::size_t i = 0; i < rows_ * columns_; ++i) {
+      if (const Reason now = reason(i); now != last) {
+        last = now;
+        colour = looks_.at(now).small;
+      }
+      colours.push_back(colour);
+    }
+    Pixels pixels(width * height);
+    for (std::size_t y = 0; y < height; ++y) {
+      const std::size_t top = y * rows_ / height;
+      const std::size_t bottom = std::max(top + 1, (y + 1) * rows_ / height);
+      for (std::size_t x = 0; x < width; ++x) {
+        const std::size_t left = x * columns_ / width;
+        const std::size_t right = std::max(left + 1, (x + 1) * columns_ / width);
+        std::uint32_t red = 0, green = 0, blue = 0;
+        for (std::size_t i = top; i < bottom; ++i) {
+          for (std::size_t j = left; j < right; ++j) {
+            const Colour cell = colours[i * columns_ + j];
+            red += cell.red;
+            green += cell.green;
+            blue += cell.blue;
+          }
+        }
+        const auto count = static_cast<std::uint32_t>((bottom - top) * (right - left));
+        pixels[y * width + x] = red / count << 16 | green / count << 8 | blue / count;
+      }
+    }
+    if (raster) {
+      canvas.copy(pixels, area, box);
+      return;
+    }
+    const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
+      return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
+    };
+    for (std::size_t y = 0; y < height; ++y) {
+      for (std::size_t x = 0; x < width; ++x) {
+        const std::uint32_t run = pixels[y * width + x];
+        const double left = edge(box.left, box.right, x, width);
+        while (x + 1 < width && pixels[y * width + x + 1] == run) ++x;
+        // To the box's corner, under the next ones, so that no seams show.
+        canvas.fill({left, edge(box.top, box.bottom, y, height), box.right, box.bottom},
+                    {static_cast<std::uint8_t>(run >> 16), static_cast<std::uint8_t>(run >> 8),
+                     static_cast<std::uint8_t>(run)});
+      }
+    }
+  }
+
+  const MaskMap& mask_;
+  const PlotOptions& options_;
+  std::size_t rows_, columns_;
+  std::span<const std::int64_t> hidden_by_;
+  std::span<const std::uint8_t> global_;
+  Figure figure_;
+  ShownLabels labels_;
+  CellTicks query_, key_;
+  std::map<Reason, Look> looks_;
+};
+
+}  // namespace
+}  // namespace plot
+
+Picture draw_mask(const MaskMap& mask, const PlotOptions& options, PictureFormat format) {
+  return plot::MaskFigure(mask, options, format).draw();
+}
+
+}  // namespace attn
