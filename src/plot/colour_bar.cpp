@@ -56,20 +56,24 @@ void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
   axis.offset = texts.offset;
 }
 
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
+  if (norm.kind == ColorNorm::Kind::log) {
+    set_log_ticks(bar.y, range, bar.box.height(), figure);
+    return;
+  }
+  set_value_ticks(bar.y, range, bar.box.height(), false, figure);
+  if (norm.kind == ColorNorm::Kind::power) {
+    for (Tick& tick : bar.y.ticks) tick.position = std::pow(tick.position, norm.gamma);
+    thin_out(bar.y,
+             figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
+  }
+}
+
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
                      const Figure& figure, const ColorNorm& norm) {
   Axes axes = bar_within(place);
   axes.y.label = label;
-  if (norm.kind == ColorNorm::Kind::log) {
-    set_log_ticks(axes.y, range, axes.box.height(), figure);
-    return axes;
-  }
-  set_value_ticks(axes.y, range, axes.box.height(), false, figure);
-  if (norm.kind == ColorNorm::Kind::power) {
-    for (Tick& tick : axes.y.ticks) tick.position = std::pow(tick.position, norm.gamma);
-    thin_out(axes.y,
-             figure.pixels(axes.y.tick_label_size * figure.font_scale()) / axes.box.height());
-  }
+  set_bar_ticks(axes, range, figure, norm);
   return axes;
 }
 

@@ -14,6 +14,9 @@ namespace attn::plot {
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
                      const Figure& figure, const ColorNorm& norm = {});
 
+/// The values along a bar whose colours are spread over the range as the norm says.
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm);
+
 /// The colours of the bar, the map's first at the bottom.
 void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map);
 

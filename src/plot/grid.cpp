@@ -197,7 +197,7 @@ class GridFigure {
     axes.box = place;
     axes.x.drawn = false;
     axes.y_on_right = true;
-    set_value_ticks(axes.y, panel.colours.range, place.height(), false, figure_);
+    set_bar_ticks(axes, panel.colours.range, figure_, options_.norm);
     return bar_in(std::move(axes));
   }
 
