@@ -26,7 +26,8 @@ struct Dropout {
 /// key/value head h / (heads / kv_heads).
 struct AttentionRequest {
   Kind kind = Kind::scaled_dot_product;
-  DType dtype = DType::float32;  ///< of the results; the computation is in double precision
+  DType dtype = DType::float32;  ///< of the results; float64 is computed in double precision,
+                                 ///< float32 too unless the sizes make it slow
 
   Tensor query, key, value;     ///< key defaults to query, value to key
   Tensor past_key, past_value;  ///< [.., P, D]: put before the keys and values
@@ -43,6 +44,7 @@ struct AttentionRequest {
   std::optional<Dropout> dropout;
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+  bool weights = true;      ///< whether `weights` and `allowed` are wanted
   bool stages = false;      ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
 };
 

@@ -1,8 +1,11 @@
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "attention/fast_path.hpp"
 #include "attention/geometry.hpp"
 #include "attention/reference.hpp"
 #include "attention/visibility.hpp"
@@ -19,6 +22,11 @@ AttentionResult attend(const AttentionRequest& request) {
   }
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
+  if (fast_path_pays(geometry) && fast_path_supports(request, visibility)) {
+    if (std::optional<AttentionResult> fast = fast_attention(request, geometry, visibility)) {
+      return *std::move(fast);
+    }
+  }
   return reference_attention(request, geometry, visibility);
 }
 

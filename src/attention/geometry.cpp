@@ -184,7 +184,7 @@ std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& 
 // Refuses what no machine holds before anything of its size is allocated.
 void check_size(const AttentionRequest& request, const Geometry& geometry) {
   const Shape shape = geometry.weights_shape();
-  const std::size_t maps = request.stages ? 4 : 1;
+  const std::size_t maps = (request.stages ? 3 : 0) + (request.weights ? 1 : 0);
   check_memory(element_count(shape), maps * size_of(request.dtype), "the weights " + text(shape),
                "");
   element_count(geometry.output_shape());

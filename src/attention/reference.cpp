@@ -287,7 +287,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   scale = request.scale.value_or(scale);
 
   const Shape weights_shape = geometry.weights_shape();
-  Collector weights(true, weights_shape, request.dtype);
+  Collector weights(request.weights, weights_shape, request.dtype);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
   const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
   Collector dropped(static_cast<bool>(kept), weights_shape, request.dtype);
@@ -295,7 +295,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   Collector capped(request.stages, weights_shape, request.dtype);
   Collector masked(request.stages, weights_shape, request.dtype);
   Collector lse(request.stages, geometry.row_shape(), request.dtype);
-  std::vector<std::uint8_t> allowed(request.mask.present() ? element_count(weights_shape) : 0);
+  std::vector<std::uint8_t> allowed(request.weights && request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
 
   parallel_for(tasks, request.threads, [&](std::size_t at) {
@@ -312,6 +312,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       for (std::size_t i = 0; i < queries; ++i) {
         visibility.see(b, h, i, seen);
         visibility.mask(b, h, i, seen, {s.data() + i * keys, keys});
+        if (!request.weights) continue;
         std::copy(seen.begin(), seen.end(),
                   allowed.begin() + static_cast<std::ptrdiff_t>(at * map + i * keys));
       }
@@ -348,7 +349,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   result.capped = capped.finish();
   result.masked = masked.finish();
   result.lse = lse.finish();
-  if (request.mask.present()) result.allowed = Tensor(weights_shape, std::move(allowed));
+  if (request.weights && request.mask.present()) result.allowed = Tensor(weights_shape, std::move(allowed));
   return result;
 }
 

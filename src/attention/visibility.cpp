@@ -1,6 +1,7 @@
 #include "attention/visibility.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -151,58 +152,119 @@ std::ptrdiff_t Visibility::find_offset(std::size_t batch) const {
   return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(queries_);
 }
 
+bool Visibility::is_global(std::ptrdiff_t position) const {
+  return position >= 0 && position < static_cast<std::ptrdiff_t>(keys_) &&
+         is_global_[static_cast<std::size_t>(position)];
+}
+
+// The keys near a position, without the global ones.
+Visibility::Interval Visibility::window_of(std::ptrdiff_t position) const {
+  if (!mask_.window) return {0, keys_};
+  // From no position can more keys be reached than this; the sums below cannot overflow then.
+  const auto reach = [&](std::optional<std::size_t> side) {
+    const std::size_t farthest = keys_ + queries_ + past_;
+    return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));
+  };
+  const auto clamped = [this](std::ptrdiff_t key) {
+    return static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(key, 0, static_cast<std::ptrdiff_t>(keys_)));
+  };
+  return {clamped(position - reach(mask_.window->left)),
+          clamped(position + reach(mask_.window->right) + 1)};
+}
+
+Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) const {
+  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
+  Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
+  result.end = std::min(result.end, valid_keys(batch, query));
+  if (mask_.causal) {
+    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
+    result.end = std::min(result.end, static_cast<std::size_t>(after));
+  }
+  result.first = std::min(result.first, result.end);
+  return result;
+}
+
+bool Visibility::only_intervals() const {
+  return !mask_.padding && !allow_.tensor && !block_.tensor && !bias_.tensor &&
+         (mask_.global.empty() || !mask_.window);
+}
+
+bool Visibility::single_precision() const {
+  if (!bias_.tensor) return true;
+  constexpr double hidden = -std::numeric_limits<double>::infinity(), largest = 1e4;
+  const auto bias = bias_.tensor.values<double>();
+  return std::all_of(bias.begin(), bias.end(),
+                     [](double x) { return x == hidden || std::abs(x) <= largest; });
+}
+
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
-  const std::ptrdiff_t keys = static_cast<std::ptrdiff_t>(keys_);
+  see_from(batch, head, query, 0, seen);
+}
+
+void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query,
+                          std::size_t first_key, std::span<std::uint8_t> seen) const {
   const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
-  const auto clamped = [keys](std::ptrdiff_t key) {
-    return std::clamp<std::ptrdiff_t>(key, 0, keys);
-  };
+  const std::size_t count = seen.size();
 
   // 1. The window: an interval of keys, joined by the global positions.
   std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-  if (mask_.window) {
-    const bool query_is_global =
-        position >= 0 && position < keys && is_global_[static_cast<std::size_t>(position)];
-    if (!query_is_global) {
-      // From no position can more keys be reached than this; the sums below cannot overflow then.
-      const auto reach = [&](std::optional<std::size_t> side) {
-        const std::size_t farthest = keys_ + queries_ + past_;
-        return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));
-      };
-      const std::ptrdiff_t first = clamped(position - reach(mask_.window->left));
-      const std::ptrdiff_t end = clamped(position + reach(mask_.window->right) + 1);
-      for (std::ptrdiff_t j = 0; j < keys; ++j) {
-        const bool near = j >= first && j < end;
-        seen[static_cast<std::size_t>(j)] = near || is_global_[static_cast<std::size_t>(j)];
-      }
+  if (mask_.window && !is_global(position)) {
+    const Interval window = window_of(position);
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::size_t key = first_key + j;
+      seen[j] = (key >= window.first && key < window.end) || is_global_[key];
     }
   }
   // 2. Causal and valid lengths: a prefix of the keys.
   std::size_t end = valid_keys(batch, query);
-  if (mask_.causal) end = std::min(end, static_cast<std::size_t>(clamped(position + 1)));
-  std::fill(seen.begin() + static_cast<std::ptrdiff_t>(end), seen.end(), std::uint8_t{0});
+  if (mask_.causal) {
+    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
+    end = std::min(end, static_cast<std::size_t>(after));
+  }
+  for (std::size_t j = end > first_key ? end - first_key : 0; j < count; ++j) seen[j] = 0;
   // 3. Key by key.
   if (mask_.padding) {
     const auto padding =
-        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_, keys_);
-    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= !padding[j];
+        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_ + first_key, count);
+    for (std::size_t j = 0; j < count; ++j) seen[j] &= !padding[j];
   }
   if (allow_.tensor) {
     const auto allow = allow_.tensor.values<std::uint8_t>();
-    const std::size_t at = allow_.at(batch, head, query);
-    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= allow[at + j * allow_.key];
+    const std::size_t at = allow_.at(batch, head, query) + first_key * allow_.key;
+    for (std::size_t j = 0; j < count; ++j) seen[j] &= allow[at + j * allow_.key];
   }
   if (block_.tensor) {
     const auto block = block_.tensor.values<std::uint8_t>();
-    const std::size_t at = block_.at(batch, head, query);
-    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= !block[at + j * block_.key];
+    const std::size_t at = block_.at(batch, head, query) + first_key * block_.key;
+    for (std::size_t j = 0; j < count; ++j) seen[j] &= !block[at + j * block_.key];
   }
   if (bias_.tensor) {
     const auto bias = bias_.tensor.values<double>();
-    const std::size_t at = bias_.at(batch, head, query);
+    const std::size_t at = bias_.at(batch, head, query) + first_key * bias_.key;
     constexpr double hidden = -std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < keys_; ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
+    for (std::size_t j = 0; j < count; ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
+  }
+}
+
+void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+                     std::span<float> added) const {
+  constexpr float hidden = -std::numeric_limits<float>::infinity();
+  std::array<std::uint8_t, 512> seen;
+  for (std::size_t done = 0; done < added.size(); done += seen.size()) {
+    const std::size_t count = std::min(seen.size(), added.size() - done);
+    see_from(batch, head, query, first + done, {seen.data(), count});
+    const auto part = added.subspan(done, count);
+    if (bias_.tensor) {
+      const auto bias = bias_.tensor.values<double>();
+      const std::size_t at = bias_.at(batch, head, query) + (first + done) * bias_.key;
+      for (std::size_t j = 0; j < count; ++j) {
+        part[j] = seen[j] ? static_cast<float>(bias[at + j * bias_.key]) : hidden;
+      }
+    } else {
+      for (std::size_t j = 0; j < count; ++j) part[j] = seen[j] ? 0.0F : hidden;
+    }
   }
 }
 

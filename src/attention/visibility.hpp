@@ -40,6 +40,26 @@ class Visibility {
   /// Query i stands at key i + offset.
   std::ptrdiff_t offset(std::size_t batch) const { return offsets_[batch]; }
 
+  /// Keys [first, end): none if they are equal.
+  struct Interval {
+    std::size_t first, end;
+  };
+
+  /// The keys that window, causality and valid lengths leave this query. It sees no other; whether
+  /// it sees all of them is told by only_intervals().
+  Interval interval(std::size_t batch, std::size_t query) const;
+
+  /// Whether interval() is all that the mask does.
+  bool only_intervals() const;
+
+  /// Whether add() can tell the bias in single precision without a score being lost beside it.
+  bool single_precision() const;
+
+  /// What is added to the scores of `added.size()` keys from `first` on, where no fill is given: −∞
+  /// hides a key, whatever its score is.
+  void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+           std::span<float> added) const;
+
   /// Turns the query's scores into masked ones: adds the bias, then puts the fill where a key is
   /// not seen. A bias of −inf stays −inf whatever the score (NaN too) and the fill are.
   void mask(std::size_t batch, std::size_t head, std::size_t query,
@@ -55,6 +75,12 @@ class Visibility {
     }
   };
   static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
+
+  /// see() for the keys from `first_key` on.
+  void see_from(std::size_t batch, std::size_t head, std::size_t query, std::size_t first_key,
+                std::span<std::uint8_t> seen) const;
+  bool is_global(std::ptrdiff_t position) const;
+  Interval window_of(std::ptrdiff_t position) const;
 
   void adopt_padding(const Geometry& geometry);
   void adopt_valid_lens(const Geometry& geometry);

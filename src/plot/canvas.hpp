@@ -12,10 +12,13 @@
 
 #include "plot/box.hpp"
 #include "plot/colour.hpp"
-#include "plot/large_block.hpp"
 #include "plot/text.hpp"
+#include "support/large_block.hpp"
 
 namespace attn::plot {
+
+/// 0xXXRRGGBB each.
+using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
 
 /// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
 /// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they

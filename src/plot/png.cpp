@@ -11,7 +11,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/large_block.hpp"
+#include "support/large_block.hpp"
 
 namespace {
 
@@ -35,7 +35,7 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 }  // namespace
 
 #define STBIW_ZLIB_COMPRESS compress
-#define STBIW_MALLOC(size) attn::plot::allocate_block(size)
+#define STBIW_MALLOC(size) attn::allocate_block(size)
 #define STBIW_REALLOC(block, size) std::realloc(block, size)
 #define STBIW_FREE(block) std::free(block)
 #define STBI_WRITE_NO_STDIO

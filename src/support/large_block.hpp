@@ -1,17 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <new>
-#include <vector>
 
-namespace attn::plot {
+namespace attn {
 
-/// Memory as malloc gives it, to be freed by free(). Large blocks ask for large pages: the pixels
-/// of a figure are touched once or twice, so that a third of the time went into faults of small
-/// ones.
+/// Memory as malloc gives it, to be freed by free(), from a multiple of 64 bytes on. Large blocks
+/// ask for large pages: pixels, weights and outputs are touched once or twice, so that a third of
+/// the time went into faults of small ones.
 void* allocate_block(std::size_t bytes) noexcept;
 
 struct FreeBlock {
@@ -33,7 +30,4 @@ struct BlockAllocator {
   bool operator==(const BlockAllocator&) const noexcept { return true; }
 };
 
-/// 0xXXRRGGBB each.
-using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
-
-}  // namespace attn::plot
+}  // namespace attn

@@ -1,0 +1,80 @@
+#include "kernels/cpu_target.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
+namespace attn::kernels {
+namespace {
+
+// As users know them; names of other processors are the library's own.
+std::string_view name_of(std::int64_t target) noexcept {
+  switch (target) {
+    case HWY_AVX3:
+      return "avx512";
+    case HWY_AVX2:
+      return "avx2";
+    case HWY_SSE4:
+      return "sse4";
+    case HWY_EMU128:
+    case HWY_SCALAR:
+      return "scalar";
+    default:
+      return hwy::TargetName(target);
+  }
+}
+
+class Targets {
+ public:
+  Targets() noexcept {
+    // The better a target, the lower its bit.
+    for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS;
+         rest != 0 && count_ < names_.size(); rest &= rest - 1) {
+      bits_[count_] = rest & -rest;
+      names_[count_] = name_of(bits_[count_]);
+      ++count_;
+    }
+  }
+
+  std::span<const std::string_view> names() const noexcept { return {names_.data(), count_}; }
+  std::string_view used() const noexcept { return names_[used_]; }
+
+  bool use(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (!name.empty() && names_[i] != name) continue;
+      hwy::SetSupportedTargetsForTest(bits_[i]);
+      used_ = i;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<std::int64_t, 16> bits_{};
+  std::array<std::string_view, 16> names_{};
+  std::size_t count_ = 0, used_ = 0;
+};
+
+Targets& targets() noexcept {
+  static Targets instance;
+  return instance;
+}
+
+}  // namespace
+
+std::span<const std::string_view> cpu_targets() noexcept {
+  return targets().names();
+}
+
+std::string_view cpu_target() noexcept {
+  return targets().used();
+}
+
+bool use_cpu_target(std::string_view name) noexcept {
+  return targets().use(name);
+}
+
+}  // namespace attn::kernels

@@ -1,0 +1,52 @@
+#include "kernels/fma_peak.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/fma_peak.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX3
+constexpr std::size_t accumulators = 24;
+#else
+constexpr std::size_t accumulators = 12;  // as many as 16 registers hold beside the factors
+#endif
+
+double multiply_add_registers(std::size_t rounds) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  V sum[accumulators];
+  for (std::size_t i = 0; i < accumulators; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
+  const V factor = hn::Set(d, 0.5F), term = hn::Set(d, 1.0F);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t pass = 0; pass < 24 / accumulators; ++pass) {
+#pragma GCC unroll 24
+      for (std::size_t i = 0; i < accumulators; ++i) sum[i] = hn::MulAdd(sum[i], factor, term);
+    }
+  }
+  V total = sum[0];
+  for (std::size_t i = 1; i < accumulators; ++i) total = hn::Add(total, sum[i]);
+  // The result depends on every sum, so that none of them is left out.
+  volatile float kept = hn::GetLane(total);
+  static_cast<void>(kept);
+  return static_cast<double>(rounds) * 24 * 2 * static_cast<double>(hn::Lanes(d));
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+
+HWY_EXPORT(multiply_add_registers);
+
+double multiply_add_registers(std::size_t rounds) noexcept {
+  return HWY_DYNAMIC_DISPATCH(multiply_add_registers)(rounds);
+}
+
+}  // namespace attn::kernels
+#endif

@@ -1,0 +1,366 @@
+#include "attention/fast_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attention/random_request.hpp"
+#include "attention/reference.hpp"
+#include "kernels/every_target.hpp"
+
+namespace {
+
+using attn::AttentionRequest;
+using attn::AttentionResult;
+using attn::DType;
+using attn::Kind;
+using attn::Shape;
+using attn::Tensor;
+using attn::testing::numbers;
+using attn::testing::on_every_target;
+using attn::testing::RandomRequests;
+using attn::testing::same_bits;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// The inputs in single precision, so that both ways compute from the same numbers.
+AttentionRequest rounded(AttentionRequest request) {
+  request.dtype = DType::float32;
+  request.stages = false;
+  for (Tensor* tensor : {&request.query, &request.key, &request.value, &request.past_key,
+                         &request.past_value, &request.W}) {
+    *tensor = tensor->converted(DType::float32);
+  }
+  return request;
+}
+
+std::optional<AttentionResult> fast(const AttentionRequest& request) {
+  const attn::Geometry geometry = attn::check_geometry(request);
+  const attn::Visibility visibility(request.mask, geometry);
+  REQUIRE(attn::fast_path_supports(request, visibility));
+  return attn::fast_attention(request, geometry, visibility);
+}
+
+AttentionResult reference(AttentionRequest request) {
+  request.dtype = DType::float64;
+  const attn::Geometry geometry = attn::check_geometry(request);
+  return attn::reference_attention(request, geometry, attn::Visibility(request.mask, geometry));
+}
+
+// Whether each number is within a relative 2e-5, or absolutely within 2e-5 of `unit`.
+bool near(const Tensor& result, const Tensor& expected, double unit) {
+  if (result.shape() != expected.shape() || result.dtype() != DType::float32) return false;
+  const std::vector<double> a = numbers(result), b = numbers(expected);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (a[i] == b[i]) continue;
+    if (!(std::abs(a[i] - b[i]) <= 2e-5 * std::max(std::abs(b[i]), unit))) {
+      MESSAGE("at " << i << ": " << a[i] << " instead of " << b[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+// With and without the weights; zeros of the reference are zeros here.
+void check_as_reference(const AttentionRequest& request) {
+  const AttentionResult expected = reference(request);
+  const std::optional<AttentionResult> result = fast(request);
+  REQUIRE(result);
+  CHECK(near(result->output, expected.output, 1));
+  CHECK(near(result->weights, expected.weights, 1e-30));
+  CHECK(same_bits(result->allowed, expected.allowed));
+  CHECK(result->empty_rows == expected.empty_rows);
+
+  AttentionRequest without = request;
+  without.weights = false;
+  const std::optional<AttentionResult> output = fast(without);
+  REQUIRE(output);
+  CHECK(!output->weights);
+  CHECK(!output->allowed);
+  CHECK(near(output->output, expected.output, 1));
+  CHECK(output->empty_rows == expected.empty_rows);
+}
+
+AttentionRequest attention(RandomRequests& random, const Shape& query, const Shape& key,
+                           std::size_t value_width) {
+  AttentionRequest request;
+  request.threads = 1;
+  request.query = random.normal(query);
+  request.key = random.normal(key);
+  Shape value = key;
+  value.back() = value_width;
+  request.value = random.normal(value);
+  return rounded(request);
+}
+
+Tensor lens(Shape shape, std::vector<std::int64_t> numbers) {
+  return {std::move(shape), std::move(numbers)};
+}
+
+Tensor with_number(const Tensor& tensor, std::size_t at, float number) {
+  const auto values = tensor.values<float>();
+  std::vector<float> copy(values.begin(), values.end());
+  copy[at] = number;
+  return {tensor.shape(), std::move(copy)};
+}
+
+}  // namespace
+
+TEST_CASE("the fast path agrees with the reference for every remainder of queries and keys") {
+  on_every_target([] {
+    RandomRequests random(1);
+    for (std::size_t queries = 1; queries <= 25; ++queries) {
+      CAPTURE(queries);
+      check_as_reference(attention(random, {queries, 3}, {7, 3}, 5));
+    }
+    for (std::size_t keys = 1; keys <= 66; ++keys) {
+      CAPTURE(keys);
+      check_as_reference(attention(random, {3, 4}, {keys, 4}, 2));
+    }
+    for (std::size_t keys : {383, 384, 385, 400, 800, 1153}) {
+      CAPTURE(keys);
+      check_as_reference(attention(random, {13, 8}, {keys, 8}, 9));
+    }
+    for (std::size_t queries : {95, 96, 97, 192, 193}) {
+      CAPTURE(queries);
+      check_as_reference(attention(random, {queries, 8}, {50, 8}, 9));
+    }
+  });
+}
+
+TEST_CASE("the fast path agrees with the reference for every width") {
+  on_every_target([] {
+    RandomRequests random(2);
+    for (std::size_t width = 1; width <= 34; ++width) {
+      CAPTURE(width);
+      check_as_reference(attention(random, {5, width}, {40, width}, 35 - width));
+    }
+    check_as_reference(attention(random, {14, 300}, {70, 300}, 130));
+    check_as_reference(attention(random, {14, 1024}, {150, 1024}, 1024));
+  });
+}
+
+TEST_CASE("the fast path agrees with the reference for grouped, split and continued heads") {
+  on_every_target([] {
+    RandomRequests random(3);
+    check_as_reference(attention(random, {2, 6, 20, 8}, {2, 2, 30, 8}, 4));
+    check_as_reference(attention(random, {1, 6, 20, 8}, {3, 3, 30, 8}, 4));
+    AttentionRequest split = attention(random, {2, 20, 24}, {2, 30, 12}, 6);
+    split.heads = 6;
+    split.kv_heads = 3;
+    check_as_reference(split);
+    AttentionRequest continued = attention(random, {2, 3, 20, 8}, {2, 3, 30, 8}, 4);
+    continued.past_key = random.normal({2, 3, 17, 8});
+    continued.past_value = random.normal({2, 3, 17, 4});
+    continued.mask.causal = true;
+    check_as_reference(rounded(continued));
+    AttentionRequest self;
+    self.query = random.normal({2, 50, 8});
+    self.heads = 2;
+    check_as_reference(rounded(self));
+  });
+}
+
+TEST_CASE("the fast path agrees with the reference for general attention") {
+  on_every_target([] {
+    RandomRequests random(4);
+    AttentionRequest request = random.request(Kind::general, {2, 2, 30, 5}, {2, 2, 120, 3});
+    request.past_key = random.normal({2, 2, 4, 3});
+    Shape past = request.value.shape();
+    past[2] = 4;
+    request.past_value = random.normal(past);
+    check_as_reference(rounded(request));
+    AttentionRequest split = random.request(Kind::general, {2, 30, 10}, {2, 20, 6});
+    split.W = random.normal({5, 3});
+    split.heads = 2;
+    split.value = {};
+    check_as_reference(rounded(split));
+  });
+}
+
+TEST_CASE("the fast path agrees with the reference for every part of a mask") {
+  on_every_target([] {
+    RandomRequests random(5);
+    const auto request = [&] { return attention(random, {2, 2, 110, 6}, {2, 2, 420, 6}, 3); };
+    AttentionRequest causal = request();
+    causal.mask.causal = true;
+    check_as_reference(causal);
+    causal.mask.align = attn::Alignment::lower_right;
+    check_as_reference(causal);
+    causal.mask.window = attn::Window{10, {}};
+    check_as_reference(causal);
+    AttentionRequest window = request();
+    window.mask.window = attn::Window{3, 50};
+    check_as_reference(window);
+    window.mask.global = {0, 77, 419};
+    check_as_reference(window);
+    AttentionRequest empty = request();
+    empty.mask.valid_lens = lens({2}, {0, 401});
+    check_as_reference(empty);
+    AttentionRequest each = request();
+    std::vector<std::int64_t> counts(220);
+    for (std::int64_t& count : counts) count = static_cast<std::int64_t>(random.number(0, 420));
+    each.mask.valid_lens = lens({2, 110}, std::move(counts));
+    check_as_reference(each);
+    AttentionRequest flags = request();
+    flags.mask.padding = random.flags({2, 420}, 0.3);
+    check_as_reference(flags);
+    flags.mask.allow = random.flags({2, 1, 110, 420}, 0.5);
+    flags.mask.block = random.flags({110, 1}, 0.2);
+    check_as_reference(flags);
+    flags.mask.causal = true;
+    check_as_reference(flags);
+  });
+}
+
+TEST_CASE("the fast path agrees with the reference for scale, softcap and bias") {
+  on_every_target([] {
+    RandomRequests random(6);
+    AttentionRequest request = attention(random, {2, 50, 16}, {2, 400, 16}, 16);
+    request.scale = -0.7;
+    request.softcap = 3.0;
+    check_as_reference(request);
+    request.softcap = 1000.0;
+    request.mask.bias = random.normal({50, 400});
+    check_as_reference(request);
+    std::vector<double> bias = numbers(request.mask.bias);
+    for (std::size_t i = 0; i < bias.size(); i += 3) bias[i] = -HUGE_VAL;
+    for (std::size_t i = 800; i < 1200; ++i) bias[i] = -HUGE_VAL;
+    request.mask.bias = attn::testing::doubles({50, 400}, std::move(bias));
+    check_as_reference(request);
+    request.scale = 0.0;
+    request.kind = Kind::dot_product;
+    check_as_reference(request);
+  });
+}
+
+TEST_CASE(
+    "a key hidden from a query contributes nothing to it in the fast path, whatever it holds") {
+  on_every_target([] {
+    RandomRequests random(7);
+    AttentionRequest request = attention(random, {30, 6}, {420, 6}, 6);
+    request.mask.valid_lens = lens({}, {411});
+    const std::optional<AttentionResult> plain = fast(request);
+    AttentionRequest without = request;
+    without.weights = false;
+    const std::optional<AttentionResult> plain_output = fast(without);
+    for (const float odd : {infinity, -infinity, std::nanf("")}) {
+      for (std::size_t key : {411, 419}) {
+        request.key = with_number(request.key, key * 6 + 1, odd);
+        request.value = with_number(request.value, key * 6 + 2, odd);
+      }
+      const std::optional<AttentionResult> result = fast(request);
+      REQUIRE(result);
+      CHECK(same_bits(result->weights, plain->weights));
+      CHECK(same_bits(result->output, plain->output));
+      without.key = request.key;
+      without.value = request.value;
+      const std::optional<AttentionResult> output = fast(without);
+      REQUIRE(output);
+      CHECK(same_bits(output->output, plain_output->output));
+    }
+  });
+}
+
+TEST_CASE("NaN and infinity that are seen give what the reference gives") {
+  on_every_target([] {
+    RandomRequests random(8);
+    for (const float odd : {infinity, -infinity, std::nanf("")}) {
+      for (const int place : {0, 1, 2}) {
+        CAPTURE(odd);
+        CAPTURE(place);
+        AttentionRequest request = attention(random, {30, 6}, {420, 6}, 6);
+        request.mask.causal = true;
+        Tensor& tensor = place == 0 ? request.query : place == 1 ? request.key : request.value;
+        tensor = with_number(tensor, 20 * 6 + 3, odd);
+        request.weights = false;
+        const std::optional<AttentionResult> result = fast(request);
+        REQUIRE(result);
+        CHECK(near(result->output, reference(request).output, 1));
+        // Weights of such rows are left to the reference.
+        request.weights = true;
+        if (const auto with_weights = fast(request)) {
+          CHECK(near(with_weights->weights, reference(request).weights, 1e-30));
+          CHECK(near(with_weights->output, reference(request).output, 1));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("scores beyond single precision are left to the reference") {
+  on_every_target([] {
+    RandomRequests random(9);
+    AttentionRequest request = attention(random, {3, 2}, {5, 2}, 2);
+    request.query = with_number(request.query, 0, 3e38F);
+    request.key = with_number(request.key, 0, 3e38F);
+    CHECK_FALSE(fast(request));
+    request.weights = false;
+    CHECK_FALSE(fast(request));
+  });
+}
+
+TEST_CASE("the fast path gives the same bits for any number of threads") {
+  on_every_target([] {
+    RandomRequests random(10);
+    for (const Shape& shape : {Shape{1, 1, 400, 16}, Shape{3, 4, 130, 5}}) {
+      AttentionRequest request = attention(random, shape, shape, 7);
+      request.mask.causal = true;
+      for (const bool weights : {true, false}) {
+        request.weights = weights;
+        request.threads = 1;
+        const std::optional<AttentionResult> one = fast(request);
+        REQUIRE(one);
+        for (const std::size_t threads : {2, 3, 7}) {
+          request.threads = threads;
+          const std::optional<AttentionResult> many = fast(request);
+          REQUIRE(many);
+          CHECK(same_bits(many->output, one->output));
+          if (weights) CHECK(same_bits(many->weights, one->weights));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("what needs the steps of the score, dropout or a fill is not for the fast path") {
+  RandomRequests random(11);
+  const AttentionRequest plain = attention(random, {3, 2}, {5, 2}, 2);
+  const auto supported = [](const AttentionRequest& request) {
+    const attn::Geometry geometry = attn::check_geometry(request);
+    return attn::fast_path_supports(request, attn::Visibility(request.mask, geometry));
+  };
+  CHECK(supported(plain));
+  AttentionRequest stages = plain;
+  stages.stages = true;
+  CHECK_FALSE(supported(stages));
+  AttentionRequest fill = plain;
+  fill.mask.fill = -1e9;
+  CHECK_FALSE(supported(fill));
+  AttentionRequest wide = plain;
+  wide.dtype = DType::float64;
+  CHECK_FALSE(supported(wide));
+  AttentionRequest dropout = plain;
+  dropout.dropout = attn::Dropout{0.5, {}};
+  CHECK_FALSE(supported(dropout));
+  AttentionRequest bias = plain;
+  bias.mask.bias = attn::testing::doubles({1}, {-1e9});
+  CHECK_FALSE(supported(bias));
+}
+
+TEST_CASE("attend() takes the fast path for large sizes and leaves out weights nobody wants") {
+  RandomRequests random(12);
+  AttentionRequest request = attention(random, {2, 300, 16}, {2, 300, 16}, 16);
+  request.weights = false;
+  const AttentionResult result = attn::attend(request);
+  CHECK(!result.weights);
+  CHECK(same_bits(result.output, fast(request)->output));
+}
