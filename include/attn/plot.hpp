@@ -54,7 +54,7 @@ struct PlotOptions {
   ColorRange color_range;
   ColorNorm norm;
   Pool pool = Pool::mean;
-  double font_scale = 1;  ///< all sizes of letters are multiplied by it
+  double font_scale = 1;           ///< all sizes of letters are multiplied by it
   std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
   double threshold = 0;            ///< lines: only weights of at least this
 };

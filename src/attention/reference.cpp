@@ -295,7 +295,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   Collector capped(request.stages, weights_shape, request.dtype);
   Collector masked(request.stages, weights_shape, request.dtype);
   Collector lse(request.stages, geometry.row_shape(), request.dtype);
-  std::vector<std::uint8_t> allowed(request.weights && request.mask.present() ? element_count(weights_shape) : 0);
+  std::vector<std::uint8_t> allowed(
+      request.weights && request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
 
   parallel_for(tasks, request.threads, [&](std::size_t at) {
@@ -349,7 +350,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   result.capped = capped.finish();
   result.masked = masked.finish();
   result.lse = lse.finish();
-  if (request.weights && request.mask.present()) result.allowed = Tensor(weights_shape, std::move(allowed));
+  if (request.weights && request.mask.present())
+    result.allowed = Tensor(weights_shape, std::move(allowed));
   return result;
 }
 

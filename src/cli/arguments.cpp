@@ -138,9 +138,10 @@ void add_run(CLI::App& app, RunArguments& arguments) {
 }
 
 void add_plot(CLI::App& app, PlotArguments& arguments) {
-  app.add_option("WORDS", arguments.words,
-                 "KIND (heatmap, dimensions, grid, mask, stages, lines, comparison) and FILE, - for "
-                 "standard input; for comparison several")
+  app.add_option(
+         "WORDS", arguments.words,
+         "KIND (heatmap, dimensions, grid, mask, stages, lines, comparison) and FILE, - for "
+         "standard input; for comparison several")
       ->type_name("");
   add_text(app, "--out", arguments.out, "FILE",
            "Picture to write: .png, .svg or .pdf; - for PNG on standard output");

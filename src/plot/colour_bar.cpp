@@ -64,8 +64,7 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
   set_value_ticks(bar.y, range, bar.box.height(), false, figure);
   if (norm.kind == ColorNorm::Kind::power) {
     for (Tick& tick : bar.y.ticks) tick.position = std::pow(tick.position, norm.gamma);
-    thin_out(bar.y,
-             figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
+    thin_out(bar.y, figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
   }
 }
 

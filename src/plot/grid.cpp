@@ -93,9 +93,9 @@ class GridFigure {
     const ColourBarSplit split = split_for_colour_bar(area);
     std::optional<Bar> shared_bar;
     if (!each_panel_its_range()) {
-      shared_bar = bar_in(colour_bar_axes(with_height(split.colour_bar, kColourBarHeight), range_,
-                                          options_.colorbar_label.value_or(""), figure_,
-                                          options_.norm));
+      shared_bar =
+          bar_in(colour_bar_axes(with_height(split.colour_bar, kColourBarHeight), range_,
+                                 options_.colorbar_label.value_or(""), figure_, options_.norm));
     }
     lay_out_panels(shared_bar ? split.axes : area);
 

@@ -141,7 +141,7 @@ const std::vector<ExampleFigure>& example_figures() {
   static const std::vector<ExampleFigure> figures = [] {
     std::vector<ExampleFigure> all;
     add_both<tokens>(all, "tokens");
-    add_both<lines>(all, "lines");
+    add_both<lines>(all, "broken_titles");
     add_both<indices>(all, "indices");
     add_both<dimensions>(all, "dimensions");
     add_both<heads>(all, "heads");

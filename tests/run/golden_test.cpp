@@ -86,8 +86,8 @@ TEST_CASE("a trained model's attention is what the model itself computed") {
 }
 
 TEST_CASE("the modules of tutorials give the numbers that PyTorch printed") {
-  for (const std::string name : {"self", "cross", "multi_head", "encoder_layer", "decoder_layer",
-                                 "additive", "tokens"}) {
+  for (const std::string name :
+       {"self", "cross", "multi_head", "encoder_layer", "decoder_layer", "additive", "tokens"}) {
     CAPTURE(name);
     check_case(std::filesystem::path(ATTN_DATA) / (name + ".json"), pytorch / (name + ".json"));
   }
@@ -99,8 +99,8 @@ TEST_CASE("the guide to PyTorch shows the scripts and documents that are tested"
   const auto shows = [&](const std::string& language, const std::filesystem::path& file) {
     return guide.find("```" + language + "\n" + read_text(file) + "```\n") != std::string::npos;
   };
-  for (const std::string name : {"self", "cross", "multi_head", "encoder_layer", "decoder_layer",
-                                 "additive", "tokens"}) {
+  for (const std::string name :
+       {"self", "cross", "multi_head", "encoder_layer", "decoder_layer", "additive", "tokens"}) {
     CAPTURE(name);
     CHECK(shows("python", pytorch / (name + ".py")));
     CHECK(shows("json", std::filesystem::path(ATTN_DATA) / (name + ".json")));
