@@ -268,6 +268,7 @@ class Reader {
     } else if (root_.find("x") && is_projecting()) {
       names.tensor("query", "x");
     }
+    if (decoder() && second_) names.tensor("memory", second_name());
     const bool own = root_.find("x") || first_;
     if (second_ || (own && is_projecting() && request.key)) {
       names.tensor("key", second_name());

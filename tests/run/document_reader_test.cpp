@@ -116,6 +116,12 @@ TEST_CASE("errors of the computation speak of x, memory and tokens") {
                                        R"("feed_forward":4)", R"("mask":{"causal":true})"})) ==
         "memory [3,1,4] has 3 samples, but x [2,3,4] has 2\n  where: doc.json, /memory\n"
         "  help:  give both the same batch axis, or one of them a batch axis of 1");
+  CHECK(problems_of(document("decoder_layer",
+                             {R"("token_ids":[[0]],"embedding":{"table":[[1,2,3,4]]})",
+                              R"("memory_token_ids":[0])", init, R"("feed_forward":4)"})) ==
+        "token_ids [1,1,4] and memory_token_ids [1,4] have different numbers of axes\n"
+        "  where: doc.json, /memory_token_ids\n"
+        "  help:  give both the same number of axes");
   CHECK(problems_of(document("multi_head", {R"("token_ids":[0],"embedding":{"table":[[1,2,3,4]]})",
                                             memory, init})) ==
         "token_ids [1,4] and memory [2,5,4] have different numbers of axes\n"
