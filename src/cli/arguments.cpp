@@ -11,9 +11,11 @@
 #include "attn/attn.hpp"
 
 #include "cli/compare_command.hpp"
+#include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/list_command.hpp"
+#include "cli/manual_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
@@ -194,6 +196,10 @@ void add_example(CLI::App& app, ExampleArguments& arguments) {
   app.add_option("KIND", arguments.kinds, "Kind of attention")->type_name("");
 }
 
+void add_completion(CLI::App& app, CompletionArguments& arguments) {
+  app.add_option("SHELL", arguments.shells, "bash, zsh or fish")->type_name("");
+}
+
 void add_nothing(CLI::App&, NoArguments&) {}
 
 void add_list(CLI::App& app, ListArguments& arguments) {
@@ -228,23 +234,7 @@ class Commands {
   std::vector<std::pair<const CLI::App*, std::function<int()>>> calls_;
 };
 
-std::function<int()> printing(std::string text) {
-  return [text = std::move(text)] {
-    print(text);
-    return 0;
-  };
-}
-
-}  // namespace
-
-std::function<int()> parse_arguments(int count, const char* const* words) {
-  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
-  app.set_help_flag("-h,--help", "Print this help");
-  bool version = false;
-  app.add_flag("--version", version, "Print the version");
-  app.allow_extras();
-  app.require_subcommand(0, 1);
-
+Commands add_commands(CLI::App& app) {
   Commands commands(app);
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
@@ -258,6 +248,51 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   commands.add("example", "Print a small document of a kind, ready to run", add_example,
                example_command);
   commands.add("list", "List kinds, masks, colour maps and file formats", add_list, list_command);
+  commands.add("completion", "Print what a shell needs to complete commands and flags",
+               add_completion, completion_command);
+  commands.add("manual", "Print the manual page", add_nothing, manual_command);
+  return commands;
+}
+
+std::function<int()> printing(std::string text) {
+  return [text = std::move(text)] {
+    print(text);
+    return 0;
+  };
+}
+
+}  // namespace
+
+std::vector<CommandSummary> command_summaries() {
+  CLI::App app;
+  add_commands(app);
+  std::vector<CommandSummary> summaries;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    CommandSummary summary{command->get_name(), command->get_description(), {}, {}, {}};
+    for (const CLI::Option* option : command->get_options(nullptr)) {
+      if (option->get_lnames().empty()) {
+        summary.words = option->get_name();
+        summary.words_help = option->get_description();
+      } else {
+        summary.flags.push_back({"--" + option->get_lnames()[0],
+                                 option->get_expected_max() == 0 ? "" : option->get_type_name(),
+                                 option->get_description()});
+      }
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::function<int()> parse_arguments(int count, const char* const* words) {
+  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
+  app.set_help_flag("-h,--help", "Print this help");
+  bool version = false;
+  app.add_flag("--version", version, "Print the version");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+
+  const Commands commands = add_commands(app);
 
   try {
     app.parse(count, words);

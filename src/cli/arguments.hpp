@@ -80,12 +80,33 @@ struct ExampleArguments {
   std::vector<std::string> kinds;
 };
 
+struct CompletionArguments {
+  std::vector<std::string> shells;
+};
+
 /// Of a command that takes none.
 struct NoArguments {};
 
 struct ListArguments {
   CommonArguments common;
 };
+
+/// A flag, as help pages tell of it.
+struct FlagSummary {
+  std::string name;   ///< "--out"
+  std::string value;  ///< "DIR"; empty for a switch
+  std::string help;
+};
+
+/// A command, as help pages tell of it.
+struct CommandSummary {
+  std::string name, help;
+  std::string words, words_help;  ///< what stands after it without a flag; empty if nothing does
+  std::vector<FlagSummary> flags;
+};
+
+/// All commands, in the order of the program's own help.
+std::vector<CommandSummary> command_summaries();
 
 /// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
 /// naming the nearest known flag or command.
