@@ -4,7 +4,9 @@
 #define ATTN_VERSION "0.1.0"
 
 #include "attn/attention.hpp"
+#include "attn/bench.hpp"
 #include "attn/compare.hpp"
+#include "attn/cpu.hpp"
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/explain.hpp"

@@ -10,6 +10,7 @@
 
 #include "attn/attn.hpp"
 
+#include "cli/bench_command.hpp"
 #include "cli/compare_command.hpp"
 #include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
@@ -36,6 +37,8 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.add_flag("--quiet", common.quiet, "Print nothing but errors");
   app.add_flag("--no-color", common.no_color, "Print without colours");
   add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
+  add_text(app, "--cpu", common.cpu, "TARGET",
+           "Instruction set to compute with: see attn-cli list (default: the best)");
 }
 
 void add_terminal(CLI::App& app, TerminalArguments& terminal) {
@@ -206,6 +209,21 @@ void add_list(CLI::App& app, ListArguments& arguments) {
   add_common(app, arguments.common);
 }
 
+void add_bench(CLI::App& app, BenchArguments& arguments) {
+  app.add_option("--shape", arguments.shapes,
+                 "Samples, heads, queries, keys, width of a head; again for several "
+                 "(default: a list of usual ones)")
+      ->type_name("B,H,Lq,Lk,D")
+      ->allow_extra_args(false);
+  add_text(app, "--attention", arguments.attention, "KIND",
+           "Kind of attention (default scaled_dot_product)");
+  app.add_flag("--causal", arguments.causal, "Hide the keys after each query");
+  add_text(app, "--window", arguments.window, "L,R", "Keys seen around each query; -1 = all");
+  app.add_flag("--weights", arguments.weights, "Write the weights out too");
+  add_text(app, "--dtype", arguments.dtype, "TYPE", "float32 or float64");
+  add_common(app, arguments.common);
+}
+
 /// The commands of the program: each keeps its own arguments until it is called.
 class Commands {
  public:
@@ -219,7 +237,12 @@ class Commands {
     command->allow_extras();
     auto arguments = std::make_shared<Arguments>();
     add_options(*command, *arguments);
-    calls_.emplace_back(command, [arguments, action] { return action(*arguments); });
+    calls_.emplace_back(command, [arguments, action] {
+      if constexpr (requires { arguments->common; }) {
+        if (arguments->common.cpu) use_cpu(*arguments->common.cpu);
+      }
+      return action(*arguments);
+    });
   }
 
   std::function<int()> call(const CLI::App* command) const {
@@ -230,6 +253,14 @@ class Commands {
   }
 
  private:
+  static void use_cpu(const std::string& name) {
+    try {
+      use_cpu_target(name);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.problem(), "--cpu", error.help());
+    }
+  }
+
   CLI::App& app_;
   std::vector<std::pair<const CLI::App*, std::function<int()>>> calls_;
 };
@@ -247,7 +278,9 @@ Commands add_commands(CLI::App& app) {
   commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);
   commands.add("example", "Print a small document of a kind, ready to run", add_example,
                example_command);
-  commands.add("list", "List kinds, masks, colour maps and file formats", add_list, list_command);
+  commands.add("bench", "Time attentions on random tensors", add_bench, bench_command);
+  commands.add("list", "List kinds, masks, colour maps, file formats and CPU targets", add_list,
+               list_command);
   commands.add("completion", "Print what a shell needs to complete commands and flags",
                add_completion, completion_command);
   commands.add("manual", "Print the manual page", add_nothing, manual_command);

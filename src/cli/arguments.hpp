@@ -13,7 +13,7 @@ using Text = std::optional<std::string>;
 /// Flags that every command takes.
 struct CommonArguments {
   bool json = false, quiet = false, no_color = false;
-  Text threads;
+  Text threads, cpu;
 };
 
 /// Flags that shape a picture.
@@ -82,6 +82,13 @@ struct ExampleArguments {
 
 struct CompletionArguments {
   std::vector<std::string> shells;
+};
+
+struct BenchArguments {
+  CommonArguments common;
+  std::vector<std::string> shapes;  ///< B,H,Lq,Lk,D each
+  Text attention, window, dtype;
+  bool causal = false, weights = false;
 };
 
 /// Of a command that takes none.
