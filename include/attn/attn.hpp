@@ -4,10 +4,12 @@
 #define ATTN_VERSION "0.1.0"
 
 #include "attn/attention.hpp"
+#include "attn/batch.hpp"
 #include "attn/compare.hpp"
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
+#include "attn/file_access.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
 #include "attn/plot.hpp"
