@@ -29,12 +29,18 @@ struct TerminalArguments {
   Text color, width;
 };
 
+/// Flags that say how much files may hold and where they may be.
+struct FileArguments {
+  Text max_file_size, max_unpacked_size, max_elements, max_nesting, restrict_to;
+};
+
 /// An input document and the flags that go before what it says.
 struct DocumentArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> attention;
   Text dtype, heads, scale, seed, valid_lens;
   bool causal = false;
+  FileArguments files;
 };
 
 struct RunArguments : DocumentArguments {
@@ -43,6 +49,11 @@ struct RunArguments : DocumentArguments {
   PictureArguments picture;
   Text out, plots, format, tensors;
   bool stages = false, no_weights = false, timing = false, show = false;
+};
+
+struct BatchArguments : RunArguments {
+  Text files_from, jobs, shard, merge;
+  bool resume = false, fail_fast = false;
 };
 
 struct PlotArguments {
@@ -73,6 +84,7 @@ struct ShowArguments {
 
 struct ValidateArguments {
   CommonArguments common;
+  FileArguments files;
   std::vector<std::string> inputs;
 };
 

@@ -38,7 +38,10 @@ std::size_t read_choice(const JsonValue& value, const std::string& pointer, cons
 class Reader {
  public:
   Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems)
-      : root_(document.root()), kinds_(kinds), problems_(problems), tensors_(document.folder()) {
+      : root_(document.root()),
+        kinds_(kinds),
+        problems_(problems),
+        tensors_(document.folder(), document.access()) {
     attention().kind = kind;
   }
 
