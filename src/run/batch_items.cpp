@@ -53,6 +53,11 @@ fs::path real_path(const fs::path& path) {
   return fs::weakly_canonical(path, ignored);
 }
 
+// Named pipes and devices are left alone; a link that leads nowhere is an item that fails.
+bool is_readable(const fs::file_status& status) {
+  return fs::is_regular_file(status) || status.type() == fs::file_type::not_found;
+}
+
 class Listing {
  public:
   explicit Listing(const BatchOptions& options)
@@ -142,7 +147,7 @@ class Listing {
       if (entry.is_directory(error) && !entry.is_symlink(error)) {
         add_folder(path, name);
       } else if ((path.extension() == ".json" || path.extension() == ".jsonl") &&
-                 !entry.is_directory(error)) {
+                 is_readable(entry.status(error))) {
         add_file(path, name);
       }
     }

@@ -185,3 +185,21 @@ TEST_CASE("limits and the folder of restriction are set by flags") {
   CHECK(attn_cli({"run", "-", "--max-nesting", "10001"}, folder.path()).exit_code == 2);
   CHECK(attn_cli({"run", "-", "--max-elements", "1Q"}, folder.path()).exit_code == 2);
 }
+
+TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its end") {
+  if (shell("command -v script >/dev/null").exit_code != 0) {
+    MESSAGE("skipped: script, which makes terminals, is not installed");
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.write("l.jsonl", good + "\n" + good + "\n");
+  const Outcome run = shell(
+      "script -qec \"$ATTN batch l.jsonl --out r --plots none --jobs 1\" typed </dev/null",
+      folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("[####################                    ] 1/2  ") != std::string::npos);
+  CHECK(run.output.find("/s  0:0") != std::string::npos);
+  CHECK(run.output.find(" left") != std::string::npos);
+  CHECK(run.output.find("] 2/2  ") != std::string::npos);
+  CHECK(run.output.find("\r\x1b[Kitems    2\r\n") != std::string::npos);
+}
