@@ -24,8 +24,9 @@ class JsonTensorFile {
     const JsonValue* entry;  ///< the whole of it, as long as this file is there
   };
 
-  /// Throws Error(input) if the text is no JSON or holds nothing of these.
-  explicit JsonTensorFile(std::string_view text);
+  /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON or holds nothing of
+  /// these.
+  JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner);
 
   /// In the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }

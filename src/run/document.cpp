@@ -21,19 +21,22 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 
 }  // namespace
 
-Document Document::open(const std::filesystem::path& path) {
+Document Document::open(const std::filesystem::path& path, const JsonOptions& options) {
   const auto file = MappedFile::open(path);
+  JsonOptions with_owner = options;
+  with_owner.owner = file;
   const bool standard_input = path == "-";
   return parse(file->text(), standard_input ? "standard input" : path.string(),
-               standard_input ? std::filesystem::path() : path.parent_path());
+               standard_input ? std::filesystem::path() : path.parent_path(), with_owner);
 }
 
-Document Document::parse(std::string_view text, std::string name, std::filesystem::path folder) {
+Document Document::parse(std::string_view text, std::string name, std::filesystem::path folder,
+                         const JsonOptions& options) {
   Document document;
   document.name_ = std::move(name);
   document.folder_ = std::move(folder);
   try {
-    document.root_ = parse_json(text);
+    document.root_ = parse_json(text, options);
     if (!document.root_.is(JsonValue::Type::object)) {
       throw input_error(
           "an input document is an object, but this is " + std::string(type_text(document.root_)),

@@ -21,8 +21,9 @@ namespace attn {
 class Document {
  public:
   /// Reads and parses a file ("-" = standard input). Throws Error(file) or Error(input).
-  static Document open(const std::filesystem::path& path);
-  static Document parse(std::string_view text, std::string name, std::filesystem::path folder);
+  static Document open(const std::filesystem::path& path, const JsonOptions& options = {});
+  static Document parse(std::string_view text, std::string name, std::filesystem::path folder,
+                        const JsonOptions& options = {});
 
   /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
   /// there name the flag.

@@ -28,7 +28,10 @@ JsonValue json(std::int64_t number) {
 }  // namespace
 
 Document open_document(const DocumentOptions& options) {
-  Document document = Document::open(options.input);
+  JsonOptions reading;
+  reading.threads = options.threads;
+  reading.dtype = options.dtype == "float64" ? DType::float64 : DType::float32;
+  Document document = Document::open(options.input, reading);
   if (options.attention.size() == 1) {
     document.override_with("attention", json(options.attention[0]), "--attention");
   } else if (options.attention.size() > 1) {

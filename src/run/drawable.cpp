@@ -192,7 +192,7 @@ Drawable read_file(const PlotRequest& request) {
   if (is_json(file->text())) {
     bool document = false;
     try {
-      const JsonValue root = parse_json(file->text());
+      const JsonValue root = parse_json(file->text(), {.owner = file});
       document =
           request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
       if (!document) {
@@ -243,7 +243,7 @@ Labels labels_in(const std::filesystem::path& path) {
   try {
     const auto file = MappedFile::open(path);
     if (!is_json(file->text())) return {};
-    const JsonValue root = parse_json(file->text());
+    const JsonValue root = parse_json(file->text(), {.owner = file});
     const JsonValue* labels = root.find("labels");
     return labels ? read_labels(*labels, "/labels", 0, 0, 0) : Labels{};
   } catch (const Error&) {

@@ -179,7 +179,7 @@ class KindRun {
     file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
                                 report_.files);
     report_.files.push_back(out_ / "result.json");
-    write_result(file, report_.files.back());
+    write_result(file, report_.files.back(), options_.threads);
     report_.warnings = request_.warnings;
   }
 
