@@ -134,6 +134,10 @@ void add_run(CLI::App& app, RunArguments& arguments) {
   app.add_flag("--show", arguments.show, "Draw the heatmap in the terminal too");
   add_terminal(app, arguments.terminal);
   add_picture(app, arguments.picture);
+  app.get_option("--pool")->description(
+      "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
+      "a "
+      "bin and a pixel show; or both, as 1024,max");
   add_common(app, arguments.common);
 }
 

@@ -52,6 +52,13 @@ Document open_document(const DocumentOptions& options) {
     lens.data = JsonValue::Numbers(options.valid_lens->begin(), options.valid_lens->end());
     document.override_with("valid_lens", std::move(lens), "--valid-lens");
   }
+  if (options.pool) {
+    JsonValue pool;
+    const bool largest = options.pool->reduction == Pooling::Reduction::max;
+    pool.data = JsonValue::Object{{"size", json(static_cast<std::int64_t>(options.pool->size))},
+                                  {"reduction", json(std::string(largest ? "max" : "mean"))}};
+    document.override_with("pool", std::move(pool), "--pool");
+  }
   if (options.causal) {
     JsonValue causal;
     causal.data = true;
