@@ -154,6 +154,10 @@ void add_results(CLI::App& app, RunArguments& arguments) {
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
   add_picture(app, arguments.picture);
+  app.get_option("--pool")->description(
+      "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
+      "a "
+      "bin and a pixel show; or both, as 1024,max");
 }
 
 void add_run(CLI::App& app, RunArguments& arguments) {

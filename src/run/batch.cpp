@@ -13,8 +13,8 @@
 #include "run/batch_items.hpp"
 #include "run/batch_summary.hpp"
 #include "run/document_options.hpp"
-#include "run/output_folder.hpp"
 #include "run/document_run.hpp"
+#include "run/output_folder.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/parallel_for.hpp"
@@ -158,11 +158,11 @@ class Batch {
     };
     Document parsed = Document::parse(
         text, record.item.input, document.path == "-" ? fs::path() : document.path.parent_path(),
-        options.files);
+        options.files, json_options(options));
     put_options(options, parsed);
     make_folders_above(folder);
     if (options_.resume) remove_leftovers(folder);
-    const RunOutcome outcome = run_document(options, parsed);
+    const RunOutcome outcome = run_document(options, std::move(parsed));
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
                                   report.warnings.end());

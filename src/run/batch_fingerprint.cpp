@@ -78,12 +78,13 @@ void describe(const PlotOptions& plot, Description& description) {
 }
 
 void describe(const DocumentOptions& document, Description& description) {
-  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, causal, threads, files] =
-      document;
+  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, pool, causal, threads,
+               files] = document;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
-  description.add(attention, dtype, heads, scale, seed, valid_lens, causal);
+  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal);
+  if (pool) description.add(pool->size, pool->reduction);
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ std::string options_hash(const RunOptions& options) {
   description.add(std::string_view(ATTN_VERSION));
   describe(static_cast<const DocumentOptions&>(options), description);
   description.add(options.stages, options.weights, options.timing, options.tensors, options.sample,
-                  options.head, options.plots, options.format);
+                  options.head, options.plots, options.plots_asked_for, options.format);
   describe(options.selection, description);
   describe(options.plot, description);
   return content_hash(std::as_bytes(std::span(description.text())));
