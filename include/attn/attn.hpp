@@ -5,7 +5,9 @@
 
 #include "attn/attention.hpp"
 #include "attn/batch.hpp"
+#include "attn/bench.hpp"
 #include "attn/compare.hpp"
+#include "attn/cpu.hpp"
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/explain.hpp"

@@ -9,8 +9,8 @@
 #include <new>
 #include <vector>
 
+#include "attention/linear.hpp"
 #include "kernels/fused_attention.hpp"
-#include "kernels/matrix_product.hpp"
 #include "support/large_block.hpp"
 #include "support/parallel_for.hpp"
 
@@ -295,49 +295,24 @@ class FastAttention {
   std::atomic<bool> overflow_ = false;
 };
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t heads, std::size_t threads) {
-  const Rows rows(key, heads);
-  const Tensor weight = W.converted(DType::float32);
-  const std::size_t outputs = W.shape()[0], inputs = W.shape()[1];
-  std::vector<const float*> weight_rows(outputs);
-  for (std::size_t i = 0; i < outputs; ++i) {
-    weight_rows[i] = weight.values<float>().data() + i * inputs;
-  }
-  const auto packed = uninitialised<float>(kernels::packed_matrix_floats(outputs, inputs));
-  kernels::pack_matrix(weight_rows.data(), outputs, inputs, packed.get());
-
-  const std::size_t batch = key.rank() >= 3 ? key.shape()[0] : 1;
-  const std::size_t key_heads = key.rank() == 4 ? key.shape()[1] : heads;
-  const std::size_t length = rows.length();
+// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
+// whether they stand apart or side by side.
+Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
+  const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
-  shape.back() = key.rank() == 4 ? outputs : key_heads * outputs;
-  const std::size_t stride = shape.back();
-  const auto result = uninitialised<float>(element_count(shape));
-  parallel_for(batch * key_heads, threads, [&](std::size_t at) {
-    const std::size_t b = at / key_heads, h = at % key_heads;
-    const auto scratch = uninitialised<float>(kernels::product_scratch_floats(inputs));
-    float* to = result.get() +
-                (key.rank() == 4 ? at * length * outputs : b * length * stride + h * outputs);
-    for (std::size_t i = 0; i < length; i += kernels::product_row_block) {
-      const std::size_t count = std::min(kernels::product_row_block, length - i);
-      kernels::multiply_rows({rows.row(b, h, i), rows.stride(), count, inputs, packed.get(),
-                              outputs, nullptr, to + i * stride, stride},
-                             scratch.get());
-    }
-  });
-  return tensor_of(shape, result);
+  shape.back() = shape.back() / width * W.shape()[0];
+  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
 }
 
 // The same attention by products of queries with other keys.
-AttentionRequest as_products(const AttentionRequest& request, const Geometry& geometry) {
+AttentionRequest as_products(const AttentionRequest& request) {
   AttentionRequest result = request;
   const Tensor& key = request.key ? request.key : request.query;
   if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, geometry.kv_heads, request.threads);
+  result.key = projected_keys(key, request.W, request.threads);
   if (request.past_key) {
-    result.past_key =
-        projected_keys(request.past_key, request.W, geometry.kv_heads, request.threads);
+    result.past_key = projected_keys(request.past_key, request.W, request.threads);
   }
   return result;
 }
@@ -364,7 +339,7 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   if (request.kind != Kind::general) return FastAttention(request, geometry, visibility).compute();
-  const AttentionRequest products = as_products(request, geometry);
+  const AttentionRequest products = as_products(request);
   return FastAttention(products, geometry, visibility).compute();
 }
 

@@ -11,10 +11,13 @@
 #include "attn/attn.hpp"
 
 #include "cli/batch_command.hpp"
+#include "cli/bench_command.hpp"
 #include "cli/compare_command.hpp"
+#include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/list_command.hpp"
+#include "cli/manual_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
@@ -36,6 +39,8 @@ void add_common(CLI::App& app, CommonArguments& common,
   app.add_flag("--quiet", common.quiet, "Print nothing but errors");
   app.add_flag("--no-color", common.no_color, "Print without colours");
   add_text(app, "--threads", common.threads, "N", threads);
+  add_text(app, "--cpu", common.cpu, "TARGET",
+           "Instruction set to compute with: see attn-cli list (default: the best)");
 }
 
 void add_terminal(CLI::App& app, TerminalArguments& terminal) {
@@ -233,9 +238,28 @@ void add_example(CLI::App& app, ExampleArguments& arguments) {
   app.add_option("KIND", arguments.kinds, "Kind of attention")->type_name("");
 }
 
+void add_completion(CLI::App& app, CompletionArguments& arguments) {
+  app.add_option("SHELL", arguments.shells, "bash, zsh or fish")->type_name("");
+}
+
 void add_nothing(CLI::App&, NoArguments&) {}
 
 void add_list(CLI::App& app, ListArguments& arguments) {
+  add_common(app, arguments.common);
+}
+
+void add_bench(CLI::App& app, BenchArguments& arguments) {
+  app.add_option("--shape", arguments.shapes,
+                 "Samples, heads, queries, keys, width of a head; again for several "
+                 "(default: a list of usual ones)")
+      ->type_name("B,H,Lq,Lk,D")
+      ->allow_extra_args(false);
+  add_text(app, "--attention", arguments.attention, "KIND",
+           "Kind of attention (default scaled_dot_product)");
+  app.add_flag("--causal", arguments.causal, "Hide the keys after each query");
+  add_text(app, "--window", arguments.window, "L,R", "Keys seen around each query; -1 = all");
+  app.add_flag("--weights", arguments.weights, "Write the weights out too");
+  add_text(app, "--dtype", arguments.dtype, "TYPE", "float32 or float64");
   add_common(app, arguments.common);
 }
 
@@ -252,7 +276,12 @@ class Commands {
     command->allow_extras();
     auto arguments = std::make_shared<Arguments>();
     add_options(*command, *arguments);
-    calls_.emplace_back(command, [arguments, action] { return action(*arguments); });
+    calls_.emplace_back(command, [arguments, action] {
+      if constexpr (requires { arguments->common; }) {
+        if (arguments->common.cpu) use_cpu(*arguments->common.cpu);
+      }
+      return action(*arguments);
+    });
   }
 
   std::function<int()> call(const CLI::App* command) const {
@@ -263,27 +292,19 @@ class Commands {
   }
 
  private:
+  static void use_cpu(const std::string& name) {
+    try {
+      use_cpu_target(name);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.problem(), "--cpu", error.help());
+    }
+  }
+
   CLI::App& app_;
   std::vector<std::pair<const CLI::App*, std::function<int()>>> calls_;
 };
 
-std::function<int()> printing(std::string text) {
-  return [text = std::move(text)] {
-    print(text);
-    return 0;
-  };
-}
-
-}  // namespace
-
-std::function<int()> parse_arguments(int count, const char* const* words) {
-  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
-  app.set_help_flag("-h,--help", "Print this help");
-  bool version = false;
-  app.add_flag("--version", version, "Print the version");
-  app.allow_extras();
-  app.require_subcommand(0, 1);
-
+Commands add_commands(CLI::App& app) {
   Commands commands(app);
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
   commands.add("batch", "Compute many input documents", add_batch, batch_command);
@@ -297,7 +318,54 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);
   commands.add("example", "Print a small document of a kind, ready to run", add_example,
                example_command);
-  commands.add("list", "List kinds, masks, colour maps and file formats", add_list, list_command);
+  commands.add("bench", "Time attentions on random tensors", add_bench, bench_command);
+  commands.add("list", "List kinds, masks, colour maps, file formats and CPU targets", add_list,
+               list_command);
+  commands.add("completion", "Print what a shell needs to complete commands and flags",
+               add_completion, completion_command);
+  commands.add("manual", "Print the manual page", add_nothing, manual_command);
+  return commands;
+}
+
+std::function<int()> printing(std::string text) {
+  return [text = std::move(text)] {
+    print(text);
+    return 0;
+  };
+}
+
+}  // namespace
+
+std::vector<CommandSummary> command_summaries() {
+  CLI::App app;
+  add_commands(app);
+  std::vector<CommandSummary> summaries;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    CommandSummary summary{command->get_name(), command->get_description(), {}, {}, {}};
+    for (const CLI::Option* option : command->get_options(nullptr)) {
+      if (option->get_lnames().empty()) {
+        summary.words = option->get_name();
+        summary.words_help = option->get_description();
+      } else {
+        summary.flags.push_back({"--" + option->get_lnames()[0],
+                                 option->get_expected_max() == 0 ? "" : option->get_type_name(),
+                                 option->get_description()});
+      }
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::function<int()> parse_arguments(int count, const char* const* words) {
+  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
+  app.set_help_flag("-h,--help", "Print this help");
+  bool version = false;
+  app.add_flag("--version", version, "Print the version");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+
+  const Commands commands = add_commands(app);
 
   try {
     app.parse(count, words);

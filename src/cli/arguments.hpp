@@ -13,7 +13,7 @@ using Text = std::optional<std::string>;
 /// Flags that every command takes.
 struct CommonArguments {
   bool json = false, quiet = false, no_color = false;
-  Text threads;
+  Text threads, cpu;
 };
 
 /// Flags that shape a picture.
@@ -92,12 +92,40 @@ struct ExampleArguments {
   std::vector<std::string> kinds;
 };
 
+struct CompletionArguments {
+  std::vector<std::string> shells;
+};
+
+struct BenchArguments {
+  CommonArguments common;
+  std::vector<std::string> shapes;  ///< B,H,Lq,Lk,D each
+  Text attention, window, dtype;
+  bool causal = false, weights = false;
+};
+
 /// Of a command that takes none.
 struct NoArguments {};
 
 struct ListArguments {
   CommonArguments common;
 };
+
+/// A flag, as help pages tell of it.
+struct FlagSummary {
+  std::string name;   ///< "--out"
+  std::string value;  ///< "DIR"; empty for a switch
+  std::string help;
+};
+
+/// A command, as help pages tell of it.
+struct CommandSummary {
+  std::string name, help;
+  std::string words, words_help;  ///< what stands after it without a flag; empty if nothing does
+  std::vector<FlagSummary> flags;
+};
+
+/// All commands, in the order of the program's own help.
+std::vector<CommandSummary> command_summaries();
 
 /// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
 /// naming the nearest known flag or command.
