@@ -12,6 +12,7 @@
 
 #include "attn/attn.hpp"
 
+#include "kernels/cpu_target.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 
@@ -100,6 +101,11 @@ std::string content_hash(std::span<const std::byte> bytes) {
 std::string options_hash(const RunOptions& options) {
   Description description;
   description.add(std::string_view(ATTN_VERSION));
+  // The last bits of fast kernels differ between instruction sets. Machines that share a batch may
+  // each use their best; another one was asked for.
+  if (kernels::cpu_target() != kernels::cpu_targets().front()) {
+    description.add(kernels::cpu_target());
+  }
   describe(static_cast<const DocumentOptions&>(options), description);
   description.add(options.stages, options.weights, options.timing, options.tensors, options.sample,
                   options.head, options.plots, options.plots_asked_for, options.format);
