@@ -49,6 +49,7 @@ RunOptions options_of(const RunArguments& arguments) {
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
   options.plot = picture_options(arguments.picture, options.sample);
+  options.plot.threads = options.threads;
   options.selection = map_selection(arguments.picture, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
   if (arguments.format) {
