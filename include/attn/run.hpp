@@ -31,6 +31,7 @@ struct MapSelection {
   bool renormalize = false;    ///< rows of the keys that are left are divided by their sums
   bool merge_pieces = false;   ///< pieces of words become words: keys are summed, queries averaged
   bool hide_mask = false;      ///< hidden cells look like plain zeros
+  bool one_sample = false;     ///< a grid shows the chosen sample only, not all of them
 
   /// Whether a picture of one head shows its weights as they are.
   bool plain() const;

@@ -73,6 +73,7 @@ RunOptions run_options(const RunArguments& arguments) {
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
   options.plot = picture_options(picture, options.sample);
+  options.plot.threads = options.threads;
   options.selection = map_selection(picture, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
   options.plots_asked_for = arguments.plots.has_value();

@@ -148,6 +148,7 @@ class Batch {
     RunOptions options = options_.run;
     options.out = folder;
     if (options.threads == 0) options.threads = 1;
+    options.plot.threads = options.threads;
     options.files.opened = [&](const fs::path& path, std::span<const std::byte> bytes) {
       const std::string name = path.string();
       const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),

@@ -65,14 +65,17 @@ class Description {
 
 // Naming every member makes a new one an error here until it is described too.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask] = selection;
-  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask);
+  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask, one_sample] =
+      selection;
+  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask,
+                  one_sample);
 }
 
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi, annotate,
                annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale, top,
-               threshold] = plot;
+               threshold, threads] = plot;
+  static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi,
                   annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
                   color_range.high, norm.kind, norm.gamma, pool, font_scale, top, threshold);
