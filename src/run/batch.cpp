@@ -14,7 +14,7 @@
 #include "run/batch_summary.hpp"
 #include "run/document_options.hpp"
 #include "run/output_folder.hpp"
-#include "run/run_document.hpp"
+#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/parallel_for.hpp"

@@ -47,13 +47,21 @@ std::string line_suffix(std::size_t line) {
   return text;
 }
 
+// As far as it can be told; a path that cannot be looked at is like no other one.
+fs::path real_path(const fs::path& path) {
+  std::error_code ignored;
+  return fs::weakly_canonical(path, ignored);
+}
+
+// Named pipes and devices are left alone; a link that leads nowhere is an item that fails.
+bool is_readable(const fs::file_status& status) {
+  return fs::is_regular_file(status) || status.type() == fs::file_type::not_found;
+}
+
 class Listing {
  public:
   explicit Listing(const BatchOptions& options)
-      : limits_{options.run.files.limits, std::nullopt, {}} {
-    std::error_code ignored;
-    results_ = fs::weakly_canonical(options.run.out, ignored);
-  }
+      : limits_{options.run.files.limits, std::nullopt, {}}, results_(real_path(options.run.out)) {}
 
   void add_input(const std::string& input) {
     if (input == "-") {
@@ -118,7 +126,7 @@ class Listing {
 
   void add_folder(const fs::path& folder, const std::string& below) {
     std::error_code error;
-    if (!results_.empty() && fs::weakly_canonical(folder, error) == results_) return;
+    if (!results_.empty() && real_path(folder) == results_) return;
     std::vector<fs::directory_entry> entries;
     for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
          entry.increment(error)) {
@@ -139,7 +147,7 @@ class Listing {
       if (entry.is_directory(error) && !entry.is_symlink(error)) {
         add_folder(path, name);
       } else if ((path.extension() == ".json" || path.extension() == ".jsonl") &&
-                 !entry.is_directory(error)) {
+                 is_readable(entry.status(error))) {
         add_file(path, name);
       }
     }

@@ -364,6 +364,8 @@ class Reader {
                  "the weights " + text(queries.weights_shape()) +
                      (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
                  "");
+    tensors_.check_elements(static_cast<double>(element_count(queries.weights_shape())),
+                            "the tensor of weights " + text(queries.weights_shape()), "");
     read_own_labels(queries, keys);
   }
 

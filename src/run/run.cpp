@@ -18,7 +18,7 @@
 #include "run/mask_picture.hpp"
 #include "run/output_folder.hpp"
 #include "run/result_writer.hpp"
-#include "run/run_document.hpp"
+#include "run/document_run.hpp"
 #include "run/selected_map.hpp"
 #include "run/stages_picture.hpp"
 #include "run/weights_picture.hpp"

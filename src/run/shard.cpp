@@ -45,9 +45,11 @@ FoundShard checked(std::size_t index, std::size_t count, const std::string& sour
 }
 
 // Slurm sets the numbers of tasks for the batch script as well, which is one process whatever they
-// say; only what srun starts is a step.
+// say; only what srun starts is a step with a number below those that Slurm has reserved.
 bool is_batch_script(const Variables& variables) {
-  return variables.has("SLURM_JOB_ID") && !variables.has("SLURM_STEP_ID");
+  constexpr std::size_t reserved = 0xfffffff0;
+  return variables.has("SLURM_JOB_ID") &&
+         (!variables.has("SLURM_STEP_ID") || variables.number("SLURM_STEP_ID") >= reserved);
 }
 
 std::optional<FoundShard> find_rank(const Variables& variables) {

@@ -99,11 +99,16 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
   return shape;
 }
 
+void check_limit(double count, std::uint64_t most, const std::string& what,
+                 const std::string& pointer) {
+  if (count <= static_cast<double>(most)) return;
+  throw input_error(
+      what + " has " + number_text(count) + " elements, and the limit is " + std::to_string(most),
+      pointer, "make it smaller, or raise the limit with --max-elements");
+}
+
 void check_limit(std::size_t count, std::uint64_t most, const std::string& pointer) {
-  if (count <= most) return;
-  throw input_error("the tensor has " + std::to_string(count) + " elements, and the limit is " +
-                        std::to_string(most),
-                    pointer, "make it smaller, or raise the limit with --max-elements");
+  check_limit(static_cast<double>(count), most, "the tensor", pointer);
 }
 
 std::size_t checked_count(const Shape& shape, std::uint64_t most, const std::string& pointer) {
@@ -180,6 +185,11 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
     }
   }
   return converted;
+}
+
+void TensorSource::check_elements(double count, const std::string& what,
+                                  const std::string& pointer) const {
+  check_limit(count, access_.limits.elements, what, pointer);
 }
 
 void TensorSource::seed(std::int64_t seed) {

@@ -36,6 +36,9 @@ class TensorSource {
   /// what needs it.
   TorchRandom& generator(const std::string& pointer, const std::string& drawn = "a random tensor");
 
+  /// Throws Error(input) at `pointer` if a tensor may not have so many elements.
+  void check_elements(double count, const std::string& what, const std::string& pointer) const;
+
   /// Where a file that the document names is.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 

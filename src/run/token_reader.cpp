@@ -211,6 +211,8 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
         "the embedding has no vocabulary", at("vocabulary"),
         "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
   }
+  tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
+                         "the embedding table", at("dimension"));
   table_ = torch_embedding_table(tensors.generator(at("init"), "the initialisation"), *tokens,
                                  width(), at("dimension"))
                .converted(DType::float64);

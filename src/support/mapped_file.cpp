@@ -48,6 +48,8 @@ std::string help_for(int reason) {
       return "check the permissions of the file and its folders";
     case EISDIR:
       return "name a file, not a folder";
+    case EMFILE:
+      return "raise the limit of open files (ulimit -n)";
     default:
       return "";
   }
