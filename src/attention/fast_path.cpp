@@ -7,8 +7,10 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
+#include "attention/additive_scores.hpp"
 #include "attention/linear.hpp"
 #include "attention/pooled_map.hpp"
 #include "kernels/attention_weights.hpp"
@@ -109,11 +111,13 @@ struct Packing {
 template <class T>
 class FastAttention {
  public:
+  // With `scores`, these are added to the products before the mask.
   FastAttention(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility)
+                const Visibility& visibility, const AdditiveScores* scores = nullptr)
       : request_(request),
         geometry_(geometry),
         visibility_(visibility),
+        scores_(scores),
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
@@ -190,18 +194,22 @@ class FastAttention {
     return rows;
   }
 
-  // Of the kernel; behind it stand the weights of a block that are to be pooled.
-  std::size_t own_scratch() const {
-    constexpr std::size_t line = 16;
-    const std::size_t count = request_.weights || pooled_
-                                  ? kernels::weights_scratch_count<T>(sizes_)
-                                  : kernels::attention_scratch_count<T>(sizes_);
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, then its
+  // weights that are to be pooled; each part begins at a cache line.
+  static std::size_t whole_lines(std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
     return (count + line - 1) / line * line;
   }
-
+  std::size_t kernel_count() const {
+    return whole_lines(request_.weights || pooled_ ? kernels::weights_scratch_count<T>(sizes_)
+                                                   : kernels::attention_scratch_count<T>(sizes_));
+  }
+  std::size_t score_count() const {
+    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+  }
   std::shared_ptr<T> scratch() const {
-    const std::size_t weights = pooled_ ? kernels::query_block * geometry_.keys : 0;
-    return uninitialised<T>(own_scratch() + weights);
+    const std::size_t pooled = pooled_ ? kernels::query_block * geometry_.keys : 0;
+    return uninitialised<T>(kernel_count() + score_count() + pooled);
   }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
@@ -247,15 +255,39 @@ class FastAttention {
         });
   }
 
-  // What the kernel asks for the terms of a mask that are not intervals.
+  // What the kernel asks for the terms of a mask that are not intervals, and for scores that are no
+  // products.
   struct MaskedHead {
-    const Visibility* visibility;
+    const FastAttention* attention;
     std::size_t batch, head, first_query;
+    const std::uint32_t *starts, *ends;
+    const T* scores;
     static void add(const void* context, std::size_t query, std::size_t first_key,
                     std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const MaskedHead*>(context);
-      self.visibility->add(self.batch, self.head, self.first_query + query, first_key,
-                           std::span(row, count));
+      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
+                                      std::span(row, count));
+    }
+    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
+                           std::size_t count, T* row) noexcept {
+      const auto& self = *static_cast<const MaskedHead*>(context);
+      constexpr T hidden = -std::numeric_limits<T>::infinity();
+      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      if (!self.attention->intervals_only_) {
+        add(context, query, first_key, count, row);
+        for (std::size_t j = 0; j < count; ++j) {
+          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
+        }
+        return;
+      }
+      const auto place = [&](std::size_t key) {
+        return std::clamp(key, first_key, first_key + count) - first_key;
+      };
+      const std::size_t start = place(self.starts[query]);
+      const std::size_t end = std::max(start, place(self.ends[query]));
+      std::fill(row, row + start, hidden);
+      std::copy(scores + start, scores + end, row + start);
+      std::fill(row + end, row + count, hidden);
     }
   };
 
@@ -273,7 +305,14 @@ class FastAttention {
       starts[i] = static_cast<std::uint32_t>(seen.first);
       ends[i] = static_cast<std::uint32_t>(seen.end);
     }
-    const MaskedHead masked{&visibility_, batch, head, first};
+    T* scores = scratch + kernel_count();
+    if constexpr (std::is_same_v<T, float>) {
+      if (scores_ != nullptr) {
+        scores_->compute(batch, head, first, {starts.data(), queries}, {ends.data(), queries},
+                         scores);
+      }
+    }
+    const MaskedHead masked{this, batch, head, first, starts.data(), ends.data(), scores};
     const std::size_t row = (batch * geometry_.heads + head) * geometry_.queries + first;
     const std::size_t width = geometry_.value_width;
     kernels::QueryBlock<T> task{};
@@ -284,6 +323,7 @@ class FastAttention {
     task.scale = scale_of(request_, geometry_);
     task.softcap = request_.softcap.value_or(0);
     task.mask = {starts.data(), ends.data(), intervals_only_ ? nullptr : &MaskedHead::add, &masked};
+    if (scores_ != nullptr) task.mask.added = &MaskedHead::add_scores;
     if (geometry_.joined) {
       task.output_stride = geometry_.heads * width;
       task.output =
@@ -293,7 +333,7 @@ class FastAttention {
       task.output = output_.get() + row * width;
     }
     T* weights = weights_ ? weights_.get() + row * geometry_.keys : nullptr;
-    if (pooled_) weights = scratch + own_scratch();
+    if (pooled_) weights = scores + score_count();
     const kernels::BlockOutcome outcome =
         weights != nullptr ? kernels::weigh_block(task, packed, weights, scratch)
                            : kernels::attend_block(task, packed, rows.values.data(), scratch);
@@ -331,6 +371,7 @@ class FastAttention {
   const AttentionRequest& request_;
   const Geometry& geometry_;
   const Visibility& visibility_;
+  const AdditiveScores* scores_;
   Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, blocks_;
@@ -352,6 +393,27 @@ Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
   return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
 }
 
+// The same attention with nothing to compare: queries and keys of one zero each, for scores that
+// come from elsewhere.
+AttentionRequest without_products(const AttentionRequest& request, const Geometry& geometry) {
+  const Tensor& key = request.key ? request.key : request.query;
+  const auto zeros = [](const Tensor& like, std::size_t heads) {
+    Shape shape = like.shape();
+    shape.back() = like.rank() == 4 ? 1 : heads;
+    std::vector<float> numbers(element_count(shape));
+    return Tensor(std::move(shape), std::move(numbers));
+  };
+  AttentionRequest result = request;
+  result.kind = Kind::dot_product;
+  result.scale = 1;
+  result.softcap.reset();
+  result.value = request.value ? request.value : key;
+  result.query = zeros(request.query, geometry.heads);
+  result.key = zeros(key, geometry.kv_heads);
+  if (request.past_key) result.past_key = zeros(request.past_key, geometry.kv_heads);
+  return result;
+}
+
 // The same attention by products of queries with other keys.
 AttentionRequest as_products(const AttentionRequest& request) {
   AttentionRequest result = request;
@@ -367,10 +429,9 @@ AttentionRequest as_products(const AttentionRequest& request) {
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool products = request.kind == Kind::dot_product ||
-                        request.kind == Kind::scaled_dot_product || request.kind == Kind::general;
-  return products && request.dtype == DType::float32 && !request.stages && !request.dropout &&
-         !request.mask.fill && single_precision_holds(request.scale.value_or(1)) &&
+  return request.kind != Kind::softmax && request.dtype == DType::float32 && !request.stages &&
+         !request.dropout && !request.mask.fill &&
+         single_precision_holds(request.scale.value_or(1)) &&
          single_precision_holds(request.softcap.value_or(0)) && visibility.single_precision();
 }
 
@@ -385,8 +446,16 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (request.kind != Kind::general)
+  if (request.kind == Kind::additive) {
+    const AdditiveScores scores(request, geometry);
+    Geometry products = geometry;
+    products.query_width = products.key_width = 1;
+    return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
+        .compute();
+  }
+  if (request.kind != Kind::general) {
     return FastAttention<float>(request, geometry, visibility).compute();
+  }
   const AttentionRequest products = as_products(request);
   return FastAttention<float>(products, geometry, visibility).compute();
 }
