@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
@@ -52,6 +53,7 @@ struct DocumentOptions {
   bool causal = false;
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+  FileAccess files;         ///< how large files may be, and which may be named
 };
 
 /// What to do with one input document. Of several kinds each is written into a folder of its name.

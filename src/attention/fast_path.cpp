@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "attention/head_rows.hpp"
-#include "attention/product_keys.hpp"
+#include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
@@ -54,10 +55,10 @@ struct Packing {
 
   Packing() = default;
   Packing(Way way, const kernels::HeadSizes& sizes)
-      : keys(uninitialised<T>(way == Way::narrow_heads ? kernels::narrow_key_count<T>(sizes)
-                                                       : kernels::packed_key_count<T>(sizes))),
-        values(uninitialised<T>(way == Way::narrow_heads ? kernels::narrow_value_count<T>(sizes)
-                                                         : kernels::packed_value_count<T>(sizes))),
+      : keys(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_key_count<T>(sizes)
+                                                      : kernels::packed_key_count<T>(sizes))),
+        values(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_value_count<T>(sizes)
+                                                        : kernels::packed_value_count<T>(sizes))),
         odd_keys(sizes.keys),
         head{keys.get(), values.get(), odd_keys.data(), 0} {}
 
@@ -95,11 +96,11 @@ class FastAttention {
 
   std::optional<AttentionResult> compute() {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
-    output_ = uninitialised<T>(element_count(output_shape));
+    output_ = new_elements<T>(element_count(output_shape));
     if (request_.weights) {
-      weights_ = uninitialised<T>(element_count(map_shape));
+      weights_ = new_elements<T>(element_count(map_shape));
       if (request_.mask.present()) {
-        allowed_ = uninitialised<std::uint8_t>(element_count(map_shape));
+        allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
       }
     }
     const std::size_t heads = geometry_.batch * geometry_.kv_heads;
@@ -115,9 +116,9 @@ class FastAttention {
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
-    result.output = tensor_of(output_shape, output_);
-    if (weights_) result.weights = tensor_of(map_shape, weights_);
-    if (allowed_) result.allowed = tensor_of(map_shape, allowed_);
+    result.output = filled(output_shape, output_);
+    if (weights_) result.weights = filled(map_shape, weights_);
+    if (allowed_) result.allowed = filled(map_shape, allowed_);
     return result;
   }
 
@@ -150,10 +151,10 @@ class FastAttention {
   }
 
   std::shared_ptr<T> scratch() const {
-    return uninitialised<T>(way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
-                            : way_ == Way::narrow_heads
-                                ? kernels::narrow_scratch_count<T>(sizes_)
-                                : kernels::attention_scratch_count<T>(sizes_));
+    return new_elements<T>(way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
+                           : way_ == Way::narrow_heads
+                               ? kernels::narrow_scratch_count<T>(sizes_)
+                               : kernels::attention_scratch_count<T>(sizes_));
   }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
@@ -203,7 +204,7 @@ class FastAttention {
   void by_keys(std::size_t heads, std::size_t threads) {
     const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
     const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
-    const auto partials = uninitialised<T>(heads * group_ * parts * count);
+    const auto partials = new_elements<T>(heads * group_ * parts * count);
     std::vector<HeadRows<T>> rows(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
@@ -322,6 +323,28 @@ class FastAttention {
   std::atomic<bool> overflow_ = false;
 };
 
+// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
+// whether they stand apart or side by side.
+Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
+  const std::size_t width = W.shape()[1];
+  Shape shape = key.shape();
+  shape.back() = shape.back() / width * W.shape()[0];
+  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
+}
+
+// The same attention by products of queries with other keys.
+AttentionRequest as_products(const AttentionRequest& request) {
+  AttentionRequest result = request;
+  const Tensor& key = request.key ? request.key : request.query;
+  if (!result.value) result.value = key;
+  result.key = projected_keys(key, request.W, request.threads);
+  if (request.past_key) {
+    result.past_key = projected_keys(request.past_key, request.W, request.threads);
+  }
+  return result;
+}
+
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
@@ -353,7 +376,7 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
   if (request.kind != Kind::general) {
     return FastAttention<float>(request, geometry, visibility).compute();
   }
-  const AttentionRequest products = as_products(request, geometry);
+  const AttentionRequest products = as_products(request);
   return FastAttention<float>(products, geometry, visibility).compute();
 }
 

@@ -3,31 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "attn/tensor.hpp"
 
-#include "support/large_block.hpp"
-
 namespace attn {
-
-/// Numbers that are not set to zero first: on large pages, and touched by the threads that fill
-/// them.
-template <class T>
-std::shared_ptr<T> uninitialised(std::size_t count) {
-  void* block = allocate_block(std::max<std::size_t>(count, 1) * sizeof(T));
-  if (block == nullptr) throw std::bad_alloc();
-  return {static_cast<T*>(block), FreeBlock()};
-}
-
-template <class T>
-Tensor tensor_of(Shape shape, const std::shared_ptr<T>& elements) {
-  return Tensor::borrowed(std::move(shape), dtype_of<T>(), elements.get(), elements);
-}
 
 /// A tensor seen as [batch, heads, length, width] of rows of T.
 template <class T>

@@ -36,8 +36,8 @@ constexpr const char* help =
 
 }  // namespace
 
-JsonTensorFile::JsonTensorFile(std::string_view text)
-    : root_(std::make_unique<const JsonValue>(parse_json(text))) {
+JsonTensorFile::JsonTensorFile(std::string_view text, const JsonLimits& limits)
+    : root_(std::make_unique<const JsonValue>(parse_json(text, limits))) {
   const JsonValue& root = *root_;
   const auto add = [&](std::string name, std::string pointer, const JsonValue& value) {
     names_.push_back(std::move(name));

@@ -25,7 +25,7 @@ class JsonTensorFile {
   };
 
   /// Throws Error(input) if the text is no JSON or holds nothing of these.
-  explicit JsonTensorFile(std::string_view text);
+  explicit JsonTensorFile(std::string_view text, const JsonLimits& limits = {});
 
   /// In the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }

@@ -124,7 +124,7 @@ class Builder {
       throw input_error(
           "arrays and objects are nested deeper than " + std::to_string(limits_.depth) + " levels",
           pointer(std::min(open_.size(), steps_shown)) + (cut ? "/…" : ""),
-          "no document needs that many: look for brackets that are not closed");
+          "look for brackets that are not closed, or raise the limit with --max-nesting");
     }
     open_.push_back({std::move(value), {}});
     return true;

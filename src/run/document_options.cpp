@@ -28,7 +28,12 @@ JsonValue json(std::int64_t number) {
 }  // namespace
 
 Document open_document(const DocumentOptions& options) {
-  Document document = Document::open(options.input);
+  Document document = Document::open(options.input, options.files);
+  put_options(options, document);
+  return document;
+}
+
+void put_options(const DocumentOptions& options, Document& document) {
   if (options.attention.size() == 1) {
     document.override_with("attention", json(options.attention[0]), "--attention");
   } else if (options.attention.size() > 1) {
@@ -54,7 +59,6 @@ Document open_document(const DocumentOptions& options) {
     causal.data = true;
     document.override_inside("mask", "causal", std::move(causal), "--causal");
   }
-  return document;
 }
 
 }  // namespace attn

@@ -38,7 +38,10 @@ std::size_t read_choice(const JsonValue& value, const std::string& pointer, cons
 class Reader {
  public:
   Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems)
-      : root_(document.root()), kinds_(kinds), problems_(problems), tensors_(document.folder()) {
+      : root_(document.root()),
+        kinds_(kinds),
+        problems_(problems),
+        tensors_(document.folder(), document.access()) {
     attention().kind = kind;
   }
 
@@ -361,6 +364,8 @@ class Reader {
                  "the weights " + text(queries.weights_shape()) +
                      (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
                  "");
+    tensors_.check_elements(static_cast<double>(element_count(queries.weights_shape())),
+                            "the tensor of weights " + text(queries.weights_shape()), "");
     read_own_labels(queries, keys);
   }
 
