@@ -178,13 +178,10 @@ class Block {
     for (; key != last && *key < base + range.end; ++key) {
       const T score = scores[*key - base];
       if (score == -infinite<T>) continue;
-      // However small the weight, it does not turn infinity into NaN.
-      const T weight =
-          std::max(std::numeric_limits<T>::min(), std::exp2(score - shift_[query].value));
+      const T weight = odd_weight(score, shift_[query].value);
       T* to = sums_ + query * output_width_;
       const T* from = value_rows_[*key];
-      const T factor = std::isnan(score) ? score : weight;
-      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] += factor * from[k];
+      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] += weight * from[k];
     }
   }
 
