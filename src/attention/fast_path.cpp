@@ -291,6 +291,7 @@ class FastAttention {
     const kernels::BlockOutcome outcome = kernels::attend_block(task, scratch);
     empty_rows_ += outcome.empty_rows;
     if (outcome.overflow) overflow_ = true;
+    if (request_.progress) request_.progress(queries * geometry_.keys);
     if (pooled_) pool(batch, head, block, queries, task);
     if (!allowed_) return;
     for (std::size_t i = 0; i < queries; ++i) {

@@ -10,6 +10,7 @@
 #include "cli/document_flags.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/terminal.hpp"
 
 namespace attn::cli {
@@ -112,10 +113,15 @@ int run_command(const RunArguments& arguments) {
     throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
                 "--show", "leave one of them out");
   }
-  const RunOptions options = options_of(arguments);
+  RunOptions options = options_of(arguments);
   TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
   terminal.cmap = options.plot.cmap;
+  ProgressLine progress(arguments.common.quiet);
+  if (progress.shown()) {
+    options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
+  }
   const RunOutcome outcome = run(options);
+  progress.clear();
   if (arguments.common.quiet) return 0;
   for (const RunReport& report : outcome.reports) warn(report.warnings);
   print(arguments.common.json ? report_json(outcome) : report_text(outcome));
