@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
@@ -31,6 +32,7 @@ struct MapSelection {
   bool renormalize = false;    ///< rows of the keys that are left are divided by their sums
   bool merge_pieces = false;   ///< pieces of words become words: keys are summed, queries averaged
   bool hide_mask = false;      ///< hidden cells look like plain zeros
+  bool one_sample = false;     ///< a grid shows the chosen sample only, not all of them
 
   /// Whether a picture of one head shows its weights as they are.
   bool plain() const;
@@ -54,6 +56,7 @@ struct DocumentOptions {
   bool causal = false;
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+  FileAccess files;         ///< how large files may be, and which may be named
 };
 
 /// What to do with one input document. Of several kinds each is written into a folder of its name.

@@ -35,7 +35,7 @@ void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) complain("warning: " + warning);
 }
 
-void print_progress(std::string_view text) noexcept {
+void show(std::string_view text) noexcept {
   write_all(STDERR_FILENO, text);
 }
 

@@ -13,8 +13,8 @@ void print(std::string_view text);
 /// "warning: …" lines on standard error.
 void warn(const std::vector<std::string>& warnings);
 
-/// As it stands, on standard error.
-void print_progress(std::string_view text) noexcept;
+/// The text as it is on standard error.
+void show(std::string_view text) noexcept;
 
 /// "attn-cli: …" on standard error.
 void complain(std::string_view text) noexcept;

@@ -61,12 +61,12 @@ void ProgressLine::show(std::size_t done, std::size_t all) {
   next_ = now + std::chrono::milliseconds(200);
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  print_progress(start_of_line + progress_text(done, all, seconds));
+  attn::cli::show(start_of_line + progress_text(done, all, seconds));
 }
 
 void ProgressLine::clear() noexcept {
   const std::lock_guard lock(guard_);
-  if (drawn_) print_progress(start_of_line);
+  if (drawn_) attn::cli::show(start_of_line);
   drawn_ = shown_ = false;
 }
 

@@ -37,9 +37,10 @@ constexpr const char* help =
 
 }  // namespace
 
-JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner)
+JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
+                               std::size_t depth)
     : root_(std::make_unique<const JsonValue>(
-          parse_json(text, {.threads = 0, .owner = std::move(owner)}))) {
+          parse_json(text, {.depth = depth, .threads = 0, .owner = std::move(owner)}))) {
   const JsonValue& root = *root_;
   const auto add = [&](std::string name, std::string pointer, const JsonValue& value) {
     names_.push_back(std::move(name));

@@ -27,11 +27,20 @@ JsonValue json(std::int64_t number) {
 
 }  // namespace
 
-Document open_document(const DocumentOptions& options) {
+JsonOptions json_options(const DocumentOptions& options) {
   JsonOptions reading;
   reading.threads = options.threads;
   reading.dtype = options.dtype == "float64" ? DType::float64 : DType::float32;
-  Document document = Document::open(options.input, reading);
+  return reading;
+}
+
+Document open_document(const DocumentOptions& options) {
+  Document document = Document::open(options.input, options.files, json_options(options));
+  put_options(options, document);
+  return document;
+}
+
+void put_options(const DocumentOptions& options, Document& document) {
   if (options.attention.size() == 1) {
     document.override_with("attention", json(options.attention[0]), "--attention");
   } else if (options.attention.size() > 1) {
@@ -64,7 +73,6 @@ Document open_document(const DocumentOptions& options) {
     causal.data = true;
     document.override_inside("mask", "causal", std::move(causal), "--causal");
   }
-  return document;
 }
 
 }  // namespace attn

@@ -39,7 +39,10 @@ std::size_t read_choice(const JsonValue& value, const std::string& pointer, cons
 class Reader {
  public:
   Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems)
-      : root_(document.root()), kinds_(kinds), problems_(problems), tensors_(document.folder()) {
+      : root_(document.root()),
+        kinds_(kinds),
+        problems_(problems),
+        tensors_(document.folder(), document.access()) {
     attention().kind = kind;
   }
 
@@ -366,6 +369,8 @@ class Reader {
         layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
     if (result_.weights && !attention().pool) {
       check_weights_memory(queries, layers, size_of(attention().dtype));
+      tensors_.check_elements(static_cast<double>(result_.weights_count),
+                              "the tensor of weights " + text(queries.weights_shape()), "");
     }
     read_own_labels(queries, keys);
   }

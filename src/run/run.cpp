@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
@@ -16,9 +15,11 @@
 #include "run/dimension_chart.hpp"
 #include "run/document.hpp"
 #include "run/document_options.hpp"
+#include "run/document_run.hpp"
 #include "run/file_tasks.hpp"
 #include "run/map_selection.hpp"
 #include "run/mask_picture.hpp"
+#include "run/output_folder.hpp"
 #include "run/result_writer.hpp"
 #include "run/selected_map.hpp"
 #include "run/stages_picture.hpp"
@@ -99,18 +100,6 @@ const char* extension(PictureFormat format) {
       return ".pdf";
   }
   return "";
-}
-
-// The folder's parent must be there: a mistyped path is an error, not a new tree.
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (std::filesystem::is_directory(folder, error)) return;
-  std::filesystem::create_directory(folder, error);
-  if (error || !std::filesystem::is_directory(folder)) {
-    const std::string reason = error ? error.message() : "it is not a folder";
-    throw Error(ErrorKind::file, "cannot make the folder \"" + folder.string() + "\": " + reason,
-                "--out", "name a folder whose parent folder exists and can be written to");
-  }
 }
 
 /// One kind of a document on its way from the request to files.
@@ -198,7 +187,7 @@ class KindRun {
         }
       }
     }
-    make_folder(out_);
+    make_output_folder(out_);
     FileTasks tasks;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
       tasks.add(out_ / picture_names_[i],
@@ -389,8 +378,11 @@ std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<Kin
 }  // namespace
 
 RunOutcome run(const RunOptions& options) {
+  return run_document(options, open_document(options));
+}
+
+RunOutcome run_document(const RunOptions& options, Document document) {
   // 1. Read and check, all kinds before the first is computed.
-  Document document = open_document(options);
   if (!options.weights) {
     JsonValue no;
     no.data = false;
@@ -438,7 +430,7 @@ RunOutcome run(const RunOptions& options) {
 
   // 4. Write.
   RunOutcome outcome;
-  if (runs.size() > 1) make_folder(options.out);
+  if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write();
   if (side_by_side) {
     outcome.comparison = options.out / (std::string("comparison") + extension(options.format));
