@@ -12,6 +12,7 @@
 
 #include "attention/additive_scores.hpp"
 #include "attention/linear.hpp"
+#include "attention/pooled_map.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/fused_attention.hpp"
 #include "support/large_block.hpp"
@@ -122,6 +123,10 @@ class FastAttention {
         group_(geometry.heads / geometry.kv_heads),
         blocks_((geometry.queries + kernels::query_block - 1) / kernels::query_block),
         intervals_only_(visibility.only_intervals()) {
+    if (request.pool) {
+      pooled_.emplace(*request.pool, geometry, kernels::query_block);
+      blocks_ = pooled_->blocks().size();
+    }
     const Tensor& key = request.key ? request.key : request.query;
     key_ = Rows<T>(key, geometry.kv_heads);
     value_ = Rows<T>(request.value ? request.value : key, geometry.kv_heads);
@@ -147,13 +152,17 @@ class FastAttention {
     } else {
       by_blocks(heads, threads);
     }
-    if (overflow_ && (request_.weights || inputs_finite())) return std::nullopt;
+    if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
     result.output = tensor_of(output_shape, output_);
     if (weights_) result.weights = tensor_of(map_shape, weights_);
     if (allowed_) result.allowed = tensor_of(map_shape, allowed_);
+    if (pooled_) {
+      result.pooled = pooled_->weights(request_.dtype);
+      if (request_.mask.present()) result.pooled_allowed = pooled_->allowed();
+    }
     return result;
   }
 
@@ -185,15 +194,22 @@ class FastAttention {
     return rows;
   }
 
-  std::size_t scratch_count() const {
-    return request_.weights ? kernels::weights_scratch_count<T>(sizes_)
-                            : kernels::attention_scratch_count<T>(sizes_);
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, then its
+  // weights that are to be pooled; each part begins at a cache line.
+  static std::size_t whole_lines(std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    return (count + line - 1) / line * line;
   }
-
-  // What the kernels need, and behind it scores of a block of queries.
+  std::size_t kernel_count() const {
+    return whole_lines(request_.weights || pooled_ ? kernels::weights_scratch_count<T>(sizes_)
+                                                   : kernels::attention_scratch_count<T>(sizes_));
+  }
+  std::size_t score_count() const {
+    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+  }
   std::shared_ptr<T> scratch() const {
-    const std::size_t scores = scores_ == nullptr ? 0 : kernels::query_block * scores_->stride();
-    return uninitialised<T>(scratch_count() + scores);
+    const std::size_t pooled = pooled_ ? kernels::query_block * geometry_.keys : 0;
+    return uninitialised<T>(kernel_count() + score_count() + pooled);
   }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
@@ -277,15 +293,19 @@ class FastAttention {
 
   void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    const std::size_t first = block * kernels::query_block;
-    const std::size_t queries = std::min(kernels::query_block, geometry_.queries - first);
+    std::size_t first = block * kernels::query_block;
+    std::size_t queries = std::min(kernels::query_block, geometry_.queries - first);
+    if (pooled_) {
+      first = pooled_->blocks()[block].first;
+      queries = pooled_->blocks()[block].count;
+    }
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     for (std::size_t i = 0; i < queries; ++i) {
       const Visibility::Interval seen = visibility_.interval(batch, first + i);
       starts[i] = static_cast<std::uint32_t>(seen.first);
       ends[i] = static_cast<std::uint32_t>(seen.end);
     }
-    T* scores = scratch + scratch_count();
+    T* scores = scratch + kernel_count();
     if constexpr (std::is_same_v<T, float>) {
       if (scores_ != nullptr) {
         scores_->compute(batch, head, first, {starts.data(), queries}, {ends.data(), queries},
@@ -312,16 +332,34 @@ class FastAttention {
       task.output_stride = width;
       task.output = output_.get() + row * width;
     }
+    T* weights = weights_ ? weights_.get() + row * geometry_.keys : nullptr;
+    if (pooled_) weights = scores + score_count();
     const kernels::BlockOutcome outcome =
-        weights_
-            ? kernels::weigh_block(task, packed, weights_.get() + row * geometry_.keys, scratch)
-            : kernels::attend_block(task, packed, rows.values.data(), scratch);
+        weights != nullptr ? kernels::weigh_block(task, packed, weights, scratch)
+                           : kernels::attend_block(task, packed, rows.values.data(), scratch);
     empty_rows_ += outcome.empty_rows;
     if (outcome.overflow) overflow_ = true;
+    if (pooled_) pool(batch, head, block, queries, task, weights);
     if (!allowed_) return;
     for (std::size_t i = 0; i < queries; ++i) {
       visibility_.see(batch, head, first + i,
                       {allowed_.get() + (row + i) * geometry_.keys, geometry_.keys});
+    }
+  }
+
+  void pool(std::size_t batch, std::size_t head, std::size_t block, std::size_t queries,
+            const kernels::QueryBlock<T>& task, const T* weights) {
+    const std::size_t map = batch * geometry_.heads + head;
+    pooled_->add(map, block, weights);
+    if (!request_.mask.present()) return;
+    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
+    for (std::size_t i = 0; i < queries; ++i) {
+      if (intervals_only_) {
+        pooled_->see(map, block, i, task.mask.first[i], task.mask.end[i]);
+      } else {
+        visibility_.see(batch, head, pooled_->blocks()[block].first + i, seen);
+        pooled_->see(map, block, i, seen);
+      }
     }
   }
 
@@ -340,6 +378,7 @@ class FastAttention {
   bool intervals_only_;
   std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;
+  std::optional<PooledMap> pooled_;
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
 };

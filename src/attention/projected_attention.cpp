@@ -110,8 +110,8 @@ AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tens
 }  // namespace
 
 void round_to(DType dtype, AttentionResult& result) {
-  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
-                         &result.capped, &result.masked, &result.lse}) {
+  for (Tensor* tensor : {&result.weights, &result.pooled, &result.dropped, &result.output,
+                         &result.scores, &result.capped, &result.masked, &result.lse}) {
     *tensor = tensor->converted(dtype);
   }
 }
