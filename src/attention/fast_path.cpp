@@ -249,6 +249,7 @@ class FastAttention {
     for (std::size_t head = 0; head < heads * group_; ++head) {
       const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
       note(kernels::merge_partials(task.block, partials.get() + head * parts * count, parts));
+      if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     }
   }
 
@@ -363,6 +364,7 @@ class FastAttention {
       note(kernels::weigh_block(task.block, packed, weights, scratch));
       if (pooled_) pool(task, block, weights);
     }
+    if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       const std::size_t query = task.first_query + i;

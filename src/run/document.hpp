@@ -71,6 +71,7 @@ struct DocumentRequest {
   Labels labels;
   std::string title, description;
   bool weights = true;
+  std::size_t scores_count = 0;   ///< of all attentions
   std::size_t weights_count = 0;  ///< of one attention, all samples and heads
   std::vector<std::string> warnings;
 };
