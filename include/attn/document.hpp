@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+#include "attn/file_access.hpp"
 #include "attn/spec.hpp"
 
 namespace attn {
@@ -20,7 +21,7 @@ struct Validation {
 
 /// Checks a document ("-" = standard input) without computing anything. Files that it names are
 /// read.
-Validation validate(const std::filesystem::path& path);
+Validation validate(const std::filesystem::path& path, const FileAccess& access = {});
 
 std::string validation_text(std::span<const Validation> validations);
 std::string validation_json(std::span<const Validation> validations);

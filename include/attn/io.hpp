@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
@@ -22,7 +23,8 @@ namespace attn {
 /// oversized or of an unknown format.
 class TensorFile {
  public:
-  static TensorFile open(const std::filesystem::path& path);
+  /// `access` also rules the files that a result refers to.
+  static TensorFile open(const std::filesystem::path& path, const FileAccess& access = {});
 
   /// The same from memory; `name` stands for the path in errors, `owner` keeps the bytes alive.
   static TensorFile from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -7,10 +7,14 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
+#include "attention/additive_scores.hpp"
+#include "attention/linear.hpp"
+#include "attention/pooled_map.hpp"
+#include "kernels/attention_weights.hpp"
 #include "kernels/fused_attention.hpp"
-#include "kernels/matrix_product.hpp"
 #include "support/large_block.hpp"
 #include "support/parallel_for.hpp"
 
@@ -31,13 +35,14 @@ Tensor tensor_of(Shape shape, const std::shared_ptr<T>& elements) {
   return Tensor::borrowed(std::move(shape), dtype_of<T>(), elements.get(), elements);
 }
 
-// A tensor seen as [batch, heads, length, width] of single-precision rows.
+// A tensor seen as [batch, heads, length, width] of rows of T.
+template <class T>
 class Rows {
  public:
   Rows() = default;
 
   // A tensor of rank 4, or one of rank 2 or 3 whose last axis holds `heads` heads side by side.
-  Rows(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(DType::float32)) {
+  Rows(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(dtype_of<T>())) {
     const Shape& shape = tensor.shape();
     const std::size_t rank = shape.size();
     length_ = shape[rank - 2];
@@ -55,14 +60,14 @@ class Rows {
   std::size_t length() const { return length_; }
   std::size_t stride() const { return stride_; }
 
-  const float* row(std::size_t batch, std::size_t head, std::size_t i) const {
-    return numbers_.values<float>().data() + batch * batch_stride_ + head * head_stride_ +
+  const T* row(std::size_t batch, std::size_t head, std::size_t i) const {
+    return numbers_.template values<T>().data() + batch * batch_stride_ + head * head_stride_ +
            i * stride_;
   }
 
   bool finite() const {
-    const auto all = numbers_ ? numbers_.values<float>() : std::span<const float>();
-    return std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); });
+    const auto all = numbers_ ? numbers_.template values<T>() : std::span<const T>();
+    return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
   }
 
  private:
@@ -83,50 +88,59 @@ bool single_precision_holds(double x) {
 }
 
 // A key head before it is packed: past rows first, then the present ones.
+template <class T>
 struct HeadRows {
-  std::vector<const float*> keys, values;
+  std::vector<const T*> keys, values;
 };
 
 // Where one worker computes: buffers that it keeps from task to task.
+template <class T>
 struct Packing {
-  std::shared_ptr<float> keys, values;
+  std::shared_ptr<T> keys, values;
   std::vector<std::uint32_t> odd_keys;
-  kernels::PackedHead head{};
+  kernels::PackedHead<T> head{};
 
   Packing() = default;
   explicit Packing(const kernels::HeadSizes& sizes)
-      : keys(uninitialised<float>(kernels::packed_key_floats(sizes))),
-        values(uninitialised<float>(kernels::packed_value_floats(sizes))),
+      : keys(uninitialised<T>(kernels::packed_key_count<T>(sizes))),
+        values(uninitialised<T>(kernels::packed_value_count<T>(sizes))),
         odd_keys(sizes.keys),
         head{keys.get(), values.get(), odd_keys.data(), 0} {}
 };
 
+template <class T>
 class FastAttention {
  public:
+  // With `scores`, these are added to the products before the mask.
   FastAttention(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility)
+                const Visibility& visibility, const AdditiveScores* scores = nullptr)
       : request_(request),
         geometry_(geometry),
         visibility_(visibility),
+        scores_(scores),
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
         blocks_((geometry.queries + kernels::query_block - 1) / kernels::query_block),
         intervals_only_(visibility.only_intervals()) {
+    if (request.pool) {
+      pooled_.emplace(*request.pool, geometry, kernels::query_block);
+      blocks_ = pooled_->blocks().size();
+    }
     const Tensor& key = request.key ? request.key : request.query;
-    key_ = Rows(key, geometry.kv_heads);
-    value_ = Rows(request.value ? request.value : key, geometry.kv_heads);
+    key_ = Rows<T>(key, geometry.kv_heads);
+    value_ = Rows<T>(request.value ? request.value : key, geometry.kv_heads);
     if (geometry.past > 0) {
-      past_key_ = Rows(request.past_key, geometry.kv_heads);
-      past_value_ = Rows(request.past_value, geometry.kv_heads);
+      past_key_ = Rows<T>(request.past_key, geometry.kv_heads);
+      past_value_ = Rows<T>(request.past_value, geometry.kv_heads);
     }
   }
 
   std::optional<AttentionResult> compute() {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
-    output_ = uninitialised<float>(element_count(output_shape));
+    output_ = uninitialised<T>(element_count(output_shape));
     if (request_.weights) {
-      weights_ = uninitialised<float>(element_count(map_shape));
+      weights_ = uninitialised<T>(element_count(map_shape));
       if (request_.mask.present()) {
         allowed_ = uninitialised<std::uint8_t>(element_count(map_shape));
       }
@@ -138,13 +152,17 @@ class FastAttention {
     } else {
       by_blocks(heads, threads);
     }
-    if (overflow_ && (request_.weights || inputs_finite())) return std::nullopt;
+    if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
     result.output = tensor_of(output_shape, output_);
     if (weights_) result.weights = tensor_of(map_shape, weights_);
     if (allowed_) result.allowed = tensor_of(map_shape, allowed_);
+    if (pooled_) {
+      result.pooled = pooled_->weights(request_.dtype);
+      if (request_.mask.present()) result.pooled_allowed = pooled_->allowed();
+    }
     return result;
   }
 
@@ -161,11 +179,11 @@ class FastAttention {
     });
   }
 
-  HeadRows rows_of(std::size_t batch, std::size_t kv_head) const {
-    HeadRows rows;
+  HeadRows<T> rows_of(std::size_t batch, std::size_t kv_head) const {
+    HeadRows<T> rows;
     rows.keys.reserve(geometry_.keys);
     rows.values.reserve(geometry_.keys);
-    const auto append = [&](const Rows& keys, const Rows& values) {
+    const auto append = [&](const Rows<T>& keys, const Rows<T>& values) {
       for (std::size_t i = 0; i < keys.length(); ++i) {
         rows.keys.push_back(keys.row(batch, kv_head, i));
         rows.values.push_back(values.row(batch, kv_head, i));
@@ -176,25 +194,39 @@ class FastAttention {
     return rows;
   }
 
-  std::shared_ptr<float> scratch() const {
-    return uninitialised<float>(kernels::attention_scratch_floats(sizes_));
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, then its
+  // weights that are to be pooled; each part begins at a cache line.
+  static std::size_t whole_lines(std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    return (count + line - 1) / line * line;
+  }
+  std::size_t kernel_count() const {
+    return whole_lines(request_.weights || pooled_ ? kernels::weights_scratch_count<T>(sizes_)
+                                                   : kernels::attention_scratch_count<T>(sizes_));
+  }
+  std::size_t score_count() const {
+    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+  }
+  std::shared_ptr<T> scratch() const {
+    const std::size_t pooled = pooled_ ? kernels::query_block * geometry_.keys : 0;
+    return uninitialised<T>(kernel_count() + score_count() + pooled);
   }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
   // stays in its cache.
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
-      Packing packing;
-      std::shared_ptr<float> scratch;
+      Packing<T> packing;
+      std::shared_ptr<T> scratch;
     };
     share(
         heads, threads,
         [&] {
-          return State{Packing(sizes_), scratch()};
+          return State{Packing<T>(sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
-          const HeadRows rows = rows_of(batch, kv_head);
+          const HeadRows<T> rows = rows_of(batch, kv_head);
           kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), state.packing.head);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
             attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head,
@@ -206,58 +238,92 @@ class FastAttention {
   // Few heads: all are packed, then the threads share the blocks of queries, the last ones first:
   // with a causal mask these take longest.
   void by_blocks(std::size_t heads, std::size_t threads) {
-    std::vector<Packing> packings(heads);
-    std::vector<HeadRows> rows(heads);
+    std::vector<Packing<T>> packings(heads);
+    std::vector<HeadRows<T>> rows(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = Packing(sizes_);
+      packings[at] = Packing<T>(sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
       kernels::pack_head(sizes_, rows[at].keys.data(), rows[at].values.data(), packings[at].head);
     });
     const std::size_t query_heads = heads * group_;
     share(
         query_heads * blocks_, threads, [&] { return scratch(); },
-        [&](std::size_t at, const std::shared_ptr<float>& own) {
+        [&](std::size_t at, const std::shared_ptr<T>& own) {
           const std::size_t head = at % query_heads, block = blocks_ - 1 - at / query_heads;
           attend(head / geometry_.heads, head % geometry_.heads, block, rows[head / group_],
                  packings[head / group_].head, own.get());
         });
   }
 
-  // What the kernel asks for the terms of a mask that are not intervals.
+  // What the kernel asks for the terms of a mask that are not intervals, and for scores that are no
+  // products.
   struct MaskedHead {
-    const Visibility* visibility;
+    const FastAttention* attention;
     std::size_t batch, head, first_query;
+    const std::uint32_t *starts, *ends;
+    const T* scores;
     static void add(const void* context, std::size_t query, std::size_t first_key,
-                    std::size_t count, float* row) noexcept {
+                    std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const MaskedHead*>(context);
-      self.visibility->add(self.batch, self.head, self.first_query + query, first_key,
-                           {row, count});
+      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
+                                      std::span(row, count));
+    }
+    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
+                           std::size_t count, T* row) noexcept {
+      const auto& self = *static_cast<const MaskedHead*>(context);
+      constexpr T hidden = -std::numeric_limits<T>::infinity();
+      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      if (!self.attention->intervals_only_) {
+        add(context, query, first_key, count, row);
+        for (std::size_t j = 0; j < count; ++j) {
+          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
+        }
+        return;
+      }
+      const auto place = [&](std::size_t key) {
+        return std::clamp(key, first_key, first_key + count) - first_key;
+      };
+      const std::size_t start = place(self.starts[query]);
+      const std::size_t end = std::max(start, place(self.ends[query]));
+      std::fill(row, row + start, hidden);
+      std::copy(scores + start, scores + end, row + start);
+      std::fill(row + end, row + count, hidden);
     }
   };
 
-  void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows& rows,
-              const kernels::PackedHead& packed, float* scratch) {
-    const std::size_t first = block * kernels::query_block;
-    const std::size_t queries = std::min(kernels::query_block, geometry_.queries - first);
+  void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
+              const kernels::PackedHead<T>& packed, T* scratch) {
+    std::size_t first = block * kernels::query_block;
+    std::size_t queries = std::min(kernels::query_block, geometry_.queries - first);
+    if (pooled_) {
+      first = pooled_->blocks()[block].first;
+      queries = pooled_->blocks()[block].count;
+    }
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     for (std::size_t i = 0; i < queries; ++i) {
       const Visibility::Interval seen = visibility_.interval(batch, first + i);
       starts[i] = static_cast<std::uint32_t>(seen.first);
       ends[i] = static_cast<std::uint32_t>(seen.end);
     }
-    const MaskedHead masked{&visibility_, batch, head, first};
+    T* scores = scratch + kernel_count();
+    if constexpr (std::is_same_v<T, float>) {
+      if (scores_ != nullptr) {
+        scores_->compute(batch, head, first, {starts.data(), queries}, {ends.data(), queries},
+                         scores);
+      }
+    }
+    const MaskedHead masked{this, batch, head, first, starts.data(), ends.data(), scores};
     const std::size_t row = (batch * geometry_.heads + head) * geometry_.queries + first;
     const std::size_t width = geometry_.value_width;
-    kernels::AttentionBlock task{};
+    kernels::QueryBlock<T> task{};
     task.sizes = sizes_;
     task.query = query_.row(batch, head, first);
     task.query_stride = query_.stride();
     task.queries = queries;
-    task.scale = static_cast<float>(scale_of(request_, geometry_));
-    task.softcap = static_cast<float>(request_.softcap.value_or(0));
+    task.scale = scale_of(request_, geometry_);
+    task.softcap = request_.softcap.value_or(0);
     task.mask = {starts.data(), ends.data(), intervals_only_ ? nullptr : &MaskedHead::add, &masked};
-    task.head = &packed;
-    task.value_rows = rows.values.data();
+    if (scores_ != nullptr) task.mask.added = &MaskedHead::add_scores;
     if (geometry_.joined) {
       task.output_stride = geometry_.heads * width;
       task.output =
@@ -266,14 +332,34 @@ class FastAttention {
       task.output_stride = width;
       task.output = output_.get() + row * width;
     }
-    task.weights = weights_ ? weights_.get() + row * geometry_.keys : nullptr;
-    const kernels::BlockOutcome outcome = kernels::attend_block(task, scratch);
+    T* weights = weights_ ? weights_.get() + row * geometry_.keys : nullptr;
+    if (pooled_) weights = scores + score_count();
+    const kernels::BlockOutcome outcome =
+        weights != nullptr ? kernels::weigh_block(task, packed, weights, scratch)
+                           : kernels::attend_block(task, packed, rows.values.data(), scratch);
     empty_rows_ += outcome.empty_rows;
     if (outcome.overflow) overflow_ = true;
+    if (pooled_) pool(batch, head, block, queries, task, weights);
     if (!allowed_) return;
     for (std::size_t i = 0; i < queries; ++i) {
       visibility_.see(batch, head, first + i,
                       {allowed_.get() + (row + i) * geometry_.keys, geometry_.keys});
+    }
+  }
+
+  void pool(std::size_t batch, std::size_t head, std::size_t block, std::size_t queries,
+            const kernels::QueryBlock<T>& task, const T* weights) {
+    const std::size_t map = batch * geometry_.heads + head;
+    pooled_->add(map, block, weights);
+    if (!request_.mask.present()) return;
+    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
+    for (std::size_t i = 0; i < queries; ++i) {
+      if (intervals_only_) {
+        pooled_->see(map, block, i, task.mask.first[i], task.mask.end[i]);
+      } else {
+        visibility_.see(batch, head, pooled_->blocks()[block].first + i, seen);
+        pooled_->see(map, block, i, seen);
+      }
     }
   }
 
@@ -285,59 +371,57 @@ class FastAttention {
   const AttentionRequest& request_;
   const Geometry& geometry_;
   const Visibility& visibility_;
-  Rows query_, key_, value_, past_key_, past_value_;
+  const AdditiveScores* scores_;
+  Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, blocks_;
   bool intervals_only_;
-  std::shared_ptr<float> output_, weights_;
+  std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;
+  std::optional<PooledMap> pooled_;
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
 };
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t heads, std::size_t threads) {
-  const Rows rows(key, heads);
-  const Tensor weight = W.converted(DType::float32);
-  const std::size_t outputs = W.shape()[0], inputs = W.shape()[1];
-  std::vector<const float*> weight_rows(outputs);
-  for (std::size_t i = 0; i < outputs; ++i) {
-    weight_rows[i] = weight.values<float>().data() + i * inputs;
-  }
-  const auto packed = uninitialised<float>(kernels::packed_matrix_floats(outputs, inputs));
-  kernels::pack_matrix(weight_rows.data(), outputs, inputs, packed.get());
-
-  const std::size_t batch = key.rank() >= 3 ? key.shape()[0] : 1;
-  const std::size_t key_heads = key.rank() == 4 ? key.shape()[1] : heads;
-  const std::size_t length = rows.length();
+// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
+// whether they stand apart or side by side.
+Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
+  const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
-  shape.back() = key.rank() == 4 ? outputs : key_heads * outputs;
-  const std::size_t stride = shape.back();
-  const auto result = uninitialised<float>(element_count(shape));
-  parallel_for(batch * key_heads, threads, [&](std::size_t at) {
-    const std::size_t b = at / key_heads, h = at % key_heads;
-    const auto scratch = uninitialised<float>(kernels::product_scratch_floats(inputs));
-    float* to = result.get() +
-                (key.rank() == 4 ? at * length * outputs : b * length * stride + h * outputs);
-    for (std::size_t i = 0; i < length; i += kernels::product_row_block) {
-      const std::size_t count = std::min(kernels::product_row_block, length - i);
-      kernels::multiply_rows({rows.row(b, h, i), rows.stride(), count, inputs, packed.get(),
-                              outputs, nullptr, to + i * stride, stride},
-                             scratch.get());
-    }
-  });
-  return tensor_of(shape, result);
+  shape.back() = shape.back() / width * W.shape()[0];
+  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
+}
+
+// The same attention with nothing to compare: queries and keys of one zero each, for scores that
+// come from elsewhere.
+AttentionRequest without_products(const AttentionRequest& request, const Geometry& geometry) {
+  const Tensor& key = request.key ? request.key : request.query;
+  const auto zeros = [](const Tensor& like, std::size_t heads) {
+    Shape shape = like.shape();
+    shape.back() = like.rank() == 4 ? 1 : heads;
+    std::vector<float> numbers(element_count(shape));
+    return Tensor(std::move(shape), std::move(numbers));
+  };
+  AttentionRequest result = request;
+  result.kind = Kind::dot_product;
+  result.scale = 1;
+  result.softcap.reset();
+  result.value = request.value ? request.value : key;
+  result.query = zeros(request.query, geometry.heads);
+  result.key = zeros(key, geometry.kv_heads);
+  if (request.past_key) result.past_key = zeros(request.past_key, geometry.kv_heads);
+  return result;
 }
 
 // The same attention by products of queries with other keys.
-AttentionRequest as_products(const AttentionRequest& request, const Geometry& geometry) {
+AttentionRequest as_products(const AttentionRequest& request) {
   AttentionRequest result = request;
   const Tensor& key = request.key ? request.key : request.query;
   if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, geometry.kv_heads, request.threads);
+  result.key = projected_keys(key, request.W, request.threads);
   if (request.past_key) {
-    result.past_key =
-        projected_keys(request.past_key, request.W, geometry.kv_heads, request.threads);
+    result.past_key = projected_keys(request.past_key, request.W, request.threads);
   }
   return result;
 }
@@ -345,10 +429,9 @@ AttentionRequest as_products(const AttentionRequest& request, const Geometry& ge
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool products = request.kind == Kind::dot_product ||
-                        request.kind == Kind::scaled_dot_product || request.kind == Kind::general;
-  return products && request.dtype == DType::float32 && !request.stages && !request.dropout &&
-         !request.mask.fill && single_precision_holds(request.scale.value_or(1)) &&
+  return request.kind != Kind::softmax && request.dtype == DType::float32 && !request.stages &&
+         !request.dropout && !request.mask.fill &&
+         single_precision_holds(request.scale.value_or(1)) &&
          single_precision_holds(request.softcap.value_or(0)) && visibility.single_precision();
 }
 
@@ -363,9 +446,18 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (request.kind != Kind::general) return FastAttention(request, geometry, visibility).compute();
-  const AttentionRequest products = as_products(request, geometry);
-  return FastAttention(products, geometry, visibility).compute();
+  if (request.kind == Kind::additive) {
+    const AdditiveScores scores(request, geometry);
+    Geometry products = geometry;
+    products.query_width = products.key_width = 1;
+    return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
+        .compute();
+  }
+  if (request.kind != Kind::general) {
+    return FastAttention<float>(request, geometry, visibility).compute();
+  }
+  const AttentionRequest products = as_products(request);
+  return FastAttention<float>(products, geometry, visibility).compute();
 }
 
 }  // namespace attn

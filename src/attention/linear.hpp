@@ -6,7 +6,8 @@
 
 namespace attn {
 
-/// x [..,in], float64, gives [..,out], float64, the same on any number of threads.
+/// x [..,in] gives [..,out]: float32 in single precision, float64 in double. The sums are the same
+/// to the last bit on any number of threads.
 Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads);
 
 /// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not

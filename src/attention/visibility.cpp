@@ -248,9 +248,10 @@ void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query
   }
 }
 
-void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                     std::span<float> added) const {
-  constexpr float hidden = -std::numeric_limits<float>::infinity();
+template <class T>
+void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t query,
+                           std::size_t first, std::span<T> added) const {
+  constexpr T hidden = -std::numeric_limits<T>::infinity();
   std::array<std::uint8_t, 512> seen;
   for (std::size_t done = 0; done < added.size(); done += seen.size()) {
     const std::size_t count = std::min(seen.size(), added.size() - done);
@@ -260,12 +261,22 @@ void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std
       const auto bias = bias_.tensor.values<double>();
       const std::size_t at = bias_.at(batch, head, query) + (first + done) * bias_.key;
       for (std::size_t j = 0; j < count; ++j) {
-        part[j] = seen[j] ? static_cast<float>(bias[at + j * bias_.key]) : hidden;
+        part[j] = seen[j] ? static_cast<T>(bias[at + j * bias_.key]) : hidden;
       }
     } else {
-      for (std::size_t j = 0; j < count; ++j) part[j] = seen[j] ? 0.0F : hidden;
+      for (std::size_t j = 0; j < count; ++j) part[j] = seen[j] ? T(0) : hidden;
     }
   }
+}
+
+void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+                     std::span<float> added) const {
+  add_terms(batch, head, query, first, added);
+}
+
+void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+                     std::span<double> added) const {
+  add_terms(batch, head, query, first, added);
 }
 
 std::vector<HidingPart> Visibility::hidden_by(std::size_t batch, std::size_t head,

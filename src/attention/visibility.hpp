@@ -64,6 +64,8 @@ class Visibility {
   /// hides a key, whatever its score is.
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
            std::span<float> added) const;
+  void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+           std::span<double> added) const;
 
   /// Turns the query's scores into masked ones: adds the bias, then puts the fill where a key is
   /// not seen. A bias of −inf stays −inf whatever the score (NaN too) and the fill are.
@@ -81,6 +83,9 @@ class Visibility {
   };
   static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
 
+  template <class T>
+  void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+                 std::span<T> added) const;
   /// see() for the keys from `first_key` on.
   void see_from(std::size_t batch, std::size_t head, std::size_t query, std::size_t first_key,
                 std::span<std::uint8_t> seen) const;

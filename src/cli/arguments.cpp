@@ -10,10 +10,14 @@
 
 #include "attn/attn.hpp"
 
+#include "cli/batch_command.hpp"
+#include "cli/bench_command.hpp"
 #include "cli/compare_command.hpp"
+#include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/list_command.hpp"
+#include "cli/manual_command.hpp"
 #include "cli/output.hpp"
 #include "cli/plot_command.hpp"
 #include "cli/run_command.hpp"
@@ -29,11 +33,14 @@ void add_text(CLI::App& app, const std::string& flag, Text& target, const std::s
   app.add_option(flag, target, help)->type_name(value);
 }
 
-void add_common(CLI::App& app, CommonArguments& common) {
+void add_common(CLI::App& app, CommonArguments& common,
+                const char* threads = "Threads to compute with (default: all cores)") {
   app.add_flag("--json", common.json, "Print the report as JSON");
   app.add_flag("--quiet", common.quiet, "Print nothing but errors");
   app.add_flag("--no-color", common.no_color, "Print without colours");
-  add_text(app, "--threads", common.threads, "N", "Threads to compute with (default: all cores)");
+  add_text(app, "--threads", common.threads, "N", threads);
+  add_text(app, "--cpu", common.cpu, "TARGET",
+           "Instruction set to compute with: see attn-cli list (default: the best)");
 }
 
 void add_terminal(CLI::App& app, TerminalArguments& terminal) {
@@ -83,8 +90,22 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--font-scale", picture.font_scale, "X", "Factor of all sizes of letters");
 }
 
-void add_document(CLI::App& app, DocumentArguments& document) {
-  app.add_option("INPUT", document.inputs, "Input document, - for standard input")->type_name("");
+void add_files(CLI::App& app, FileArguments& files) {
+  add_text(app, "--restrict", files.restrict_to, "DIR",
+           "Let documents name only files in this folder, for documents of strangers");
+  add_text(app, "--max-file-size", files.max_file_size, "BYTES",
+           "Largest file or standard input, such as 500M (default 64G, standard input 1G)");
+  add_text(app, "--max-unpacked-size", files.max_unpacked_size, "BYTES",
+           "Largest array in an .npz, unpacked (default 16G)");
+  add_text(app, "--max-elements", files.max_elements, "N",
+           "Largest tensor of a document (default 4G)");
+  add_text(app, "--max-nesting", files.max_nesting, "N",
+           "Deepest nesting of arrays and objects (default 512)");
+}
+
+void add_document(CLI::App& app, DocumentArguments& document,
+                  const char* input = "Input document, - for standard input") {
+  app.add_option("INPUT", document.inputs, input)->type_name("");
   app.add_option("--attention", document.attention,
                  "Kind of attention, instead of the document's; again for several")
       ->type_name("KIND")
@@ -95,6 +116,7 @@ void add_document(CLI::App& app, DocumentArguments& document) {
   add_text(app, "--scale", document.scale, "X", "Factor of the scores");
   add_text(app, "--seed", document.seed, "N", "Seed of random tensors");
   add_text(app, "--dtype", document.dtype, "TYPE", "float32 or float64");
+  add_files(app, document.files);
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
@@ -123,8 +145,8 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
               command.empty() ? "attn-cli" : command, nearest_known(flag, views(names)));
 }
 
-void add_run(CLI::App& app, RunArguments& arguments) {
-  add_document(app, arguments);
+// What is made of a document, whether of one or of many.
+void add_results(CLI::App& app, RunArguments& arguments) {
   add_text(app, "--out", arguments.out, "DIR", "Folder of the results (default attention_results)");
   add_text(app, "--plots", arguments.plots, "LIST",
            "heatmap, dimensions, grid, mask, stages, lines, all or none (default "
@@ -136,10 +158,35 @@ void add_run(CLI::App& app, RunArguments& arguments) {
                "Write the steps of the score too: scores, capped, masked, lse");
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
+  add_picture(app, arguments.picture);
+  app.get_option("--pool")->description(
+      "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
+      "a "
+      "bin and a pixel show; or both, as 1024,max");
+}
+
+void add_run(CLI::App& app, RunArguments& arguments) {
+  add_document(app, arguments);
+  add_results(app, arguments);
   app.add_flag("--show", arguments.show, "Draw the heatmap in the terminal too");
   add_terminal(app, arguments.terminal);
-  add_picture(app, arguments.picture);
   add_common(app, arguments.common);
+}
+
+void add_batch(CLI::App& app, BatchArguments& arguments) {
+  add_document(app, arguments,
+               "Documents, folders, patterns, .jsonl files; - for a document a line on standard "
+               "input");
+  add_text(app, "--files-from", arguments.files_from, "LIST",
+           "File with an input a line, - for standard input");
+  add_text(app, "--jobs", arguments.jobs, "N", "Documents at a time (default: all cores)");
+  app.add_flag("--resume", arguments.resume, "Leave alone what an earlier batch finished");
+  app.add_flag("--fail-fast", arguments.fail_fast, "Stop at the first document that fails");
+  add_text(app, "--shard", arguments.shard, "I/N",
+           "Do only part I of N, from 0 (default: as Slurm, MPI or Kubernetes say)");
+  add_text(app, "--merge", arguments.merge, "DIR", "Join the summaries of all shards in DIR");
+  add_results(app, arguments);
+  add_common(app, arguments.common, "Threads for each document (default 1)");
 }
 
 void add_plot(CLI::App& app, PlotArguments& arguments) {
@@ -193,6 +240,7 @@ void add_explain(CLI::App& app, ExplainArguments& arguments) {
 
 void add_validate(CLI::App& app, ValidateArguments& arguments) {
   app.add_option("INPUT", arguments.inputs, "Input documents, - for standard input")->type_name("");
+  add_files(app, arguments.files);
   add_common(app, arguments.common);
 }
 
@@ -200,9 +248,28 @@ void add_example(CLI::App& app, ExampleArguments& arguments) {
   app.add_option("KIND", arguments.kinds, "Kind of attention")->type_name("");
 }
 
+void add_completion(CLI::App& app, CompletionArguments& arguments) {
+  app.add_option("SHELL", arguments.shells, "bash, zsh or fish")->type_name("");
+}
+
 void add_nothing(CLI::App&, NoArguments&) {}
 
 void add_list(CLI::App& app, ListArguments& arguments) {
+  add_common(app, arguments.common);
+}
+
+void add_bench(CLI::App& app, BenchArguments& arguments) {
+  app.add_option("--shape", arguments.shapes,
+                 "Samples, heads, queries, keys, width of a head; again for several "
+                 "(default: a list of usual ones)")
+      ->type_name("B,H,Lq,Lk,D")
+      ->allow_extra_args(false);
+  add_text(app, "--attention", arguments.attention, "KIND",
+           "Kind of attention (default scaled_dot_product)");
+  app.add_flag("--causal", arguments.causal, "Hide the keys after each query");
+  add_text(app, "--window", arguments.window, "L,R", "Keys seen around each query; -1 = all");
+  app.add_flag("--weights", arguments.weights, "Write the weights out too");
+  add_text(app, "--dtype", arguments.dtype, "TYPE", "float32 or float64");
   add_common(app, arguments.common);
 }
 
@@ -219,7 +286,12 @@ class Commands {
     command->allow_extras();
     auto arguments = std::make_shared<Arguments>();
     add_options(*command, *arguments);
-    calls_.emplace_back(command, [arguments, action] { return action(*arguments); });
+    calls_.emplace_back(command, [arguments, action] {
+      if constexpr (requires { arguments->common; }) {
+        if (arguments->common.cpu) use_cpu(*arguments->common.cpu);
+      }
+      return action(*arguments);
+    });
   }
 
   std::function<int()> call(const CLI::App* command) const {
@@ -230,29 +302,22 @@ class Commands {
   }
 
  private:
+  static void use_cpu(const std::string& name) {
+    try {
+      use_cpu_target(name);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.problem(), "--cpu", error.help());
+    }
+  }
+
   CLI::App& app_;
   std::vector<std::pair<const CLI::App*, std::function<int()>>> calls_;
 };
 
-std::function<int()> printing(std::string text) {
-  return [text = std::move(text)] {
-    print(text);
-    return 0;
-  };
-}
-
-}  // namespace
-
-std::function<int()> parse_arguments(int count, const char* const* words) {
-  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
-  app.set_help_flag("-h,--help", "Print this help");
-  bool version = false;
-  app.add_flag("--version", version, "Print the version");
-  app.allow_extras();
-  app.require_subcommand(0, 1);
-
+Commands add_commands(CLI::App& app) {
   Commands commands(app);
   commands.add("run", "Compute one input document and draw it", add_run, run_command);
+  commands.add("batch", "Compute many input documents", add_batch, batch_command);
   commands.add("plot", "Draw numbers that already exist", add_plot, plot_command);
   commands.add("show", "Draw a heatmap in the terminal", add_show, show_command);
   commands.add("explain", "Walk through the computation for one query, step by step", add_explain,
@@ -263,7 +328,54 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   commands.add("schema", "Print the JSON Schema of input documents", add_nothing, schema_command);
   commands.add("example", "Print a small document of a kind, ready to run", add_example,
                example_command);
-  commands.add("list", "List kinds, masks, colour maps and file formats", add_list, list_command);
+  commands.add("bench", "Time attentions on random tensors", add_bench, bench_command);
+  commands.add("list", "List kinds, masks, colour maps, file formats and CPU targets", add_list,
+               list_command);
+  commands.add("completion", "Print what a shell needs to complete commands and flags",
+               add_completion, completion_command);
+  commands.add("manual", "Print the manual page", add_nothing, manual_command);
+  return commands;
+}
+
+std::function<int()> printing(std::string text) {
+  return [text = std::move(text)] {
+    print(text);
+    return 0;
+  };
+}
+
+}  // namespace
+
+std::vector<CommandSummary> command_summaries() {
+  CLI::App app;
+  add_commands(app);
+  std::vector<CommandSummary> summaries;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    CommandSummary summary{command->get_name(), command->get_description(), {}, {}, {}};
+    for (const CLI::Option* option : command->get_options(nullptr)) {
+      if (option->get_lnames().empty()) {
+        summary.words = option->get_name();
+        summary.words_help = option->get_description();
+      } else {
+        summary.flags.push_back({"--" + option->get_lnames()[0],
+                                 option->get_expected_max() == 0 ? "" : option->get_type_name(),
+                                 option->get_description()});
+      }
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::function<int()> parse_arguments(int count, const char* const* words) {
+  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
+  app.set_help_flag("-h,--help", "Print this help");
+  bool version = false;
+  app.add_flag("--version", version, "Print the version");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+
+  const Commands commands = add_commands(app);
 
   try {
     app.parse(count, words);

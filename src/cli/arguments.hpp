@@ -13,7 +13,7 @@ using Text = std::optional<std::string>;
 /// Flags that every command takes.
 struct CommonArguments {
   bool json = false, quiet = false, no_color = false;
-  Text threads;
+  Text threads, cpu;
 };
 
 /// Flags that shape a picture.
@@ -29,12 +29,18 @@ struct TerminalArguments {
   Text color, width;
 };
 
+/// Flags that say how much files may hold and where they may be.
+struct FileArguments {
+  Text max_file_size, max_unpacked_size, max_elements, max_nesting, restrict_to;
+};
+
 /// An input document and the flags that go before what it says.
 struct DocumentArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> attention;
   Text dtype, heads, scale, seed, valid_lens;
   bool causal = false;
+  FileArguments files;
 };
 
 struct RunArguments : DocumentArguments {
@@ -43,6 +49,11 @@ struct RunArguments : DocumentArguments {
   PictureArguments picture;
   Text out, plots, format, tensors;
   bool stages = false, no_weights = false, timing = false, show = false;
+};
+
+struct BatchArguments : RunArguments {
+  Text files_from, jobs, shard, merge;
+  bool resume = false, fail_fast = false;
 };
 
 struct PlotArguments {
@@ -74,11 +85,23 @@ struct ShowArguments {
 
 struct ValidateArguments {
   CommonArguments common;
+  FileArguments files;
   std::vector<std::string> inputs;
 };
 
 struct ExampleArguments {
   std::vector<std::string> kinds;
+};
+
+struct CompletionArguments {
+  std::vector<std::string> shells;
+};
+
+struct BenchArguments {
+  CommonArguments common;
+  std::vector<std::string> shapes;  ///< B,H,Lq,Lk,D each
+  Text attention, window, dtype;
+  bool causal = false, weights = false;
 };
 
 /// Of a command that takes none.
@@ -87,6 +110,23 @@ struct NoArguments {};
 struct ListArguments {
   CommonArguments common;
 };
+
+/// A flag, as help pages tell of it.
+struct FlagSummary {
+  std::string name;   ///< "--out"
+  std::string value;  ///< "DIR"; empty for a switch
+  std::string help;
+};
+
+/// A command, as help pages tell of it.
+struct CommandSummary {
+  std::string name, help;
+  std::string words, words_help;  ///< what stands after it without a flag; empty if nothing does
+  std::vector<FlagSummary> flags;
+};
+
+/// All commands, in the order of the program's own help.
+std::vector<CommandSummary> command_summaries();
 
 /// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
 /// naming the nearest known flag or command.

@@ -8,8 +8,7 @@
 
 namespace attn::cli {
 
-DocumentOptions document_options(const DocumentArguments& arguments, const CommonArguments& common,
-                                 const std::string& command) {
+std::string one_input(const DocumentArguments& arguments, const std::string& command) {
   if (arguments.inputs.empty()) {
     throw Error(ErrorKind::usage, "no input document given", command,
                 "name a document, or - for standard input; data/ has examples");
@@ -17,10 +16,21 @@ DocumentOptions document_options(const DocumentArguments& arguments, const Commo
   if (arguments.inputs.size() > 1) {
     throw Error(ErrorKind::usage,
                 "more than one input document given: \"" + arguments.inputs[1] + "\" is the second",
-                command, "run them one by one");
+                command, "run them one by one, or use attn-cli batch");
   }
+  return arguments.inputs[0];
+}
+
+DocumentOptions document_options(const DocumentArguments& arguments, const CommonArguments& common,
+                                 const std::string& command) {
+  DocumentOptions options = document_overrides(arguments, common);
+  options.input = one_input(arguments, command);
+  return options;
+}
+
+DocumentOptions document_overrides(const DocumentArguments& arguments,
+                                   const CommonArguments& common) {
   DocumentOptions options;
-  options.input = arguments.inputs[0];
   options.attention = arguments.attention;
   options.dtype = arguments.dtype;
   if (arguments.heads) options.heads = whole_number("--heads", *arguments.heads, 1);
@@ -34,6 +44,7 @@ DocumentOptions document_options(const DocumentArguments& arguments, const Commo
   }
   options.causal = arguments.causal;
   if (common.threads) options.threads = whole_number("--threads", *common.threads, 1);
+  options.files = file_access(arguments.files);
   return options;
 }
 

@@ -57,6 +57,22 @@ double finite_number(const std::string& flag, const std::string& text) {
   throw wrong_value(flag, text, "a finite number");
 }
 
+std::uint64_t large_number(const std::string& flag, const std::string& text) {
+  constexpr std::string_view prefixes = "kMGT";
+  constexpr std::uint64_t thousand = 1000;
+  std::string digits = text;
+  std::uint64_t unit = 1, number = 0;
+  const std::size_t prefix = text.empty() ? std::string_view::npos : prefixes.find(text.back());
+  if (prefix != std::string_view::npos) {
+    digits.pop_back();
+    for (std::size_t i = 0; i <= prefix; ++i) unit *= thousand;
+  }
+  if (parse_whole(digits, number) && number >= 1 && number <= UINT64_MAX / unit) {
+    return number * unit;
+  }
+  throw wrong_value(flag, text, "a whole number of at least 1, such as 500000 or 500k, 2M, 2G");
+}
+
 double finite_size(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_whole(text, number) && std::isfinite(number) && number >= 0) return number;
@@ -103,6 +119,30 @@ ColorNorm color_norm(const std::string& text) {
 }
 
 }  // namespace
+
+FileAccess file_access(const FileArguments& arguments) {
+  FileAccess access;
+  Limits& limits = access.limits;
+  if (arguments.max_file_size) {
+    limits.file_bytes = large_number("--max-file-size", *arguments.max_file_size);
+    limits.stream_bytes = limits.file_bytes;
+  }
+  if (arguments.max_unpacked_size) {
+    limits.unpacked_bytes = large_number("--max-unpacked-size", *arguments.max_unpacked_size);
+  }
+  if (arguments.max_elements) {
+    limits.elements = large_number("--max-elements", *arguments.max_elements);
+  }
+  if (arguments.max_nesting) {
+    limits.nesting = whole_number("--max-nesting", *arguments.max_nesting, 1);
+    if (limits.nesting > deepest_nesting) {
+      throw wrong_value("--max-nesting", *arguments.max_nesting,
+                        "at most " + std::to_string(deepest_nesting));
+    }
+  }
+  if (arguments.restrict_to) access.restrict_to = *arguments.restrict_to;
+  return access;
+}
 
 PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample) {
   constexpr std::array<std::string_view, 2> styles{"standard", "matplotlib"};

@@ -11,6 +11,8 @@ int main(int count, char** words) {
   using namespace attn::cli;
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that would grow beyond the limit.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {

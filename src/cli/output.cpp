@@ -35,6 +35,10 @@ void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) complain("warning: " + warning);
 }
 
+void show(std::string_view text) noexcept {
+  write_all(STDERR_FILENO, text);
+}
+
 void complain(std::string_view text) noexcept {
   write_all(STDERR_FILENO, "attn-cli: ");
   write_all(STDERR_FILENO, text);

@@ -13,6 +13,9 @@ void print(std::string_view text);
 /// "warning: …" lines on standard error.
 void warn(const std::vector<std::string>& warnings);
 
+/// The text as it is on standard error.
+void show(std::string_view text) noexcept;
+
 /// "attn-cli: …" on standard error.
 void complain(std::string_view text) noexcept;
 

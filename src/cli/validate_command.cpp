@@ -5,6 +5,7 @@
 
 #include "attn/document.hpp"
 
+#include "cli/flag_values.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -16,8 +17,9 @@ int validate_command(const ValidateArguments& arguments) {
   }
   int exit_code = 0;
   std::vector<Validation> validations;
+  const FileAccess access = file_access(arguments.files);
   for (const std::string& input : arguments.inputs) {
-    validations.push_back(validate(input));
+    validations.push_back(validate(input, access));
     for (const Error& problem : validations.back().problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }

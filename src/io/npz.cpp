@@ -127,7 +127,7 @@ bool is_data_pickle(std::string_view name) {
 }
 
 // Throws unless the member can be read and its claimed size is one it can have.
-void check_claims(const zip_stat_t& status, const NpzLimits& limits) {
+void check_claims(const zip_stat_t& status, const Limits& limits) {
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((status.valid & needed) != needed) {
     throw input_error("the zip archive does not say how large the member is", "", save_again);
@@ -140,10 +140,12 @@ void check_claims(const zip_stat_t& status, const NpzLimits& limits) {
                           " of the zip format, which is not supported",
                       "", "save it with numpy.savez or numpy.savez_compressed");
   }
-  if (status.size > limits.member_bytes) {
+  if (status.size > limits.unpacked_bytes) {
     throw input_error("the member takes " + std::to_string(status.size) +
-                          " bytes, and the limit is " + std::to_string(limits.member_bytes),
-                      "", "save it as a .npy file, which need not be decompressed");
+                          " bytes, and the limit is " + std::to_string(limits.unpacked_bytes),
+                      "",
+                      "save it as a .npy file, which need not be unpacked, or raise the limit with "
+                      "--max-unpacked-size");
   }
   // Deflate turns no byte into more than 1032; beyond that the claim is a lie and not worth the
   // memory.
@@ -158,7 +160,7 @@ void check_claims(const zip_stat_t& status, const NpzLimits& limits) {
   }
 }
 
-Tensor read_member(zip_t* archive, std::uint64_t index, const NpzLimits& limits) {
+Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
   zip_stat_t status;
   if (zip_stat_index(archive, index, 0, &status) != 0) {
     throw input_error(zip_strerror(archive), "", save_again);
@@ -194,8 +196,7 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const NpzLimits& limits)
 
 }  // namespace
 
-Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-         const NpzLimits& limits)
+Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const Limits& limits)
     : bytes_(bytes), owner_(std::move(owner)), limits_(limits) {
   const Archive archive = open_archive(bytes);
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);

@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
-
-struct NpzLimits {
-  std::uint64_t member_bytes = std::uint64_t{16} << 30;  ///< of one array, decompressed
-};
 
 /// A zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
 class Npz {
@@ -21,7 +18,7 @@ class Npz {
   /// Reads the table of contents. Throws Error(input) if it is damaged, if the archive is a PyTorch
   /// checkpoint, or if it holds no .npy file though it holds others.
   Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-      const NpzLimits& limits = {});
+      const Limits& limits = {});
 
   /// In the order of the archive; ".npy" is left out.
   const std::vector<std::string>& names() const noexcept { return names_; }
@@ -33,7 +30,7 @@ class Npz {
  private:
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
-  NpzLimits limits_;
+  Limits limits_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> members_;  // their indices in the archive
 };

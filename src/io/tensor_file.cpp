@@ -64,16 +64,17 @@ struct Npy {
 
 using Parsed = std::variant<Npy, Npz, Safetensors, JsonTensorFile>;
 
-Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+             const Limits& limits) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with(npy_magic)) return Npy{parse_npy(bytes, std::move(owner))};
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
-    return Npz(bytes, std::move(owner));
+    return Npz(bytes, std::move(owner), limits);
   }
   // Before JSON, as the length that a .safetensors file starts with may look like a bracket or
   // white space.
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
-  if (looks_like_json(text)) return JsonTensorFile(text);
+  if (looks_like_json(text)) return JsonTensorFile(text, std::move(owner), limits.nesting);
   if (text.empty()) throw input_error("the file is empty", "", known_formats);
   const std::string_view what = guess(text);
   throw input_error("this is no file of tensors that can be read" +
@@ -87,17 +88,20 @@ class TensorFile::Content {
  public:
   // `folder` is where the files that it refers to are looked for; nowhere if absent.
   Content(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name,
-          std::optional<std::filesystem::path> folder)
+          std::optional<std::filesystem::path> folder, FileAccess access)
       : name_(std::move(name)),
         folder_(std::move(folder)),
+        access_(std::move(access)),
         parsed_(parse_named(bytes, std::move(owner))) {}
 
-  static std::shared_ptr<const Content> open(const std::filesystem::path& path) {
-    const auto file = MappedFile::open(path);
+  static std::shared_ptr<const Content> open(const std::filesystem::path& path,
+                                             const FileAccess& access) {
+    const auto file = MappedFile::open(path, access);
     if (path == "-") {
-      return std::make_shared<Content>(file->bytes(), file, "standard input", "");
+      return std::make_shared<Content>(file->bytes(), file, "standard input", "", access);
     }
-    return std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path());
+    return std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(),
+                                     access);
   }
 
   std::string_view format() const noexcept {
@@ -133,7 +137,7 @@ class TensorFile::Content {
  private:
   Parsed parse_named(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) const {
     try {
-      return parse(bytes, std::move(owner));
+      return parse(bytes, std::move(owner), access_.limits);
     } catch (const Error& error) {
       throw error.inside(name_);
     }
@@ -170,26 +174,27 @@ class TensorFile::Content {
     if (references >= most_references) {
       throw input_error("the files refer to one another in a circle", pointer, "");
     }
-    Tensor tensor = open(*folder_ / reference.file)->read(reference.name, references + 1);
+    Tensor tensor = open(*folder_ / reference.file, access_)->read(reference.name, references + 1);
     check_stated(*reference.entry, tensor, pointer);
     return tensor;
   }
 
   std::string name_;
   std::optional<std::filesystem::path> folder_;
+  FileAccess access_;
   Parsed parsed_;
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
 
-TensorFile TensorFile::open(const std::filesystem::path& path) {
-  return TensorFile(Content::open(path));
+TensorFile TensorFile::open(const std::filesystem::path& path, const FileAccess& access) {
+  return TensorFile(Content::open(path, access));
 }
 
 TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
                                    std::shared_ptr<const void> owner, std::string name) {
-  return TensorFile(
-      std::make_shared<Content>(bytes, std::move(owner), std::move(name), std::nullopt));
+  return TensorFile(std::make_shared<Content>(bytes, std::move(owner), std::move(name),
+                                              std::nullopt, FileAccess{}));
 }
 
 std::string_view TensorFile::format() const noexcept {

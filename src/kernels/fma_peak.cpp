@@ -16,12 +16,13 @@ constexpr std::size_t accumulators = 24;
 constexpr std::size_t accumulators = 12;  // as many as 16 registers hold beside the factors
 #endif
 
-double multiply_add_registers(std::size_t rounds) {
-  const hn::ScalableTag<float> d;
+template <class T>
+double multiply_add(std::size_t rounds) {
+  const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   V sum[accumulators];
-  for (std::size_t i = 0; i < accumulators; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
-  const V factor = hn::Set(d, 0.5F), term = hn::Set(d, 1.0F);
+  for (std::size_t i = 0; i < accumulators; ++i) sum[i] = hn::Set(d, static_cast<T>(i));
+  const V factor = hn::Set(d, T(0.5)), term = hn::Set(d, T(1));
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t pass = 0; pass < 24 / accumulators; ++pass) {
 #pragma GCC unroll 24
@@ -31,9 +32,17 @@ double multiply_add_registers(std::size_t rounds) {
   V total = sum[0];
   for (std::size_t i = 1; i < accumulators; ++i) total = hn::Add(total, sum[i]);
   // The result depends on every sum, so that none of them is left out.
-  volatile float kept = hn::GetLane(total);
+  volatile T kept = hn::GetLane(total);
   static_cast<void>(kept);
   return static_cast<double>(rounds) * 24 * 2 * static_cast<double>(hn::Lanes(d));
+}
+
+double multiply_add_floats(std::size_t rounds) {
+  return multiply_add<float>(rounds);
+}
+
+double multiply_add_doubles(std::size_t rounds) {
+  return multiply_add<double>(rounds);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -42,10 +51,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(multiply_add_registers);
+HWY_EXPORT(multiply_add_floats);
+HWY_EXPORT(multiply_add_doubles);
 
-double multiply_add_registers(std::size_t rounds) noexcept {
-  return HWY_DYNAMIC_DISPATCH(multiply_add_registers)(rounds);
+double multiply_add_floats(std::size_t rounds) noexcept {
+  return HWY_DYNAMIC_DISPATCH(multiply_add_floats)(rounds);
+}
+
+double multiply_add_doubles(std::size_t rounds) noexcept {
+  return HWY_DYNAMIC_DISPATCH(multiply_add_doubles)(rounds);
 }
 
 }  // namespace attn::kernels

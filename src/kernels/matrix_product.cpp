@@ -2,66 +2,243 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/matrix_product.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include "kernels/tile_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// A panel of this depth stays in the first-level cache while all rows of a block pass over it.
-constexpr std::size_t depth_block = 256;
-constexpr std::size_t column_block = 12 * tile_columns;
-constexpr std::size_t most_rows = rounded_up(product_row_block, tile_rows);
+namespace hn = hwy::HWY_NAMESPACE;
 
-std::size_t packed_matrix_floats(std::size_t rows, std::size_t width) {
-  return rounded_up(rows, tile_columns) * width;
-}
+// Rows × vectors of sums are held in registers beside the vectors of W and one of x: of 32
+// registers 24 + 3 + 1, of 16 registers 12 + 2 + 1. Wide tiles load least: 11 numbers or vectors
+// for 24 multiply-adds.
+#if HWY_TARGET == HWY_AVX3
+constexpr std::size_t tile_rows = 8, tile_vectors = 3;
+#else
+constexpr std::size_t tile_rows = 6, tile_vectors = 2;
+#endif
+template <class T>
+constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+template <class T>
+constexpr std::size_t panel = tile_vectors* lanes<T>;
 
-void pack_matrix(const float* const* rows, std::size_t count, std::size_t width, float* packed) {
-  pack_columns<tile_columns>(rows, count, width, 1.0F, packed);
-}
+// A slice of a panel this deep stays in the first-level cache while the rows of a block pass over
+// it.
+template <class T>
+constexpr std::size_t depth_block = 768 / sizeof(T);
+constexpr std::size_t row_block = 96;
 
-std::size_t product_scratch_floats(std::size_t width) {
-  return most_rows * (width + column_block);
-}
-
-void multiply_rows(const RowProduct& product, float* scratch) {
-  const std::size_t width = product.width, rows = product.rows;
-  const std::size_t strips = (rows + tile_rows - 1) / tile_rows;
-  float* x = scratch;
-  float* sums = scratch + most_rows * width;
-  std::array<const float*, product_row_block> starts{};
-  for (std::size_t i = 0; i < rows; ++i) starts[i] = product.x + i * product.x_stride;
-  pack_columns<tile_rows>(starts.data(), rows, width, 1.0F, x);
-
-  for (std::size_t left = 0; left < product.columns; left += column_block) {
-    const std::size_t columns = std::min(column_block, product.columns - left);
-    for (std::size_t k = 0; k < width; k += depth_block) {
-      const std::size_t depth = std::min(depth_block, width - k);
-      for (std::size_t column = 0; column < columns; column += tile_columns) {
-        const float* panel = product.packed + (left + column) * width + k * tile_columns;
-        for (std::size_t strip = 0; strip < strips; ++strip) {
-          multiply_tile<true>(x + strip * tile_rows * width + k * tile_rows, 0, panel, depth,
-                              sums + strip * tile_rows * column_block + column, column_block,
-                              k > 0);
-        }
+// c = a bᵀ + addend: c [rows, panel], a [rows, depth], b [depth, panel]; addend [rows, panel], or a
+// row that all share (stride 0), or null.
+template <class T, std::size_t rows>
+void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_RESTRICT b,
+                   std::size_t depth, const T* addend, std::size_t addend_stride, T* c,
+                   std::size_t c_stride) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::size_t width = lanes<T>;
+  V sums[rows][tile_vectors];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < rows; ++r) {
+#pragma GCC unroll 3
+    for (std::size_t v = 0; v < tile_vectors; ++v) {
+      sums[r][v] = hn::Zero(d);
+      // The sums are written once all products are added: what they go to is fetched meanwhile.
+      hwy::Prefetch(c + r * c_stride + v * width);
+    }
+  }
+  // Three rows from one pointer are what an address can express: p, p + s, p + 2s.
+  const T* a1 = a + (rows > 3 ? 3 * a_stride : 0);
+  const T* a2 = a + (rows > 6 ? 6 * a_stride : 0);
+  for (std::size_t k = 0; k < depth; ++k) {
+    V factor[tile_vectors];
+#pragma GCC unroll 3
+    for (std::size_t v = 0; v < tile_vectors; ++v) {
+      factor[v] = hn::LoadU(d, b + v * width);
+      // Prefetching beyond the end of a panel is harmless.
+      hwy::Prefetch(b + v * width + 8 * panel<T>);
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < rows; ++r) {
+      const T* row = r < 3   ? a + r * a_stride
+                     : r < 6 ? a1 + (r - 3) * a_stride
+                             : a2 + (r - 6) * a_stride;
+      const V x = hn::Set(d, *row);
+#pragma GCC unroll 3
+      for (std::size_t v = 0; v < tile_vectors; ++v) {
+        sums[r][v] = hn::MulAdd(x, factor[v], sums[r][v]);
       }
     }
-    for (std::size_t i = 0; i < rows; ++i) {
-      const float* from = sums + i * column_block;
-      float* to = product.y + i * product.y_stride + left;
-      if (product.bias == nullptr) {
-        std::copy_n(from, columns, to);
-      } else {
-        for (std::size_t j = 0; j < columns; ++j) to[j] = from[j] + product.bias[left + j];
+    b += panel<T>;
+    ++a, ++a1, ++a2;
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < rows; ++r) {
+#pragma GCC unroll 3
+    for (std::size_t v = 0; v < tile_vectors; ++v) {
+      V sum = sums[r][v];
+      if (addend != nullptr) {
+        sum = hn::Add(sum, hn::LoadU(d, addend + r * addend_stride + v * width));
+      }
+      hn::StoreU(sum, d, c + r * c_stride + v * width);
+    }
+  }
+}
+
+template <class T>
+using Tile = void (*)(const T*, std::size_t, const T*, std::size_t, const T*, std::size_t, T*,
+                      std::size_t);
+
+// The tile of i rows at index i − 1.
+template <class T, std::size_t... i>
+constexpr std::array<Tile<T>, tile_rows> tiles_of(std::index_sequence<i...>) {
+  return {multiply_tile<T, i + 1>...};
+}
+template <class T>
+constexpr std::array<Tile<T>, tile_rows> tiles = tiles_of<T>(std::make_index_sequence<tile_rows>());
+
+// The columns of one panel, the last one of which may be narrower, over a slice of its depth.
+template <class T>
+class PanelProduct {
+ public:
+  PanelProduct(const RowProduct<T>& product, std::size_t left)
+      : product_(product),
+        left_(left),
+        columns_(std::min(panel<T>, product.columns - left)),
+        bias_(product.bias) {
+    if (bias_ == nullptr) return;
+    bias_ += left;
+    if (columns_ == panel<T>) return;
+    std::copy_n(bias_, columns_, whole_bias_);
+    bias_ = whole_bias_;
+  }
+
+  // Adds the products of terms k…k + depth − 1 to the rows first…end − 1 of y.
+  void add(std::size_t first, std::size_t end, std::size_t k, std::size_t depth) {
+    const T* b = product_.panels + left_ * product_.width + k * panel<T>;
+    for (std::size_t row = first; row < end; row += tile_rows) {
+      const std::size_t rows = std::min(tile_rows, end - row);
+      const T* a = product_.x + row * product_.x_stride + k;
+      T* y = product_.y + row * product_.y_stride + left_;
+      if (columns_ == panel<T>) {
+        tile(rows, a, b, depth, k, y, product_.y_stride);
+        continue;
+      }
+      if (k > 0) {
+        for (std::size_t r = 0; r < rows; ++r) {
+          std::copy_n(y + r * product_.y_stride, columns_, whole_ + r * panel<T>);
+        }
+      }
+      tile(rows, a, b, depth, k, whole_, panel<T>);
+      for (std::size_t r = 0; r < rows; ++r) {
+        std::copy_n(whole_ + r * panel<T>, columns_, y + r * product_.y_stride);
       }
     }
   }
+
+ private:
+  void tile(std::size_t rows, const T* a, const T* b, std::size_t depth, std::size_t k, T* c,
+            std::size_t c_stride) const {
+    tiles<T>[rows - 1](a, product_.x_stride, b, depth, k > 0 ? c : bias_, k > 0 ? c_stride : 0, c,
+                       c_stride);
+  }
+
+  const RowProduct<T>& product_;
+  std::size_t left_, columns_;
+  const T* bias_;
+  T whole_bias_[panel<T>] = {};
+  T whole_[tile_rows * panel<T>] = {};
+};
+
+template <class T>
+void multiply(const RowProduct<T>& product) {
+  for (std::size_t first = 0; first < product.rows; first += row_block) {
+    const std::size_t end = std::min(first + row_block, product.rows);
+    for (std::size_t k = 0; k < product.width; k += depth_block<T>) {
+      const std::size_t depth = std::min(depth_block<T>, product.width - k);
+      for (std::size_t left = 0; left < product.columns; left += panel<T>) {
+        PanelProduct<T>(product, left).add(first, end, k, depth);
+      }
+    }
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Four rows from column k on as columns of the panel.
+HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
+                          float* HWY_RESTRICT to) {
+  const hn::FixedTag<float, 4> d;
+  const auto x0 = hn::LoadU(d, from), x1 = hn::LoadU(d, from + stride);
+  const auto x2 = hn::LoadU(d, from + 2 * stride), x3 = hn::LoadU(d, from + 3 * stride);
+  const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
+  const auto even_high = hn::InterleaveUpper(d, x0, x2), odd_high = hn::InterleaveUpper(d, x1, x3);
+  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + panel<float>);
+  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * panel<float>);
+  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * panel<float>);
+}
+#endif
+
+template <class T>
+void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
+  // So many columns of W at a time that the lines of the panel are written while they are in the
+  // first-level cache.
+  constexpr std::size_t chunk = 64;
+  for (std::size_t start = 0; start < rows.width; start += chunk) {
+    const std::size_t end = std::min(start + chunk, rows.width);
+    std::size_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (sizeof(T) == sizeof(float)) {
+      for (; j + 4 <= rows.count; j += 4) {
+        const T* from = rows.first + j * rows.stride;
+        std::size_t k = start;
+        for (; k + 4 <= end; k += 4) transpose(from + k, rows.stride, to + k * panel<T> + j);
+        for (; k < end; ++k) {
+          for (std::size_t i = 0; i < 4; ++i) {
+            to[k * panel<T> + j + i] = from[i * rows.stride + k];
+          }
+        }
+      }
+    }
+#endif
+    for (; j < rows.count; ++j) {
+      const T* from = rows.first + j * rows.stride;
+      for (std::size_t k = start; k < end; ++k) to[k * panel<T> + j] = from[k];
+    }
+    for (; j < panel<T>; ++j) {
+      for (std::size_t k = start; k < end; ++k) to[k * panel<T> + j] = 0;
+    }
+  }
+}
+
+std::size_t panel_floats() {
+  return panel<float>;
+}
+
+std::size_t panel_doubles() {
+  return panel<double>;
+}
+
+void pack_floats(const PanelRows<float>& rows, float* to) {
+  pack(rows, to);
+}
+
+void pack_doubles(const PanelRows<double>& rows, double* to) {
+  pack(rows, to);
+}
+
+void multiply_floats(const RowProduct<float>& product) {
+  multiply(product);
+}
+
+void multiply_doubles(const RowProduct<double>& product) {
+  multiply(product);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -70,26 +247,35 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(packed_matrix_floats);
-HWY_EXPORT(pack_matrix);
-HWY_EXPORT(product_scratch_floats);
-HWY_EXPORT(multiply_rows);
+HWY_EXPORT(panel_floats);
+HWY_EXPORT(panel_doubles);
+HWY_EXPORT(pack_floats);
+HWY_EXPORT(pack_doubles);
+HWY_EXPORT(multiply_floats);
+HWY_EXPORT(multiply_doubles);
 
-std::size_t packed_matrix_floats(std::size_t rows, std::size_t width) noexcept {
-  return HWY_DYNAMIC_DISPATCH(packed_matrix_floats)(rows, width);
+std::size_t product_panel_floats() noexcept {
+  return HWY_DYNAMIC_DISPATCH(panel_floats)();
 }
 
-void pack_matrix(const float* const* rows, std::size_t count, std::size_t width,
-                 float* packed) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_matrix)(rows, count, width, packed);
+std::size_t product_panel_doubles() noexcept {
+  return HWY_DYNAMIC_DISPATCH(panel_doubles)();
 }
 
-std::size_t product_scratch_floats(std::size_t width) noexcept {
-  return HWY_DYNAMIC_DISPATCH(product_scratch_floats)(width);
+void pack_panel(const PanelRows<float>& rows, float* panel) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_floats)(rows, panel);
 }
 
-void multiply_rows(const RowProduct& product, float* scratch) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_rows)(product, scratch);
+void pack_panel(const PanelRows<double>& rows, double* panel) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_doubles)(rows, panel);
+}
+
+void multiply_rows(const RowProduct<float>& product) noexcept {
+  HWY_DYNAMIC_DISPATCH(multiply_floats)(product);
+}
+
+void multiply_rows(const RowProduct<double>& product) noexcept {
+  HWY_DYNAMIC_DISPATCH(multiply_doubles)(product);
 }
 
 }  // namespace attn::kernels

@@ -4,30 +4,35 @@
 
 namespace attn::kernels {
 
-/// The floats that pack_matrix() writes.
-std::size_t packed_matrix_floats(std::size_t rows, std::size_t width) noexcept;
+/// Rows of W that stand side by side in one panel of the packed matrix. What is packed for one CPU
+/// target serves no other.
+std::size_t product_panel_floats() noexcept;
+std::size_t product_panel_doubles() noexcept;
 
-/// The matrix [count, width] given by its rows, laid out for multiply_rows(). What is packed for
-/// one CPU target serves no other.
-void pack_matrix(const float* const* rows, std::size_t count, std::size_t width,
-                 float* packed) noexcept;
+/// Rows `first`…`first + count` − 1 of a matrix, at most as many as a panel holds, as the panel
+/// [width, panel]: columns beyond the last row are zeros.
+template <class T>
+struct PanelRows {
+  const T* first;
+  std::size_t stride, count, width;
+};
+void pack_panel(const PanelRows<float>& rows, float* panel) noexcept;
+void pack_panel(const PanelRows<double>& rows, double* panel) noexcept;
 
-/// Most rows of x in one call of multiply_rows(), and the floats of scratch it needs.
-constexpr std::size_t product_row_block = 96;
-std::size_t product_scratch_floats(std::size_t width) noexcept;
-
-/// Row i of y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] packed, b
-/// [columns] or null. Strides count floats between rows. Each sum is taken in one order, whatever
-/// `rows` is.
+/// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
+/// other, b [columns] or null. Strides count numbers between rows. Each sum is taken in one order,
+/// whatever `rows` and `columns` are, so that parts of a product may be computed apart.
+template <class T>
 struct RowProduct {
-  const float* x;
+  const T* x;
   std::size_t x_stride, rows, width;
-  const float* packed;
+  const T* panels;
   std::size_t columns;
-  const float* bias;
-  float* y;
+  const T* bias;
+  T* y;
   std::size_t y_stride;
 };
-void multiply_rows(const RowProduct& product, float* scratch) noexcept;
+void multiply_rows(const RowProduct<float>& product) noexcept;
+void multiply_rows(const RowProduct<double>& product) noexcept;
 
 }  // namespace attn::kernels

@@ -18,112 +18,152 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 
-constexpr std::size_t lanes = hn::MaxLanes(Tag());
+template <class T>
+constexpr std::size_t lanes_of = hn::MaxLanes(hn::ScalableTag<T>());
+constexpr std::size_t lanes = lanes_of<float>;
 // Rows × two vectors are held in registers; 32 registers hold 24 sums, 16 hold 12.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t tile_rows = 12;
 #else
 constexpr std::size_t tile_rows = 6;
 #endif
-constexpr std::size_t tile_columns = 2 * lanes;
+template <class T>
+constexpr std::size_t columns_of = 2 * lanes_of<T>;
+constexpr std::size_t tile_columns = columns_of<float>;
 
 constexpr std::size_t rounded_up(std::size_t size, std::size_t unit) {
   return (size + unit - 1) / unit * unit;
 }
 
-// c = a b, or c += a b with `add`: c [tile_rows, tile_columns], b [depth, tile_columns]. `packed`
-// tells how a lies: as [depth][tile_rows], or in rows `stride` apart.
-template <bool packed>
-HWY_INLINE void multiply_tile(const float* HWY_RESTRICT a, std::size_t stride,
-                              const float* HWY_RESTRICT b, std::size_t depth, float* HWY_RESTRICT c,
-                              std::size_t c_stride, bool add) {
-  const Tag d;
-  Vector left[tile_rows], right[tile_rows];
+// c = a b, or c += a b with `add`: c [rows, columns_of<T>], b [depth, columns_of<T>]. `packed`
+// tells how a lies: as [depth][rows], or in rows `stride` apart. Not inlined: among other variables
+// the compiler would not keep all sums in registers.
+template <bool packed, std::size_t rows = tile_rows, class T>
+HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
+                                const T* HWY_RESTRICT b, std::size_t depth, T* HWY_RESTRICT c,
+                                std::size_t c_stride, bool add) {
+  static_assert(rows <= 12);
+  constexpr std::size_t size = lanes_of<T>;
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  V left[rows], right[rows];
 #pragma GCC unroll 12
-  for (std::size_t r = 0; r < tile_rows; ++r) left[r] = right[r] = hn::Zero(d);
+  for (std::size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
   // Three rows from one pointer are what an address can express: p, p + s, p + 2s.
-  const float* a1 = a + 3 * stride;
-  const float* a2 = a + 6 * stride;
-  const float* a3 = a + 9 * stride;
-  for (std::size_t k = 0; k < depth; ++k) {
-    const Vector b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
+  const T* a1 = a + 3 * stride;
+  const T* a2 = a + 6 * stride;
+  const T* a3 = a + 9 * stride;
+  const auto step = [&](std::size_t k) HWY_ATTR {
+    const V b0 = hn::LoadU(d, b + 2 * size * k), b1 = hn::LoadU(d, b + 2 * size * k + size);
 #pragma GCC unroll 12
-    for (std::size_t r = 0; r < tile_rows; ++r) {
-      const float* row = packed  ? a + r
-                         : r < 3 ? a + r * stride
-                         : r < 6 ? a1 + (r - 3) * stride
-                         : r < 9 ? a2 + (r - 6) * stride
-                                 : a3 + (r - 9) * stride;
-      const Vector x = hn::Set(d, *row);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const T* row = packed  ? a + rows * k + r
+                     : r < 3 ? a + r * stride + k
+                     : r < 6 ? a1 + (r - 3) * stride + k
+                     : r < 9 ? a2 + (r - 6) * stride + k
+                             : a3 + (r - 9) * stride + k;
+      const V x = hn::Set(d, *row);
       left[r] = hn::MulAdd(x, b0, left[r]);
       right[r] = hn::MulAdd(x, b1, right[r]);
     }
-    b += tile_columns;
-    if constexpr (packed) {
-      a += tile_rows;
-    } else {
-      ++a, ++a1, ++a2, ++a3;
-    }
+  };
+  const auto advance = [&](std::size_t count) HWY_ATTR {
+    b += 2 * size * count;
+    a += packed ? rows * count : count;
+    a1 += count, a2 += count, a3 += count;
+  };
+  std::size_t k = depth;
+  for (; k >= 4; k -= 4) {
+    step(0), step(1), step(2), step(3);
+    advance(4);
+  }
+  for (; k > 0; --k) {
+    step(0);
+    advance(1);
   }
   if (add) {
 #pragma GCC unroll 12
-    for (std::size_t r = 0; r < tile_rows; ++r) {
+    for (std::size_t r = 0; r < rows; ++r) {
       left[r] = hn::Add(left[r], hn::LoadU(d, c + r * c_stride));
-      right[r] = hn::Add(right[r], hn::LoadU(d, c + r * c_stride + lanes));
+      right[r] = hn::Add(right[r], hn::LoadU(d, c + r * c_stride + size));
     }
   }
 #pragma GCC unroll 12
-  for (std::size_t r = 0; r < tile_rows; ++r) {
+  for (std::size_t r = 0; r < rows; ++r) {
     hn::StoreU(left[r], d, c + r * c_stride);
-    hn::StoreU(right[r], d, c + r * c_stride + lanes);
+    hn::StoreU(right[r], d, c + r * c_stride + size);
   }
 }
 
+// Rows [first, first + 4) of `from`, columns k … k + 3, times the factor: as columns from `to` on,
+// which are `unit` apart.
+#if HWY_TARGET != HWY_SCALAR
+HWY_INLINE void transpose_4x4(const float* const* rows, std::size_t k, float factor, float* to,
+                              std::size_t unit) {
+  const hn::FixedTag<float, 4> d;
+  const auto scale = hn::Set(d, factor);
+  const auto x0 = hn::Mul(scale, hn::LoadU(d, rows[0] + k));
+  const auto x1 = hn::Mul(scale, hn::LoadU(d, rows[1] + k));
+  const auto x2 = hn::Mul(scale, hn::LoadU(d, rows[2] + k));
+  const auto x3 = hn::Mul(scale, hn::LoadU(d, rows[3] + k));
+  const auto even_low = hn::InterleaveLower(d, x0, x2);
+  const auto odd_low = hn::InterleaveLower(d, x1, x3);
+  const auto even_high = hn::InterleaveUpper(d, x0, x2);
+  const auto odd_high = hn::InterleaveUpper(d, x1, x3);
+  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + unit);
+  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * unit);
+  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * unit);
+}
+
+HWY_INLINE void transpose_4x4(const double* const* rows, std::size_t k, double factor, double* to,
+                              std::size_t unit) {
+  const hn::FixedTag<double, 2> d;
+  const auto scale = hn::Set(d, factor);
+  for (std::size_t side = 0; side < 4; side += 2) {
+    for (std::size_t column = 0; column < 4; column += 2) {
+      const auto x0 = hn::Mul(scale, hn::LoadU(d, rows[side] + k + column));
+      const auto x1 = hn::Mul(scale, hn::LoadU(d, rows[side + 1] + k + column));
+      hn::StoreU(hn::InterleaveLower(d, x0, x1), d, to + column * unit + side);
+      hn::StoreU(hn::InterleaveUpper(d, x0, x1), d, to + (column + 1) * unit + side);
+    }
+  }
+}
+#else
+template <class T>
+HWY_INLINE void transpose_4x4(const T* const* rows, std::size_t k, T factor, T* to,
+                              std::size_t unit) {
+  for (std::size_t column = 0; column < 4; ++column) {
+    for (std::size_t r = 0; r < 4; ++r) to[column * unit + r] = factor * rows[r][k + column];
+  }
+}
+#endif
+
 // The rows, each `width` long and multiplied by the factor, as panels [width][unit]: column j of
-// panel p is row p·unit + j. Columns beyond the last row are zeros.
-template <std::size_t unit>
-void pack_columns(const float* const* rows, std::size_t count, std::size_t width, float factor,
-                  float* HWY_RESTRICT packed) {
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> d4;
-  const auto scale = hn::Set(d4, factor);
-#endif
+// panel p is row p·unit + j. Columns beyond the last row are zeros. Written in pieces that stay in
+// the first-level cache until they are whole.
+template <std::size_t unit, class T>
+void pack_columns(const T* const* rows, std::size_t count, std::size_t width, T factor,
+                  T* HWY_RESTRICT packed) {
+  constexpr std::size_t piece = 64;
   for (std::size_t first = 0; first < count; first += unit) {
-    for (std::size_t j = 0; j < unit; j += 2) {
-      float* to = packed + j;
-      const std::size_t row = first + j;
-#if HWY_TARGET != HWY_SCALAR
-      if (j % 4 == 0 && j + 4 <= unit && row + 4 <= count) {
-        const float *r0 = rows[row], *r1 = rows[row + 1], *r2 = rows[row + 2], *r3 = rows[row + 3];
-        std::size_t k = 0;
-        for (; k + 4 <= width; k += 4) {
-          const auto x0 = hn::Mul(scale, hn::LoadU(d4, r0 + k));
-          const auto x1 = hn::Mul(scale, hn::LoadU(d4, r1 + k));
-          const auto x2 = hn::Mul(scale, hn::LoadU(d4, r2 + k));
-          const auto x3 = hn::Mul(scale, hn::LoadU(d4, r3 + k));
-          const auto even_low = hn::InterleaveLower(d4, x0, x2);
-          const auto odd_low = hn::InterleaveLower(d4, x1, x3);
-          const auto even_high = hn::InterleaveUpper(d4, x0, x2);
-          const auto odd_high = hn::InterleaveUpper(d4, x1, x3);
-          hn::StoreU(hn::InterleaveLower(d4, even_low, odd_low), d4, to + k * unit);
-          hn::StoreU(hn::InterleaveUpper(d4, even_low, odd_low), d4, to + (k + 1) * unit);
-          hn::StoreU(hn::InterleaveLower(d4, even_high, odd_high), d4, to + (k + 2) * unit);
-          hn::StoreU(hn::InterleaveUpper(d4, even_high, odd_high), d4, to + (k + 3) * unit);
-        }
-        for (; k < width; ++k) {
-          to[k * unit] = factor * r0[k];
-          to[k * unit + 1] = factor * r1[k];
-          to[k * unit + 2] = factor * r2[k];
-          to[k * unit + 3] = factor * r3[k];
-        }
-        j += 2;
-        continue;
-      }
-#endif
-      for (std::size_t side = 0; side < 2; ++side) {
-        const float* from = row + side < count ? rows[row + side] : nullptr;
-        for (std::size_t k = 0; k < width; ++k) {
-          to[k * unit + side] = from != nullptr ? factor * from[k] : 0.0F;
+    for (std::size_t k = 0; k < width; k += piece) {
+      const std::size_t end = k + piece < width ? k + piece : width;
+      for (std::size_t j = 0; j < unit;) {
+        const std::size_t row = first + j;
+        T* to = packed + j;
+        std::size_t at = k;
+        if (j + 4 <= unit && row + 4 <= count) {
+          for (; at + 4 <= end; at += 4) {
+            transpose_4x4(rows + row, at, factor, to + at * unit, unit);
+          }
+          for (; at < end; ++at) {
+            for (std::size_t r = 0; r < 4; ++r) to[at * unit + r] = factor * rows[row + r][at];
+          }
+          j += 4;
+        } else {
+          for (; at < end; ++at) to[at * unit] = row < count ? factor * rows[row][at] : T(0);
+          ++j;
         }
       }
     }

@@ -36,23 +36,104 @@ HWY_INLINE V exponential(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -86.5F)), hn::BitCast(d, bits));
 }
 
-// tanh x: a polynomial near 0 (Cephes' tanhf), 1 − 2 / (1 + e²ˣ) beyond.
+// What power_of_two() needs of a shift: the number that, added to x, leaves the nearest whole
+// number to x − shift in the lowest bits of the sum. The shift that is meant is whole: shift_of()
+// gives it. |shift| < 2²⁰.
+template <class T>
+constexpr T rounding = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5·2²³, 1.5·2⁵²
+template <class T>
+HWY_INLINE T turned_shift(T shift) {
+  return rounding<T> - shift;
+}
+template <class T>
+HWY_INLINE T shift_of(T turned) {
+  return rounding<T> - turned;
+}
+
+// 2^(x − shift) times a constant within 1e-7 (1e-17) of 1, to a relative 2e-7 (4e-16). No rounding
+// but the result's takes place before the polynomial: x + turned is a whole number, and x minus
+// that number's share is exact. The polynomial, of degree 5 (11), has the least relative error
+// from −½ to ½ (Remez's algorithm), divided by its value at 0. Below 2^−125 (2^−1021) the result is
+// 0 with `hidden`, which −∞ needs, and otherwise stays at that; NaN stays NaN.
+template <bool hidden, class D, class V>
+HWY_INLINE V power_of_two(D d, V x, V turned, V least) {
+  using T = hn::TFromD<D>;
+  const hn::RebindToSigned<D> di;
+  const V given = x;
+  if constexpr (!hidden) {
+#if HWY_TARGET == HWY_SCALAR
+    x = hn::IfThenElse(hn::Lt(x, least), least, x);
+#else
+    x = hn::Max(least, x);  // NaN if x is: the second operand
+#endif
+  }
+  const V sum = hn::Add(x, turned);
+  const V r = hn::Sub(x, hn::Sub(sum, turned));
+  const auto constant = [d](double c) { return hn::Set(d, static_cast<T>(c)); };
+  V y;
+  if constexpr (sizeof(T) == 4) {
+    y = constant(0.00132764712164991561);
+    y = hn::MulAdd(y, r, constant(0.00967554063772399409));
+  } else {
+    y = constant(4.43528094461033617e-10);
+    y = hn::MulAdd(y, r, constant(7.07410562624565939e-9));
+    y = hn::MulAdd(y, r, constant(1.01781980333285277e-7));
+    y = hn::MulAdd(y, r, constant(1.32154330895946291e-6));
+    y = hn::MulAdd(y, r, constant(1.52527334899608046e-5));
+    y = hn::MulAdd(y, r, constant(0.000154035304625146131));
+    y = hn::MulAdd(y, r, constant(0.00133335581467899504));
+    y = hn::MulAdd(y, r, constant(0.00961812910758833511));
+  }
+  constexpr bool single = sizeof(T) == 4;
+  y = hn::MulAdd(y, r, constant(single ? 0.0555071287514104927 : 0.0555041086648199216));
+  y = hn::MulAdd(y, r, constant(single ? 0.240221180026729212 : 0.240226506959101563));
+  y = hn::MulAdd(y, r, constant(single ? 0.693146917398070959 : 0.693147180559945332));
+  y = hn::MulAdd(y, r, constant(1.0));
+  constexpr int fraction_bits = single ? 23 : 52;
+  const auto bits = hn::Add(hn::BitCast(di, y), hn::ShiftLeft<fraction_bits>(hn::BitCast(di, sum)));
+  if constexpr (!hidden) return hn::BitCast(d, bits);
+  return hn::IfThenZeroElse(hn::Lt(given, least), hn::BitCast(d, bits));
+}
+
+// The least x for which power_of_two() computes: 2^(x − shift) is a normal number.
+template <class T>
+HWY_INLINE T least_power(T shift) {
+  return shift - (sizeof(T) == 4 ? T(125) : T(1021));
+}
+
+// tanh x: a polynomial (float) or a rational function (double) near 0 (Cephes' tanhf and tanh),
+// 1 − 2 / (1 + e²ˣ) beyond.
 template <class D, class V>
 HWY_INLINE V hyperbolic_tangent(D d, V x) {
-  const V one = hn::Set(d, 1.0F);
-  // Beyond 10 the result is 1 to the last bit. NaN passes.
+  using T = hn::TFromD<D>;
+  const auto constant = [d](double c) { return hn::Set(d, static_cast<T>(c)); };
+  const V one = constant(1.0);
+  // Beyond that the result is 1 to the last bit. NaN passes.
+  const V most = constant(sizeof(T) == 4 ? 10.0 : 20.0);
   const V size = hn::Abs(x);
-  const V bounded = hn::IfThenElse(hn::Gt(size, hn::Set(d, 10.0F)), hn::Set(d, 10.0F), size);
-  const V far = hn::Sub(
-      one, hn::Div(hn::Set(d, 2.0F), hn::Add(one, exponential(d, hn::Add(bounded, bounded)))));
+  const V bounded = hn::IfThenElse(hn::Gt(size, most), most, size);
+  const V power = power_of_two<false>(d, hn::Mul(bounded, constant(2 * 1.4426950408889634)),
+                                      hn::Set(d, rounding<T>), constant(0.0));
+  const V far = hn::Sub(one, hn::Div(constant(2.0), hn::Add(one, power)));
   const V z = hn::Mul(x, x);
-  V y = hn::Set(d, -5.70498872745e-3F);
-  y = hn::MulAdd(y, z, hn::Set(d, 2.06390887954e-2F));
-  y = hn::MulAdd(y, z, hn::Set(d, -5.37397155531e-2F));
-  y = hn::MulAdd(y, z, hn::Set(d, 1.33314422036e-1F));
-  y = hn::MulAdd(y, z, hn::Set(d, -3.33332819422e-1F));
+  V y;
+  if constexpr (sizeof(T) == 4) {
+    y = constant(-5.70498872745e-3);
+    y = hn::MulAdd(y, z, constant(2.06390887954e-2));
+    y = hn::MulAdd(y, z, constant(-5.37397155531e-2));
+    y = hn::MulAdd(y, z, constant(1.33314422036e-1));
+    y = hn::MulAdd(y, z, constant(-3.33332819422e-1));
+  } else {
+    V above = constant(-9.64399179425052238628e-1), below = one;
+    above = hn::MulAdd(above, z, constant(-9.92877231001918586564e1));
+    above = hn::MulAdd(above, z, constant(-1.61468768441708447952e3));
+    below = hn::MulAdd(below, z, constant(1.12811678491632931402e2));
+    below = hn::MulAdd(below, z, constant(2.23548839060100448583e3));
+    below = hn::MulAdd(below, z, constant(4.84406305325125486048e3));
+    y = hn::Div(above, below);
+  }
   const V near = hn::MulAdd(hn::Mul(y, z), x, x);
-  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), near, hn::CopySign(far, x));
+  return hn::IfThenElse(hn::Lt(size, constant(0.625)), near, hn::CopySign(far, x));
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE

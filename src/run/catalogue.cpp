@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "attn/cpu.hpp"
 #include "attn/document.hpp"
 #include "attn/plot.hpp"
 
@@ -49,6 +50,7 @@ std::string catalogue_text() {
   text += "\nFiles of tensors\n  read:     " + joined(tensor_formats, " ") +
           "\n  written:  " + joined(written_formats, " ") + "\n";
   text += "\nPictures\n  " + joined(picture_formats, " ") + "\n";
+  text += "\nCPU targets\n  " + joined(cpu_targets(), " ") + "\n";
   return text;
 }
 
@@ -98,6 +100,7 @@ std::string catalogue_json() {
   write_names(json, "tensor_files_read", tensor_formats);
   write_names(json, "tensor_files_written", written_formats);
   write_names(json, "pictures", picture_formats);
+  write_names(json, "cpu_targets", cpu_targets());
   json.end_object();
   json.finish();
   return text;

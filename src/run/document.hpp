@@ -20,9 +20,12 @@ namespace attn {
 /// An input document as parsed, with what the command line puts in its place.
 class Document {
  public:
-  /// Reads and parses a file ("-" = standard input). Throws Error(file) or Error(input).
-  static Document open(const std::filesystem::path& path);
-  static Document parse(std::string_view text, std::string name, std::filesystem::path folder);
+  /// Reads and parses a file ("-" = standard input), which may stand anywhere; `access` rules its
+  /// size, its nesting and the files that it names. Throws Error(file) or Error(input).
+  static Document open(const std::filesystem::path& path, const FileAccess& access = {},
+                       const JsonOptions& options = {});
+  static Document parse(std::string_view text, std::string name, std::filesystem::path folder,
+                        const FileAccess& access = {}, const JsonOptions& options = {});
 
   /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
   /// there name the flag.
@@ -37,11 +40,13 @@ class Document {
   const JsonValue& root() const noexcept { return root_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
   const std::string& name() const noexcept { return name_; }
+  const FileAccess& access() const noexcept { return access_; }
 
  private:
   JsonValue root_;
   std::string name_;
   std::filesystem::path folder_;
+  FileAccess access_;
   std::vector<std::pair<std::string, std::string>> flags_;  ///< JSON pointer → flag
 };
 
@@ -66,6 +71,7 @@ struct DocumentRequest {
   Labels labels;
   std::string title, description;
   bool weights = true;
+  std::size_t weights_count = 0;  ///< of one attention, all samples and heads
   std::vector<std::string> warnings;
 };
 

@@ -98,12 +98,17 @@ std::string text_of(const RunReport& report) {
   }
   for (const ReportedWeights& weights : report.weights) {
     if (weights.weights) {
-      const std::string name = weights.name == "weights" ? "Weights" : weights.name;
+      const std::string name = weights.name == "weights"          ? "Weights"
+                               : weights.name == "pooled_weights" ? "Pooled weights"
+                                                                  : weights.name;
       text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
               std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
     }
-    if (!weights.mask.empty())
-      text += "\nMask: " + weights.mask + "; " + share_hidden(weights) + "\n";
+    if (!weights.mask.empty()) {
+      text += "\nMask: " + weights.mask;
+      if (weights.cells > 0) text += "; " + share_hidden(weights);
+      text += "\n";
+    }
   }
   if (!report.recovered.empty()) {
     text += "\nRecovered from the embeddings\n";
@@ -137,6 +142,8 @@ void write_weights(JsonWriter& json, const ReportedWeights& weights) {
   if (!weights.mask.empty()) {
     json.key("mask");
     json.value(weights.mask);
+  }
+  if (weights.cells > 0) {
     json.key("hidden");
     json.value(weights.hidden);
     json.key("cells");

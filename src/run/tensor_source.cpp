@@ -99,30 +99,46 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
   return shape;
 }
 
-std::size_t checked_count(const Shape& shape, const std::string& pointer) {
+void check_limit(double count, std::uint64_t most, const std::string& what,
+                 const std::string& pointer) {
+  if (count <= static_cast<double>(most)) return;
+  throw input_error(
+      what + " has " + number_text(count) + " elements, and the limit is " + std::to_string(most),
+      pointer, "make it smaller, or raise the limit with --max-elements");
+}
+
+void check_limit(std::size_t count, std::uint64_t most, const std::string& pointer) {
+  check_limit(static_cast<double>(count), most, "the tensor", pointer);
+}
+
+std::size_t checked_count(const Shape& shape, std::uint64_t most, const std::string& pointer) {
   try {
     const std::size_t count = element_count(shape);
     check_memory(count, sizeof(double), "a tensor of shape " + text(shape), pointer);
+    check_limit(count, most, "");
     return count;
   } catch (const Error& error) {
     throw error.where().empty() ? error.inside(pointer) : error;
   }
 }
 
-Tensor filled(Shape shape, double value, DType dtype, const std::string& pointer) {
-  std::vector<double> numbers(checked_count(shape, pointer), value);
+Tensor filled(Shape shape, double value, DType dtype, std::uint64_t most,
+              const std::string& pointer) {
+  std::vector<double> numbers(checked_count(shape, most, pointer), value);
   return checked_conversion(Tensor(std::move(shape), std::move(numbers)), dtype, pointer);
 }
 
-Tensor counted(const JsonValue& object, DType dtype, const std::string& pointer) {
+Tensor counted(const JsonValue& object, DType dtype, std::uint64_t most,
+               const std::string& pointer) {
   const std::string at = pointer_to(pointer, "arange");
   const auto count = static_cast<std::size_t>(expect_integer(*object.find("arange"), at, 1));
   check_memory(count, sizeof(double), "a tensor of " + std::to_string(count) + " numbers", at);
+  check_limit(count, most, at);
   Shape shape{count};
   if (const JsonValue* given = object.find("shape")) {
     const std::string shape_at = pointer_to(pointer, "shape");
     shape = read_shape(*given, shape_at);
-    if (checked_count(shape, shape_at) != count) {
+    if (checked_count(shape, most, shape_at) != count) {
       throw input_error("the shape " + text(shape) + " has " +
                             std::to_string(element_count(shape)) + " elements, but arange has " +
                             std::to_string(count),
@@ -171,6 +187,11 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
   return converted;
 }
 
+void TensorSource::check_elements(double count, const std::string& what,
+                                  const std::string& pointer) const {
+  check_limit(count, access_.limits.elements, what, pointer);
+}
+
 void TensorSource::seed(std::int64_t seed) {
   random_ = torch_manual_seed(seed);
 }
@@ -188,12 +209,16 @@ TorchRandom& TensorSource::generator(const std::string& pointer, const std::stri
 const TensorFile& TensorSource::file(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return known->second;
-  return files_.emplace(name, TensorFile::open(folder_ / name)).first->second;
+  return files_.emplace(name, TensorFile::open(folder_ / name, access_)).first->second;
 }
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
   if (value.is(JsonValue::Type::object)) return read_object(value, dtype, pointer);
-  if (value.is(JsonValue::Type::array)) return tensor_from_json(value, dtype, pointer);
+  if (value.is(JsonValue::Type::array)) {
+    const Tensor tensor = tensor_from_json(value, dtype, pointer);
+    check_limit(tensor.size(), access_.limits.elements, pointer);
+    return tensor;
+  }
   throw input_error("expected a tensor, found " + std::string(type_text(value)), pointer,
                     "give nested arrays of numbers, or an object such as {\"file\": \"q.npy\"}");
 }
@@ -202,6 +227,7 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
   const std::string_view form = form_of(value, pointer).key;
   const std::string at = pointer_to(pointer, form);
   const JsonValue& content = *value.find(form);
+  const std::uint64_t most = access_.limits.elements;
   if (form == "data") {
     const JsonValue* shape = value.find("shape");
     if (!shape) {
@@ -209,7 +235,7 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
                         "add \"shape\", such as [2,3,4]");
     }
     const Shape wanted = read_shape(*shape, pointer_to(pointer, "shape"));
-    const std::size_t count = checked_count(wanted, pointer_to(pointer, "shape"));
+    const std::size_t count = checked_count(wanted, most, pointer_to(pointer, "shape"));
     const Tensor flat = tensor_from_json(content, dtype, at);
     if (flat.rank() != 1 || flat.size() != count) {
       throw input_error(
@@ -226,14 +252,15 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     try {
       const Tensor tensor =
           file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
+      check_limit(tensor.size(), most, pointer);
       check_stated(value, tensor, pointer);
       return checked_conversion(tensor, dtype, at);
     } catch (const Error& error) {
       throw error.where().starts_with(pointer) ? error : error.inside(at);
     }
   }
-  if (form == "zeros") return filled(read_shape(content, at), 0, dtype, at);
-  if (form == "ones") return filled(read_shape(content, at), 1, dtype, at);
+  if (form == "zeros") return filled(read_shape(content, at), 0, dtype, most, at);
+  if (form == "ones") return filled(read_shape(content, at), 1, dtype, most, at);
   if (form == "full") {
     const JsonValue* number = value.find("value");
     if (!number) {
@@ -246,9 +273,9 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     JsonValue single;
     single.data = JsonValue::Array{*number};
     const Tensor one = tensor_from_json(single, DType::float64, value_at);
-    return filled(read_shape(content, at), one.values<double>()[0], dtype, value_at);
+    return filled(read_shape(content, at), one.values<double>()[0], dtype, most, value_at);
   }
-  if (form == "arange") return counted(value, dtype, pointer);
+  if (form == "arange") return counted(value, dtype, most, pointer);
 
   std::optional<TorchRandom> own;
   if (const JsonValue* seed = value.find("seed")) {
@@ -257,7 +284,7 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
   }
   TorchRandom& random = own ? *own : generator(at);
   Shape shape = read_shape(content, at);
-  checked_count(shape, at);
+  checked_count(shape, most, at);
   const Tensor drawn = form == "randn" ? torch_randn(random, std::move(shape))
                                        : torch_rand(random, std::move(shape));
   return checked_conversion(drawn, dtype, at);

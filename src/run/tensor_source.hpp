@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "attn/tensor.hpp"
 
 #include "io/json_value.hpp"
+#include "support/mapped_file.hpp"
 #include "tensor/torch_random.hpp"
 
 namespace attn {
@@ -20,7 +22,8 @@ namespace attn {
 class TensorSource {
  public:
   /// File names are relative to `folder`.
-  explicit TensorSource(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit TensorSource(std::filesystem::path folder, FileAccess access = {})
+      : folder_(std::move(folder)), access_(std::move(access)) {}
 
   /// Starts the generator that random tensors without a seed of their own draw from.
   void seed(std::int64_t seed);
@@ -33,8 +36,16 @@ class TensorSource {
   /// what needs it.
   TorchRandom& generator(const std::string& pointer, const std::string& drawn = "a random tensor");
 
+  /// Throws Error(input) at `pointer` if a tensor may not have so many elements.
+  void check_elements(double count, const std::string& what, const std::string& pointer) const;
+
   /// Where a file that the document names is.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  /// The file's bytes.
+  std::shared_ptr<const MappedFile> bytes(const std::string& name) const {
+    return MappedFile::open(path(name), access_);
+  }
 
   /// A file of tensors, opened once however often it is named.
   const TensorFile& file(const std::string& name);
@@ -43,6 +54,7 @@ class TensorSource {
   Tensor read_object(const JsonValue& value, DType dtype, const std::string& pointer);
 
   std::filesystem::path folder_;
+  FileAccess access_;
   std::optional<TorchRandom> random_;
   std::map<std::string, TensorFile> files_;
 };

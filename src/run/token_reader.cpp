@@ -8,7 +8,6 @@
 #include "model/embedding.hpp"
 #include "model/token_batch.hpp"
 #include "run/document_object.hpp"
-#include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
 
 namespace attn {
@@ -43,10 +42,9 @@ Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
     if (!name)
       throw input_error("the vocabulary names no file", pointer,
                         "give a list of tokens or {\"file\": …}");
-    const std::filesystem::path path =
-        tensors.path(expect_string(*name, pointer_to(pointer, "file")));
+    const std::string& file = expect_string(*name, pointer_to(pointer, "file"));
     try {
-      return Vocabulary::from_text(MappedFile::open(path)->text(), path.string());
+      return Vocabulary::from_text(tensors.bytes(file)->text(), tensors.path(file).string());
     } catch (const Error& error) {
       throw error.inside(pointer_to(pointer, "file"));
     }
@@ -136,10 +134,11 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
   const JsonValue* lowercase = tokenizer.find("lowercase");
   const bool lower =
       !lowercase || expect_boolean(*lowercase, pointer_to(tokenizer_at, "lowercase"));
-  const std::filesystem::path path = tensors.path(expect_string(*file, file_at));
+  const std::string& name = expect_string(*file, file_at);
+  const std::string place = tensors.path(name).string();
   try {
-    vocabulary_ = Vocabulary::from_text(MappedFile::open(path)->text(), path.string());
-    tokenizer_.emplace(*vocabulary_, lower, path.string());
+    vocabulary_ = Vocabulary::from_text(tensors.bytes(name)->text(), place);
+    tokenizer_.emplace(*vocabulary_, lower, place);
   } catch (const Error& error) {
     throw error.inside(file_at);
   }
@@ -212,6 +211,8 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
         "the embedding has no vocabulary", at("vocabulary"),
         "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
   }
+  tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
+                         "the embedding table", at("dimension"));
   table_ = torch_embedding_table(tensors.generator(at("init"), "the initialisation"), *tokens,
                                  width(), at("dimension"))
                .converted(DType::float64);

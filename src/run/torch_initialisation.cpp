@@ -86,7 +86,7 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
                           " wide, which is not divisible by " + std::to_string(heads_) + " heads",
                       "/heads", "choose a number of heads that divides the width");
   }
-  check_size(kind.family == Family::transformer ? layers : 1, pointer);
+  check_size(kind.family == Family::transformer ? layers : 1, tensors, pointer);
 }
 
 Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) const {
@@ -97,13 +97,15 @@ Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) cons
 }
 
 // Refuses what no machine holds before the first number is drawn.
-void TorchInitialisation::check_size(std::size_t layers, const std::string& pointer) const {
+void TorchInitialisation::check_size(std::size_t layers, const TensorSource& tensors,
+                                     const std::string& pointer) const {
   const auto number = [](std::size_t size) { return static_cast<double>(size); };
   const double inputs = number(query_) + number(key_) + number(value_) + number(memory_) + 1;
   const double most = number(layers) * inputs * (number(hidden_) + 4 * number(query_));
   constexpr double countable = 0x1p60;
   check_memory(static_cast<std::size_t>(std::min(most, countable)), size_of(dtype_),
                "the set of parameters", pointer);
+  tensors.check_elements(most, "the set of parameters", pointer);
 }
 
 void TorchInitialisation::additive(AttentionRequest& request) const {

@@ -28,7 +28,8 @@ class TorchInitialisation {
   TransformerLayer layer() const;
 
  private:
-  void check_size(std::size_t layers, const std::string& pointer) const;
+  void check_size(std::size_t layers, const TensorSource& tensors,
+                  const std::string& pointer) const;
   Linear linear(std::size_t outputs, std::size_t inputs) const;
   Projections attention(std::size_t query, std::size_t key, std::size_t value) const;
 

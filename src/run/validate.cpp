@@ -17,11 +17,11 @@ bool same(const Error& a, const Error& b) {
 
 }  // namespace
 
-Validation validate(const std::filesystem::path& path) {
+Validation validate(const std::filesystem::path& path, const FileAccess& access) {
   Validation validation{path == "-" ? "standard input" : path.string(), {}};
   std::vector<Error>& all = validation.problems;
   try {
-    const Document document = Document::open(path);
+    const Document document = Document::open(path, access);
     Problems problems;
     std::vector<Kind> kinds;
     if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {

@@ -37,6 +37,10 @@ std::string help_for(int reason) {
     case ENOSPC:
     case EDQUOT:
       return "free some space, or write to another disk";
+    case EFBIG:
+      return "raise the limit of file sizes (ulimit -f), or write less";
+    case EMFILE:
+      return "raise the limit of open files (ulimit -n)";
     case ENAMETOOLONG:
       return "choose a shorter name";
     case ELOOP:

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,9 +15,12 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/memory_limit.hpp"
 
 namespace attn {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Descriptor {
  public:
@@ -26,6 +31,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
@@ -42,6 +48,8 @@ std::string help_for(int reason) {
       return "check the permissions of the file and its folders";
     case EISDIR:
       return "name a file, not a folder";
+    case EMFILE:
+      return "raise the limit of open files (ulimit -n)";
     default:
       return "";
   }
@@ -53,20 +61,80 @@ std::string help_for(int reason) {
               help_for(reason));
 }
 
+[[noreturn]] void refuse_size(const std::string& name, const std::string& size,
+                              std::uint64_t most) {
+  throw input_error(
+      name + " is " + size + " large, and the limit is " + bytes_text(static_cast<double>(most)),
+      "", "make it smaller, or raise the limit with --max-file-size");
+}
+
+[[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
+  throw input_error(name + " is not in the folder " + in_quotes(folder.native()) +
+                        ", to which --restrict confines the files of documents",
+                    "", "put a copy of the file there");
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+fs::path real_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::path real = fs::canonical(folder, error);
+  if (!error && !fs::is_directory(real, error) && !error) {
+    error = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (error) {
+    throw Error(ErrorKind::file,
+                "cannot open the folder " + in_quotes(folder.native()) + ": " + error.message(),
+                "--restrict", "name a folder that exists");
+  }
+  return real;
+}
+
+// Opens a file that must be inside the folder. The place is looked at before, so that nothing
+// outside is touched, and again afterwards, as links may have changed in between.
+int open_inside(const fs::path& path, const std::string& name, const fs::path& folder) {
+  const fs::path real = real_folder(folder);
+  std::error_code error;
+  if (path == "-" || !is_inside(fs::weakly_canonical(path, error), real) || error) {
+    refuse_place(name, folder);
+  }
+  // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor < 0) return descriptor;
+  Descriptor file(descriptor, true);
+  const fs::path opened = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
+  if (error || !is_inside(opened, real)) refuse_place(name, folder);
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) fail("open", name, errno);
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    throw input_error(name + " is no regular file, and --restrict allows no others", "",
+                      "name a regular file");
+  }
+  return file.release();
+}
+
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : in_quotes(path.native());
-  const Descriptor file(
-      standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY),
-      !standard_input);
+  const int descriptor = access.restrict_to ? open_inside(path, name, *access.restrict_to)
+                         : standard_input   ? STDIN_FILENO
+                                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  const Descriptor file(descriptor, !standard_input);
   if (file.get() < 0) fail("open", name, errno);
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail("open", name, errno);
   if (S_ISDIR(status.st_mode)) fail("open", name, EISDIR);
 
   std::shared_ptr<MappedFile> result(new MappedFile);
+  const std::uint64_t most = access.limits.file_bytes;
+  if (S_ISREG(status.st_mode) && std::cmp_greater(status.st_size, most)) {
+    refuse_size(name, bytes_text(static_cast<double>(status.st_size)), most);
+  }
   // Standard input may have been read in part by someone else, and a mapping knows nothing of that.
   if (S_ISREG(status.st_mode) && status.st_size > 0 && !standard_input) {
     const auto size = static_cast<std::size_t>(status.st_size);
@@ -74,14 +142,17 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
     if (address != MAP_FAILED) {
       result->bytes_ = {static_cast<const std::byte*>(address), size};
       result->mapped_ = true;
-      return result;
     }
   }
-  result->read_all(file.get(), name);
+  if (!result->mapped_) {
+    // The size that a file states is that of its end; what is no file has none.
+    result->read_all(file.get(), name, S_ISREG(status.st_mode) ? most : access.limits.stream_bytes);
+  }
+  if (access.opened) access.opened(path, result->bytes_);
   return result;
 }
 
-void MappedFile::read_all(int descriptor, const std::string& name) {
+void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t most) {
   constexpr std::size_t piece = std::size_t{64} << 10;
   std::size_t used = 0;
   while (true) {
@@ -91,6 +162,7 @@ void MappedFile::read_all(int descriptor, const std::string& name) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("read", name, errno);
     used += static_cast<std::size_t>(count);
+    if (used > most) refuse_size(name, "more than " + bytes_text(static_cast<double>(most)), most);
   }
   read_.resize(used);
   bytes_ = read_;

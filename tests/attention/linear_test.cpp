@@ -1,5 +1,6 @@
 #include "attention/linear.hpp"
 
+#include <cmath>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -39,9 +40,28 @@ TEST_CASE("a Linear layer gives the numbers of torch.nn.functional.linear") {
 
 TEST_CASE("a Linear layer is the same on any number of threads") {
   RandomRequests random(1);
-  const Linear linear{random.normal({5, 7}), random.normal({5})};
-  const Tensor x = random.normal({3, 11, 7}), y = apply(linear, x, 1);
-  for (const std::size_t threads : {2, 3, 8}) CHECK(same_bits(apply(linear, x, threads), y));
+  for (const Shape& shape : {Shape{3, 11, 7}, Shape{130, 70}, Shape{1, 200}}) {
+    const Linear linear{random.normal({205, shape.back()}), random.normal({205})};
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Tensor x = random.normal(shape).converted(dtype), y = apply(linear, x, 1);
+      CHECK(y.dtype() == dtype);
+      for (const std::size_t threads : {2, 3, 7}) CHECK(same_bits(apply(linear, x, threads), y));
+    }
+  }
+}
+
+TEST_CASE("a Linear layer in single precision is within its bound of double precision") {
+  RandomRequests random(3);
+  const Linear linear{random.normal({90, 300}), random.normal({90})};
+  const Tensor x = random.normal({60, 300});
+  const Tensor exact = apply(linear, x, 1), y = apply(linear, x.converted(DType::float32), 2);
+  // Rounding the 300 products and their sums, by slices of 192, and the inputs themselves: 192 + 5
+  // half units, of what the sizes of 300 products of normal numbers, whose mean is 2/π, come to at
+  // most.
+  const double bound = (192 + 5) * 0x1p-24 * 300;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    CHECK(std::abs(static_cast<double>(y.values<float>()[i]) - exact.values<double>()[i]) <= bound);
+  }
 }
 
 TEST_CASE("a Linear layer refuses parameters that do not fit, naming the shape it expects") {

@@ -17,7 +17,7 @@ namespace {
 
 const std::string files = std::string(ATTN_TEST_DATA) + "/io/files/";
 
-Npz parse(const std::string& bytes, const NpzLimits& limits = {}) {
+Npz parse(const std::string& bytes, const Limits& limits = {}) {
   const auto owner = std::make_shared<const std::string>(bytes);
   return Npz(std::as_bytes(std::span(*owner)), owner, limits);
 }
@@ -32,7 +32,7 @@ std::string open_error(const std::string& bytes) {
   return "no error";
 }
 
-std::string read_error(const std::string& bytes, std::size_t index, const NpzLimits& limits = {}) {
+std::string read_error(const std::string& bytes, std::size_t index, const Limits& limits = {}) {
   const Npz npz = parse(bytes, limits);
   try {
     npz.read(index);
@@ -189,9 +189,10 @@ TEST_CASE("a member whose sizes lie is an error") {
 }
 
 TEST_CASE("a member beyond the limit is an error before it is read") {
-  CHECK(read_error(read_text(files + "compressed.npz"), 0, {.member_bytes = 200}) ==
+  CHECK(read_error(read_text(files + "compressed.npz"), 0, {.unpacked_bytes = 200}) ==
         "the member takes 224 bytes, and the limit is 200\n  where: member \"weights\"\n"
-        "  help:  save it as a .npy file, which need not be decompressed");
+        "  help:  save it as a .npy file, which need not be unpacked, or raise the limit with "
+        "--max-unpacked-size");
 }
 
 TEST_CASE("an encrypted member is an error") {

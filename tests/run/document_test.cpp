@@ -115,7 +115,7 @@ TEST_CASE("a hundred thousand nested brackets are refused, not followed") {
   CHECK(problems_of(R"({"attention":"sdpa","query":)" + deep) ==
         "arrays and objects are nested deeper than 512 levels\n"
         "  where: doc.json, /query/0/0/0/0/0/0/0/…\n"
-        "  help:  no document needs that many: look for brackets that are not closed");
+        "  help:  look for brackets that are not closed, or raise the limit with --max-nesting");
 }
 
 TEST_CASE("every problem is found, not only the first") {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "attn/batch.hpp"
+
+#include "cli/arguments.hpp"
+
+namespace attn::cli {
+
+/// How far a batch is, on standard error: a bar with the rate and the time left on a terminal, a
+/// line every few seconds elsewhere, nothing with --quiet. Warnings and failures are told as they
+/// come.
+class Progress {
+ public:
+  explicit Progress(const CommonArguments& common);
+
+  void update(const BatchItem& item, const BatchCounts& counts);
+  /// Takes the bar away.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string state(const BatchCounts& counts) const;
+  std::string bar(const BatchCounts& counts) const;
+
+  bool quiet_, terminal_;
+  bool drawn_ = false;
+  std::size_t failures_told_ = 0;
+  Clock::time_point start_ = Clock::now(), shown_ = start_;
+};
+
+}  // namespace attn::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace attn::kernels {
+
+/// Most queries that one call of an attention kernel takes.
+constexpr std::size_t query_block = 96;
+
+/// The sizes of one head: [queries, width] against [keys, width] and [keys, value_width].
+struct HeadSizes {
+  std::size_t keys, width, value_width;
+};
+
+/// What a mask leaves of one block of queries. Query i of the block sees keys first[i] … end[i] −
+/// 1; `added`, if there is one, tells what is added to its scores of `count` keys from first_key
+/// on: −∞ hides a key whatever its score is.
+template <class T>
+struct BlockMask {
+  const std::uint32_t *first, *end;
+  void (*added)(const void* context, std::size_t query, std::size_t first_key, std::size_t count,
+                T* row) noexcept;
+  const void* context;
+};
+
+/// Up to query_block queries of one query head. T is float or double, strides count numbers of that
+/// type between rows.
+template <class T>
+struct QueryBlock {
+  HeadSizes sizes;
+  const T* query;
+  std::size_t query_stride, queries;
+  double scale;
+  double softcap;  ///< 0 = none
+  BlockMask<T> mask;
+  T* output;  ///< null = only weights are wanted
+  std::size_t output_stride;
+};
+
+/// What the caller should know of the rows of a block.
+struct BlockOutcome {
+  std::size_t empty_rows = 0;  ///< that see no key: their weights and output are zeros
+  /// Whether a sum of exponentials or an output is not finite. Weights and output are then to be
+  /// computed in another way; an output without weights is right if the inputs are not finite.
+  bool overflow = false;
+};
+
+}  // namespace attn::kernels

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/attention_block.hpp"
+#include "kernels/packed_head.hpp"
+
+namespace attn::kernels {
+
+/// The numbers of scratch that weigh_block() needs, from a multiple of 64 bytes on.
+template <class T>
+std::size_t weights_scratch_count(const HeadSizes& sizes) noexcept;
+
+/// The weights softmax(scale · q kᵀ), whole rows computed where they are wanted: `weights` holds
+/// rows of `keys` numbers. With an output also their product with the values.
+BlockOutcome weigh_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                         float* weights, float* scratch) noexcept;
+BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
+                         double* weights, double* scratch) noexcept;
+
+}  // namespace attn::kernels

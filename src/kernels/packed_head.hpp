@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention_block.hpp"
+
+namespace attn::kernels {
+
+/// One key head, laid out for the kernels of float or double; what is packed for one CPU target
+/// serves no other. Both parts start at multiples of 64 bytes.
+template <class T>
+struct PackedHead {
+  T *keys, *values;
+  /// The keys whose value row holds NaN or infinity, ascending; room for all keys. Packed as zeros,
+  /// such a row is added to those queries only that see its key.
+  std::uint32_t* odd_keys;
+  std::size_t odd_count;
+};
+
+/// How many numbers of type T the parts hold.
+template <class T>
+std::size_t packed_key_count(const HeadSizes& sizes) noexcept;
+template <class T>
+std::size_t packed_value_count(const HeadSizes& sizes) noexcept;
+
+/// Packs the rows of one key head.
+void pack_head(const HeadSizes& sizes, const float* const* key_rows, const float* const* value_rows,
+               PackedHead<float>& head) noexcept;
+void pack_head(const HeadSizes& sizes, const double* const* key_rows,
+               const double* const* value_rows, PackedHead<double>& head) noexcept;
+
+}  // namespace attn::kernels

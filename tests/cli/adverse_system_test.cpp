@@ -1,0 +1,201 @@
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// What the system refuses: space, permissions, descriptors, memory, readers. Each ends with the
+// right exit code, a reason, and no file in part.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string good = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string large = R"({"attention":"sdpa","seed":1,"query":{"randn":[300,8]}})";
+
+std::size_t files_below(const fs::path& folder) {
+  std::size_t count = 0;
+  if (!fs::exists(folder)) return 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    count += entry.is_regular_file() ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a file that grows beyond what may be written is not there") {
+  const TemporaryFolder folder;
+  folder.write("a.json", large);
+  // Blocks of 512 bytes; the signal of the limit is ignored, as a shell script can do.
+  const std::string limited = "trap '' XFSZ; ulimit -f 40; ";
+  const Outcome run =
+      shell(limited + "exec \"$ATTN\" run a.json --plots none --out r", folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors == "attn-cli: cannot write \"r/result.json\": File too large\n"
+        "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
+  CHECK(files_below(folder / "r") == 0);
+
+  folder.write("b.json", good);
+  const Outcome batch =
+      shell(limited + "exec \"$ATTN\" batch a.json b.json --plots none --out b", folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors == "attn-cli: a: cannot write \"b/a/result.json\": File too large\n"
+        "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
+  CHECK(!fs::exists(folder / "b/a/result.json"));
+  CHECK(fs::exists(folder / "b/b/result.json"));
+}
+
+TEST_CASE("the signal of the limit of file sizes does not end the program either") {
+  const TemporaryFolder folder;
+  folder.write("a.json", large);
+  const Outcome run =
+      shell("ulimit -f 40; \"$ATTN\" run a.json --plots none --out r", folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(files_below(folder / "r") == 0);
+}
+
+TEST_CASE(
+    "a full disk is told, leaves no part of a file, and a batch goes on when there is space") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  folder.write("l.jsonl", large + "\n" + large + "\n" + large + "\n");
+  folder.write("a.json", large);
+  const Outcome run = shell(
+      "unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk 2>/dev/null || exit 77; "
+      "\"$ATTN\" run a.json --plots none --out disk/r; echo exit $?; find disk -type f; "
+      "\"$ATTN\" batch l.jsonl --plots none --jobs 1 --quiet --out disk/b; echo exit $?; "
+      "find disk -name result.json; "
+      "mount -o remount,size=8m disk; "
+      "\"$ATTN\" batch l.jsonl --plots none --jobs 1 --quiet --out disk/b --resume; echo exit $?; "
+      "find disk -name result.json | sort'",
+      folder.path());
+  if (run.exit_code != 0) {
+    MESSAGE("skipped: this system lets nobody but root mount a disk");
+    return;
+  }
+  CHECK(run.output ==
+        "exit 4\nexit 1\nexit 0\n"
+        "disk/b/l.000001/result.json\ndisk/b/l.000002/result.json\ndisk/b/l.000003/result.json\n");
+  CHECK(run.errors ==
+        "attn-cli: cannot write \"disk/r/result.json\": No space left on device\n"
+        "  help:  free some space, or write to another disk\n");
+}
+
+TEST_CASE("a summary that cannot be written ends a batch") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  fs::create_directory(folder / "r");
+  fs::create_symlink("/dev/full", folder / "r/summary.jsonl");
+  const Outcome run = attn_cli({"batch", "a.json", "--out", "r", "--plots", "none"}, folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors.starts_with("attn-cli: cannot write \"r/summary.jsonl\": "));
+}
+
+TEST_CASE("a folder that cannot be written to is told") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  fs::create_directory(folder / "locked");
+  fs::permissions(folder / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+  // Permissions hold nobody back who is root.
+  const std::string user =
+      geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+  if (geteuid() == 0) {
+    fs::permissions(folder.path(), fs::perms::all);
+    fs::permissions(folder / "locked", fs::perms::owner_read | fs::perms::owner_exec |
+                                           fs::perms::others_read | fs::perms::others_exec);
+  }
+  const Outcome run =
+      shell(user + "\"$ATTN\" run a.json --plots none --out locked/r", folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors ==
+        "attn-cli: cannot make the folder \"locked/r\": Permission denied\n  where: --out\n"
+        "  help:  name a folder whose parent folder exists and can be written to\n");
+  const Outcome batch =
+      shell(user + "\"$ATTN\" batch a.json --plots none --out locked", folder.path());
+  CHECK(batch.exit_code == 4);
+  CHECK(batch.errors ==
+        "attn-cli: cannot write \"locked/summary.jsonl\": Permission denied\n"
+        "  help:  check the permissions of the folder and the file\n");
+  fs::permissions(folder / "locked", fs::perms::owner_all);
+}
+
+TEST_CASE("too few descriptors of files are told") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  const Outcome run = shell("ulimit -n 4; exec \"$ATTN\" run a.json --out r", folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors.find("Too many open files") != std::string::npos);
+  CHECK(files_below(folder / "r") == 0);
+  const Outcome batch =
+      shell("ulimit -n 4; exec \"$ATTN\" batch a.json --plots none --out b", folder.path());
+  CHECK(batch.exit_code != 0);
+  CHECK(batch.errors.find("Too many open files") != std::string::npos);
+  CHECK(!fs::exists(folder / "b/a/result.json"));
+}
+
+TEST_CASE("a batch whose standard output is closed or a broken pipe does its work") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  const Outcome closed = shell("\"$ATTN\" batch a.json --plots none --out c >&-", folder.path());
+  CHECK(closed.exit_code == 0);
+  CHECK(fs::exists(folder / "c/a/result.json"));
+  const Outcome broken = shell(
+      "{ \"$ATTN\" batch a.json --plots none --out b; echo exit $? >&2; } | true", folder.path());
+  CHECK(broken.errors == "exit 0\n");
+  CHECK(fs::exists(folder / "b/a/result.json"));
+  const Outcome full =
+      shell("\"$ATTN\" batch a.json --plots none --out f >/dev/full", folder.path());
+  CHECK(full.exit_code == 4);
+  CHECK(full.errors ==
+        "attn-cli: cannot write to standard output: No space left on device\n"
+        "  help:  check where the output is sent\n");
+}
+
+TEST_CASE("standard input that never ends is read up to the limit") {
+  const TemporaryFolder folder;
+  for (const std::string command :
+       {"run -", "batch -", "batch --files-from -", "validate -", "explain -"}) {
+    CAPTURE(command);
+    const Outcome run =
+        shell("yes '{\"query\": 1}' | \"$ATTN\" " + command + " --max-file-size 3M", folder.path());
+    CHECK(run.exit_code == 3);
+    CHECK((run.errors + run.output)
+              .find("standard input is more than 3 MB large, and the limit is 3 MB\n") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("too little memory is told, and a batch goes on with the next document") {
+  const TemporaryFolder folder;
+  const std::string huge =
+      R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,9000,4]}})";
+  folder.write("huge.json", huge);
+  folder.write("small.json", good);
+  // Sanitizers reserve more address space than any limit would leave.
+  if (shell("ulimit -v 400000; \"$ATTN\" --version").exit_code != 0) {
+    MESSAGE("skipped: the program does not start with a limit of its memory");
+    return;
+  }
+  const Outcome run =
+      shell("ulimit -v 400000; \"$ATTN\" run huge.json --plots none --out r", folder.path());
+  CHECK(run.exit_code == 3);
+  CHECK(run.errors ==
+        "attn-cli: there is not enough memory\n"
+        "  help:  make the tensors smaller, or raise the memory limit\n");
+  CHECK(files_below(folder / "r") == 0);
+  const Outcome batch =
+      shell("ulimit -v 400000; \"$ATTN\" batch huge.json small.json --plots none --out b --jobs 2",
+            folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors ==
+        "attn-cli: huge: there is not enough memory\n"
+        "  help:  make the tensors smaller, run fewer jobs, or raise the memory limit\n");
+  CHECK(fs::exists(folder / "b/small/result.json"));
+  CHECK(!fs::exists(folder / "b/huge/result.json"));
+}

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string good = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string bad = R"({"attention":"sdpaa","query":[[1,0],[0,1]]})";
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// The line of the seconds, which differ each time, left out.
+std::string without_seconds(const std::string& text) {
+  const std::size_t begin = text.find("seconds"), end = text.find('\n', begin);
+  return begin == std::string::npos ? text : text.substr(0, begin) + text.substr(end + 1);
+}
+
+}  // namespace
+
+TEST_CASE("batch prints what became of all items and exits with 1 if some failed") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "docs");
+  folder.write("docs/a.json", good);
+  folder.write("docs/b.json", bad);
+  const Outcome run = attn_cli({"batch", "docs", "--out", "r", "--plots", "none"}, folder.path());
+  CHECK(run.exit_code == 1);
+  CHECK(without_seconds(run.output) ==
+        "items    2\n"
+        "done     1\n"
+        "failed   1\n"
+        "summary  r/summary.jsonl\n"
+        "\n"
+        "Failed\n"
+        "  b   3  unknown kind of attention \"sdpaa\"\n"
+        "         docs/b.json, /attention\n");
+  CHECK(run.errors ==
+        "attn-cli: b: unknown kind of attention \"sdpaa\"\n  where: docs/b.json, /attention\n"
+        "  help:  did you mean \"sdpa\"?\n");
+  CHECK(read_text(folder / "r/a/result.json").starts_with("{\n  \"format\": 1,\n"));
+  CHECK(lines_in(read_text(folder / "r/summary.jsonl")) == 2);
+
+  folder.write("docs/b.json", good);
+  const Outcome resumed =
+      attn_cli({"batch", "docs", "--out", "r", "--plots", "none", "--resume"}, folder.path());
+  CHECK(resumed.exit_code == 0);
+  CHECK(without_seconds(resumed.output) ==
+        "items    2\n"
+        "done     1\n"
+        "skipped  1, finished before\n"
+        "failed   0\n"
+        "summary  r/summary.jsonl\n");
+}
+
+TEST_CASE("batch draws the pictures that run draws, and takes its flags") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  CHECK(attn_cli({"run", "a.json", "--out", "r", "--dpi", "60", "--causal"}, folder.path())
+            .exit_code == 0);
+  CHECK(attn_cli({"batch", "a.json", "--out", "b", "--dpi", "60", "--causal"}, folder.path())
+            .exit_code == 0);
+  for (const char* file : {"result.json", "heatmap.png", "dimensions.png"}) {
+    CHECK(read_text(folder / "r" / file) == read_text(folder / "b/a" / file));
+  }
+}
+
+TEST_CASE("batch reads documents, and their list, from standard input") {
+  const TemporaryFolder folder;
+  const Outcome lines = attn_cli({"batch", "-", "--out", "r", "--plots", "none", "--json"},
+                                 folder.path(), good + "\n" + good + "\n");
+  CHECK(lines.exit_code == 0);
+  CHECK(lines.output.starts_with("{\n  \"items\": 2,\n  \"done\": 2,\n  \"skipped\": 0,\n"));
+  CHECK(std::filesystem::exists(folder / "r/stdin.000002/result.json"));
+  folder.write("a.json", good);
+  const Outcome list =
+      attn_cli({"batch", "--files-from", "-", "--out", "s", "--plots", "none", "--quiet"},
+               folder.path(), "a.json\n");
+  CHECK(list.exit_code == 0);
+  CHECK(list.output.empty());
+  CHECK(list.errors.empty());
+  CHECK(std::filesystem::exists(folder / "s/a/result.json"));
+}
+
+TEST_CASE("--fail-fast stops at the first failure") {
+  const TemporaryFolder folder;
+  folder.write("l.jsonl", bad + "\n" + good + "\n" + good + "\n");
+  const Outcome run =
+      attn_cli({"batch", "l.jsonl", "--out", "r", "--plots", "none", "--fail-fast", "--jobs", "1"},
+               folder.path());
+  CHECK(run.exit_code == 1);
+  CHECK(run.output.find("left     2, to be done with --resume\n") != std::string::npos);
+}
+
+TEST_CASE("an interrupted batch finishes what is under way, exits with 130 and can be resumed") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 3000; ++i) lines += good + "\n";
+  folder.write("l.jsonl", lines);
+  for (const std::string signal : {"INT", "TERM"}) {
+    CAPTURE(signal);
+    std::filesystem::remove_all(folder / "r");
+    // Shells start what runs in the background with SIGINT ignored; env takes that back.
+    const Outcome run = shell(
+        "env --default-signal=INT \"$ATTN\" batch l.jsonl --out r --dpi 20 & "
+        "while ! [ -s r/summary.jsonl ]; do sleep 0.01; done; kill -" +
+            signal + " $!; wait $!",
+        folder.path());
+    CHECK(run.exit_code == 130);
+    CHECK(run.output.find("to be done with --resume\n") != std::string::npos);
+    CHECK(run.errors.find("\nattn-cli: finishing what is under way; once more stops at once\n") !=
+          std::string::npos);
+    const std::string summary = read_text(folder / "r/summary.jsonl");
+    CHECK(summary.ends_with("}\n"));
+    const Outcome whole =
+        shell("for d in r/l.*; do [ -f $d/result.json ] || exit 1; done", folder.path());
+    CHECK(whole.exit_code == 0);
+  }
+  const Outcome rest =
+      attn_cli({"batch", "l.jsonl", "--out", "r", "--plots", "none", "--resume"}, folder.path());
+  CHECK(rest.exit_code == 0);
+}
+
+TEST_CASE("a second interrupt ends a batch at once") {
+  const TemporaryFolder folder;
+  // One document that takes far longer than the test.
+  folder.write(
+      "slow.json",
+      R"({"attention":"additive","dtype":"float64","seed":1,"query":{"randn":[64,2000,32]},)"
+      R"("parameters":{"init":"torch","hidden":64}})");
+  const Outcome run = shell(
+      "env --default-signal=INT \"$ATTN\" batch slow.json --out r --no-weights & p=$!; "
+      "while ! [ -f r/summary.jsonl ]; do sleep 0.01; done; sleep 0.3; "
+      "kill -INT $p; sleep 0.3; kill -0 $p || exit 1; kill -INT $p; wait $p",
+      folder.path());
+  CHECK(run.exit_code == 130);
+  CHECK(read_text(folder / "r/summary.jsonl").empty());
+}
+
+TEST_CASE("wrong uses of batch are told") {
+  const TemporaryFolder folder;
+  const auto errors = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "batch");
+    const Outcome run = attn_cli(arguments, folder.path());
+    CHECK(run.exit_code == 2);
+    return run.errors;
+  };
+  CHECK(errors({"a.json", "--shard", "1"}) ==
+        "attn-cli: \"1\" is not what --shard takes\n  where: --shard\n"
+        "  help:  give the part, from 0, and the number of parts, such as 0/4\n");
+  CHECK(errors({"a.json", "--shard", "3/3"}) ==
+        "attn-cli: there is no part 3 of 3: parts count from 0\n  where: --shard\n"
+        "  help:  give 0/3 for the first of them\n");
+  CHECK(errors({"a.json", "--jobs", "0"}) ==
+        "attn-cli: \"0\" is not what --jobs takes\n  where: --jobs\n"
+        "  help:  give a whole number of at least 1\n");
+  CHECK(errors({"a.json", "--merge", "r"}) ==
+        "attn-cli: --merge takes no documents\n  where: --merge\n"
+        "  help:  give either documents or --merge DIR\n");
+  CHECK(errors({"a.json", "--resum"}) ==
+        "attn-cli: unknown flag \"--resum\"\n  where: attn-cli batch\n"
+        "  help:  did you mean \"--resume\"?\n");
+}
+
+TEST_CASE("limits and the folder of restriction are set by flags") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "in");
+  folder.write("a.json", R"({"attention":"sdpa","query":{"file":"q.npy"}})");
+  for (const std::string command : {"run", "validate", "explain"}) {
+    const Outcome run = attn_cli({command, "a.json", "--restrict", "in"}, folder.path());
+    CHECK(run.exit_code == 3);
+    CHECK((run.errors + run.output).find("\"q.npy\" is not in the folder \"in\"") !=
+          std::string::npos);
+  }
+  const Outcome limited =
+      attn_cli({"run", "-", "--max-file-size", "1k"}, folder.path(), std::string(2000, ' '));
+  CHECK(limited.exit_code == 3);
+  CHECK(limited.errors ==
+        "attn-cli: standard input is 2 kB large, and the limit is 1 kB\n"
+        "  help:  make it smaller, or raise the limit with --max-file-size\n");
+  CHECK(attn_cli({"run", "-", "--max-nesting", "10001"}, folder.path()).exit_code == 2);
+  CHECK(attn_cli({"run", "-", "--max-elements", "1Q"}, folder.path()).exit_code == 2);
+}
+
+TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its end") {
+  if (shell("command -v script >/dev/null").exit_code != 0) {
+    MESSAGE("skipped: script, which makes terminals, is not installed");
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.write("l.jsonl", good + "\n" + good + "\n");
+  const Outcome run = shell(
+      "script -qec \"$ATTN batch l.jsonl --out r --plots none --jobs 1\" typed </dev/null",
+      folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("[####################                    ] 1/2  ") != std::string::npos);
+  CHECK(run.output.find("/s  0:0") != std::string::npos);
+  CHECK(run.output.find(" left") != std::string::npos);
+  CHECK(run.output.find("] 2/2  ") != std::string::npos);
+  CHECK(run.output.find("\r\x1b[Kitems    2\r\n") != std::string::npos);
+}

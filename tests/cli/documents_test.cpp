@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/document.hpp"
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+constexpr std::size_t kLargestPicture = 150'000;  // bytes
+
+/// What stands between `begin` and `end`, each time.
+std::vector<std::string> between(const std::string& text, const std::string& begin,
+                                 const std::string& end) {
+  std::vector<std::string> found;
+  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos;) {
+    at += begin.size();
+    const std::size_t stop = text.find(end, at);
+    if (stop == std::string::npos) break;
+    found.push_back(text.substr(at, stop - at));
+    at = stop;
+  }
+  return found;
+}
+
+std::string read_document(const std::string& name) {
+  const std::filesystem::path docs = ATTN_DOCS;
+  return read_text(name == "README.md" ? docs.parent_path() / name : docs / name);
+}
+
+/// The shell commands of a document, but for those that build and test the program itself.
+std::string commands_of(const std::string& document) {
+  std::string commands;
+  for (const std::string& block : between(document, "```sh\n", "```")) {
+    if (block != "data/run-examples\n" && block != "tests/run-all\n") commands += block;
+  }
+  return commands;
+}
+
+/// A folder as readers of the documents have it: `data/`, and the program where the build leaves
+/// it.
+struct ReaderFolder : TemporaryFolder {
+  ReaderFolder() {
+    std::filesystem::create_directory_symlink(ATTN_DATA, *this / "data");
+    std::filesystem::create_directories(*this / "build/release");
+    std::filesystem::create_symlink(ATTN_CLI, *this / "build/release/attn-cli");
+  }
+};
+
+/// Runs what a document tells its readers to type.
+Outcome follow(const std::string& document, const TemporaryFolder& folder) {
+  return shell("set -e\nPATH=\"$PWD/build/release:$PATH\"\n" + commands_of(document),
+               folder.path());
+}
+
+void check_pictures(const std::string& document, const TemporaryFolder& folder, std::size_t least) {
+  const auto pictures = between(document, "](pictures/", ")");
+  CHECK(pictures.size() >= least);
+  for (const std::string& picture : pictures) {
+    CAPTURE(picture);
+    const std::string made = read_text(folder / "docs" / "pictures" / picture);
+    CHECK(png_header(made).width > 0);
+    CHECK(made.size() < kLargestPicture);
+    CHECK(std::filesystem::exists(std::filesystem::path(ATTN_DOCS) / "pictures" / picture));
+  }
+}
+
+const std::vector<std::string> followed{
+    "README.md", "README.zh-CN.md", "guide.md",    "guide.zh-CN.md", "masks.md",  "formats.md",
+    "kinds.md",  "cookbook.md",     "numerics.md", "pytorch.md",     "gallery.md"};
+
+}  // namespace
+
+TEST_CASE("the commands of the gallery make its pictures") {
+  const std::string gallery = read_document("gallery.md");
+  const ReaderFolder folder;
+  const Outcome outcome = follow(gallery, folder);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.empty());
+  check_pictures(gallery, folder, 8);
+}
+
+TEST_CASE("the commands of the document about kinds make its pictures") {
+  const std::string document = read_document("kinds.md");
+  const ReaderFolder folder;
+  std::filesystem::create_directories(folder / "docs/pictures");
+  const Outcome outcome = follow(document, folder);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.empty());
+  check_pictures(document, folder, attn::kinds().size());
+}
+
+TEST_CASE("the document about kinds shows the example of each kind") {
+  const std::string document = read_document("kinds.md");
+  for (const attn::KindInfo& kind : attn::kinds()) {
+    CAPTURE(kind.name);
+    CHECK(document.find("```json\n" + attn::example_document(kind.kind) + "```\n") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("the commands of the README run as they stand") {
+  for (const std::string name : {"README.md", "README.zh-CN.md"}) {
+    CAPTURE(name);
+    const ReaderFolder folder;
+    const Outcome outcome = follow(read_document(name), folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    CHECK(std::filesystem::exists(folder / "mine/result.json"));
+    CHECK(std::filesystem::exists(folder / "map.svg"));
+  }
+}
+
+TEST_CASE("the commands of the guide run as they stand") {
+  for (const std::string name : {"guide.md", "guide.zh-CN.md"}) {
+    CAPTURE(name);
+    const ReaderFolder folder;
+    const Outcome outcome = follow(read_document(name), folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.output.find("  one  0.33  0.67  0.00\n  two  0.18  0.09  0.73\n") !=
+          std::string::npos);
+    CHECK(outcome.output.find("wrong.json: 2 problems\n") != std::string::npos);
+    CHECK(read_text(folder / "figure.pdf").starts_with("%PDF-"));
+  }
+}
+
+TEST_CASE("the commands of the document about masks give the numbers it tells") {
+  const ReaderFolder folder;
+  const Outcome outcome = follow(read_document("masks.md"), folder);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors ==
+        "attn-cli: warning: 1 query has no key left to see: its weights and output are zero\n");
+  CHECK(outcome.output.find("  Q_1  0.24  0.67  0.09\n") != std::string::npos);
+  CHECK(outcome.output.find("  Q_1  0.27  0.73  0.00\n") != std::string::npos);
+  const std::string uniform = read_text(folder / "finite_fill/result.json");
+  CHECK(uniform.find("[0.33333334, 0.33333334, 0.33333334]") != std::string::npos);
+}
+
+TEST_CASE("the commands of all other documents run as they stand") {
+  for (const std::string name : {"formats.md", "cookbook.md", "numerics.md", "pytorch.md"}) {
+    CAPTURE(name);
+    const ReaderFolder folder;
+    const Outcome outcome = follow(read_document(name), folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+  }
+}
+
+TEST_CASE("no document has commands that no test runs") {
+  for (const auto& entry : std::filesystem::directory_iterator(ATTN_DOCS)) {
+    const std::string name = entry.path().filename();
+    if (entry.path().extension() != ".md") continue;
+    CAPTURE(name);
+    const bool has_commands = !commands_of(read_document(name)).empty();
+    CHECK((!has_commands || std::ranges::find(followed, name) != followed.end()));
+  }
+}

@@ -1,0 +1,36 @@
+#include <span>
+
+#include "fuzz/fuzz_input.hpp"
+#include "run/computation.hpp"
+#include "run/document.hpp"
+#include "run/document_keys.hpp"
+
+// Whatever a document says, it is computed or refused with a place and a reason. The files that it
+// names are out of reach.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attn;
+  const fuzz::Input input(data, size);
+  FileAccess access;
+  access.limits.elements = 4096;
+  access.restrict_to = "/nowhere";
+  fuzz::accept_refusals([&] {
+    const Document document = Document::parse(input.text(), "document.json", "", access);
+    std::vector<Kind> kinds;
+    Problems problems;
+    if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {
+      check_document_keys(document.root(), problems);
+    }
+    for (const Kind kind : kinds) {
+      Problems own;
+      DocumentRequest request = read_document(document, kind, kinds, own);
+      for (const Error& error : own.errors()) {
+        fuzz::require(!std::string_view(document.placed(error).what()).empty());
+      }
+      if (!own.errors().empty()) continue;
+      request.attention.threads = 1;
+      const Computation computed = compute(request);
+      fuzz::require(!computed.tensors.empty());
+    }
+  });
+  return 0;
+}

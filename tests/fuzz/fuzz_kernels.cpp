@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attention/fast_path.hpp"
+#include "attention/reference.hpp"
+#include "fuzz/fuzz_input.hpp"
+#include "kernels/cpu_target.hpp"
+
+namespace {
+
+using namespace attn;
+
+/// Choices made by the fuzzer's bytes; zeros once they are used up.
+class Choices {
+ public:
+  explicit Choices(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::size_t upto(std::size_t last) {
+    std::size_t number = byte();
+    if (last > 255) number = number << 8 | byte();
+    return number % (last + 1);
+  }
+  bool flag() { return (byte() & 1) != 0; }
+
+  /// Mostly small numbers, all exact in single precision.
+  float number() { return static_cast<float>(static_cast<int>(byte()) - 128) / 64; }
+
+ private:
+  std::size_t byte() {
+    if (at_ >= bytes_.size()) {
+      // Numbers go on without a pattern that a product could hide.
+      state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+      return static_cast<std::size_t>(state_ >> 56);
+    }
+    return static_cast<std::size_t>(bytes_[at_++]);
+  }
+
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+  std::uint64_t state_ = 1;
+};
+
+Tensor numbers(Shape shape, Choices& choices) {
+  std::vector<float> elements(element_count(shape));
+  for (float& element : elements) element = choices.number();
+  return {std::move(shape), std::move(elements)};
+}
+
+Tensor flags(Shape shape, Choices& choices) {
+  std::vector<std::uint8_t> elements(element_count(shape));
+  for (std::uint8_t& element : elements) element = choices.flag();
+  return {std::move(shape), std::move(elements)};
+}
+
+void choose_mask(Mask& mask, std::size_t batch, std::size_t queries, std::size_t keys,
+                 Choices& choices) {
+  mask.causal = choices.flag();
+  if (choices.flag()) mask.align = Alignment::lower_right;
+  if (choices.flag()) {
+    mask.window.emplace();
+    if (choices.flag()) mask.window->left = choices.upto(keys);
+    if (choices.flag()) mask.window->right = choices.upto(keys);
+    if (choices.flag()) mask.global = {choices.upto(keys - 1)};
+  }
+  if (choices.flag()) mask.padding = flags({batch, keys}, choices);
+  if (choices.flag()) mask.allow = flags({queries, keys}, choices);
+  if (choices.flag()) mask.block = flags({queries, 1}, choices);
+  if (choices.flag()) mask.bias = numbers({queries, keys}, choices);
+  if (choices.flag()) {
+    std::vector<std::int64_t> lens(batch);
+    for (std::int64_t& length : lens) length = static_cast<std::int64_t>(choices.upto(keys));
+    mask.valid_lens = Tensor({batch}, std::move(lens));
+  }
+}
+
+AttentionRequest choose(Choices& choices) {
+  AttentionRequest request;
+  request.threads = 1;
+  const std::size_t batch = 1 + choices.upto(1), kv_heads = 1 + choices.upto(1);
+  const std::size_t heads = kv_heads * (1 + choices.upto(2));
+  const std::size_t queries = 1 + choices.upto(choices.flag() ? 130 : 14);
+  const std::size_t keys = 1 + choices.upto(choices.flag() ? 450 : 40);
+  const std::size_t width = 1 + choices.upto(35), value_width = 1 + choices.upto(35);
+  constexpr std::array<Kind, 3> kinds{Kind::scaled_dot_product, Kind::dot_product, Kind::general};
+  request.kind = kinds[choices.upto(kinds.size() - 1)];
+  const std::size_t past = choices.flag() ? choices.upto(20) : 0;
+  if (choices.flag()) request.scale = choices.number();
+  if (choices.flag()) request.softcap = 1 + static_cast<double>(choices.upto(50));
+  choose_mask(request.mask, batch, queries, keys + past, choices);
+  request.query = numbers({batch, heads, queries, width}, choices);
+  request.key = numbers({batch, kv_heads, keys, width}, choices);
+  request.value = numbers({batch, kv_heads, keys, value_width}, choices);
+  if (past > 0) {
+    request.past_key = numbers({batch, kv_heads, past, width}, choices);
+    request.past_value = numbers({batch, kv_heads, past, value_width}, choices);
+  }
+  if (request.kind == Kind::general) request.W = numbers({width, width}, choices);
+  return request;
+}
+
+/// The largest absolute score: single precision loses as many digits of the weights as it has
+/// before the point.
+double largest_score(const Tensor& masked) {
+  double largest = 1;
+  const Tensor scores = masked.converted(DType::float64);
+  for (const double score : scores.values<double>()) {
+    if (std::isfinite(score)) largest = std::max(largest, std::abs(score));
+  }
+  return largest;
+}
+
+// Each term of a score is rounded to a relative 2^-24 and so is each of up to 36·36 sums, whose
+// errors mostly cancel; a weight's relative error is the score's absolute one. The factor is that
+// of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores.
+void require_near(const Tensor& result, const Tensor& expected, double score, double unit) {
+  fuzz::require(result.shape() == expected.shape());
+  const Tensor a = result.converted(DType::float64), b = expected.converted(DType::float64);
+  const double tolerance = 2e-5 * std::max(1.0, score / 20);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = a.values<double>()[i], y = b.values<double>()[i];
+    fuzz::require(std::abs(x - y) <= tolerance * std::max(std::abs(y), unit));
+  }
+}
+
+}  // namespace
+
+// Every path of the kernels, on every instruction set of this machine, against the definition in
+// double precision.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::Input input(data, size);
+  Choices choices(input.bytes());
+  const AttentionRequest request = choose(choices);
+  const Geometry geometry = check_geometry(request);
+  const Visibility visibility(request.mask, geometry);
+  AttentionRequest definition = request;
+  definition.dtype = DType::float64;
+  definition.stages = true;
+  const AttentionResult expected = reference_attention(definition, geometry, visibility);
+  if (!fast_path_supports(request, visibility)) return 0;
+  const double score = largest_score(expected.scores);
+  for (const std::string_view target : kernels::cpu_targets()) {
+    kernels::use_cpu_target(target);
+    for (const bool weights : {true, false}) {
+      AttentionRequest asked = request;
+      asked.weights = weights;
+      const auto result = fast_attention(asked, geometry, visibility);
+      if (!result) continue;  // left to the reference
+      require_near(result->output, expected.output, score, 2);
+      if (weights) require_near(result->weights, expected.weights, score, 1e-30);
+      fuzz::require(result->empty_rows == expected.empty_rows);
+    }
+  }
+  kernels::use_cpu_target("");
+  return 0;
+}

@@ -1,0 +1,9 @@
+#include "fuzz/read_back.hpp"
+#include "io/npy.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attn;
+  const fuzz::Input input(data, size);
+  fuzz::accept_refusals([&] { fuzz::check_read_back(parse_npy(input.bytes(), input.owner())); });
+  return 0;
+}

@@ -1,0 +1,171 @@
+#include "attn/file_access.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "attn/document.hpp"
+#include "attn/io.hpp"
+
+#include "temporary_folder.hpp"
+
+using namespace attn;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first problem that validate() finds, or "valid".
+std::string verdict(const TemporaryFolder& folder, const std::string& text,
+                    const FileAccess& access) {
+  const Validation validation = validate(folder.write("doc.json", text), access);
+  return validation.problems.empty() ? "valid" : validation.problems[0].what();
+}
+
+std::string query_in(const std::string& file) {
+  return R"({"attention":"sdpa","query":{"file":")" + file + R"("}})";
+}
+
+const std::string matrix = npy_bytes(Tensor({2, 2}, std::vector<float>{1, 2, 3, 4}));
+
+}  // namespace
+
+TEST_CASE("a restricted document may name files in the folder and below, and none elsewhere") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in/below");
+  folder.write("in/q.npy", matrix);
+  folder.write("in/below/q.npy", matrix);
+  folder.write("out.npy", matrix);
+  folder.write("inside.npy", matrix);
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  CHECK(verdict(folder, query_in("in/q.npy"), access) == "valid");
+  CHECK(verdict(folder, query_in("in/below/../q.npy"), access) == "valid");
+  const auto refused = [&](const std::string& file) {
+    return "\"" + (folder / file).string() + "\" is not in the folder \"" +
+           (folder / "in").string() + "\", to which --restrict confines the files of documents\n" +
+           "  where: " + (folder / "doc.json").string() + ", /query/file\n" +
+           "  help:  put a copy of the file there";
+  };
+  CHECK(verdict(folder, query_in("out.npy"), access) == refused("out.npy"));
+  CHECK(verdict(folder, query_in("in/../out.npy"), access) == refused("in/../out.npy"));
+  CHECK(verdict(folder, query_in("inside.npy"), access) == refused("inside.npy"));
+  // Whether a file outside exists is not told either.
+  CHECK(verdict(folder, query_in("none.npy"), access) == refused("none.npy"));
+  CHECK(verdict(folder, query_in("/etc/passwd"), access).starts_with("\"/etc/passwd\" is not in"));
+}
+
+TEST_CASE("symbolic links lead out of the folder no more than names do") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in");
+  folder.write("in/q.npy", matrix);
+  folder.write("out.npy", matrix);
+  fs::create_symlink("q.npy", folder / "in/good.npy");
+  fs::create_symlink("../out.npy", folder / "in/bad.npy");
+  fs::create_directory_symlink("..", folder / "in/up");
+  fs::create_directory_symlink("in", folder / "link");
+  FileAccess access;
+  access.restrict_to = folder / "link";
+  CHECK(verdict(folder, query_in("in/good.npy"), access) == "valid");
+  CHECK(verdict(folder, query_in("link/q.npy"), access) == "valid");
+  CHECK(verdict(folder, query_in("in/bad.npy"), access).find("is not in the folder") !=
+        std::string::npos);
+  CHECK(verdict(folder, query_in("in/up/out.npy"), access).find("is not in the folder") !=
+        std::string::npos);
+}
+
+TEST_CASE("the files that results refer to and vocabularies are confined too") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in");
+  folder.write("out.npy", matrix);
+  folder.write("in/result.json", R"({"tensors":{"output":{"file":"../out.npy","name":""}}})");
+  folder.write("vocab.txt", "a\nb\n");
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  CHECK(verdict(folder, query_in("in/result.json"), access).find("is not in the folder") !=
+        std::string::npos);
+  CHECK(verdict(folder,
+                R"({"attention":"sdpa","seed":1,"tokens":["a"],"embedding":{"dimension":2,)"
+                R"("init":"torch","vocabulary":{"file":"vocab.txt"}}})",
+                access)
+            .find("is not in the folder") != std::string::npos);
+  CHECK(
+      verdict(folder, R"({"attention":"self","x":[[1,2]],"parameters":{"file":"out.npy"}})", access)
+          .find("is not in the folder") != std::string::npos);
+}
+
+TEST_CASE("a restricted document can neither wait for a named pipe nor read standard input") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in");
+  REQUIRE(mkfifo((folder / "in/pipe").c_str(), 0600) == 0);
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  CHECK(verdict(folder, query_in("in/pipe"), access) ==
+        "\"" + (folder / "in/pipe").string() +
+            "\" is no regular file, and --restrict allows no others\n  where: " +
+            (folder / "doc.json").string() + ", /query/file\n  help:  name a regular file");
+  CHECK_THROWS_AS(TensorFile::open("-", access), Error);
+}
+
+TEST_CASE("a folder of restriction that is not there is an error of the flag") {
+  const TemporaryFolder folder;
+  folder.write("q.npy", matrix);
+  FileAccess access;
+  access.restrict_to = folder / "none";
+  CHECK(verdict(folder, query_in("q.npy"), access) ==
+        "cannot open the folder \"" + (folder / "none").string() +
+            "\": No such file or directory\n  where: " + (folder / "doc.json").string() +
+            ", /query/file, --restrict\n  help:  name a folder that exists");
+}
+
+TEST_CASE("limits of size, elements and nesting are told with the flags that raise them") {
+  const TemporaryFolder folder;
+  const std::string doc = folder / "doc.json";
+  FileAccess access;
+  access.limits.file_bytes = 60;
+  CHECK(verdict(folder, query_in("q.npy") + std::string(100, ' '), access) ==
+        "\"" + doc +
+            "\" is 145 bytes large, and the limit is 60 bytes\n"
+            "  help:  make it smaller, or raise the limit with --max-file-size");
+  access = {};
+  access.limits.elements = 3;
+  const std::string help = "\n  help:  make it smaller, or raise the limit with --max-elements";
+  for (const std::string tensor : {R"("ones":[2,2]})", R"("arange":4})",
+                                   R"("shape":[4],"data":[1,2,3,4]})", R"("rand":[4],"seed":1})"}) {
+    CAPTURE(tensor);
+    const std::string text =
+        verdict(folder, R"({"attention":"sdpa","query":{)" + tensor + "}", access);
+    CHECK(text.starts_with("the tensor has 4 elements, and the limit is 3\n"));
+    CHECK(text.ends_with(help));
+  }
+  CHECK(verdict(folder, R"({"attention":"sdpa","query":[[1,2],[3,4]]})", access) ==
+        "the tensor has 4 elements, and the limit is 3\n  where: " + doc + ", /query" + help);
+  folder.write("q.npy", matrix);
+  CHECK(verdict(folder, query_in("q.npy"), access).starts_with("the tensor has 4 elements"));
+  CHECK(verdict(folder, R"({"attention":"sdpa","query":[[1],[2]]})", access)
+            .starts_with("the tensor of weights [2,2] has 4 elements"));
+  access = {};
+  access.limits.nesting = 3;
+  CHECK(verdict(folder, R"({"attention":"sdpa","query":[[[1]]]})", access) ==
+        "arrays and objects are nested deeper than 3 levels\n  where: " + doc +
+            ", /query/0/0\n  help:  look for brackets that are not closed, or raise the limit with "
+            "--max-nesting");
+}
+
+TEST_CASE("a document of a few letters cannot ask for large parameters beyond the limit") {
+  const TemporaryFolder folder;
+  FileAccess access;
+  access.limits.elements = 1'000'000;
+  CHECK(verdict(folder,
+                R"({"attention":"sdpa","seed":1,"tokens":["a"],"embedding":{"vocabulary":["a"],)"
+                R"("dimension":100000000,"init":"torch"}})",
+                access)
+            .starts_with("the embedding table has 1e+08 elements"));
+  CHECK(verdict(folder,
+                R"({"attention":"encoder_layer","seed":1,"x":[[1,2]],"feed_forward":100000000,)"
+                R"("parameters":{"init":"torch"}})",
+                access)
+            .starts_with("the set of parameters has "));
+}
