@@ -6,12 +6,17 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "attention/additive_scores.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
+#include "attention/pooled_map.hpp"
+#include "attention/product_requests.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
@@ -38,8 +43,9 @@ bool normal(double x) {
 // Which kernel computes.
 enum class Way { whole_rows, few_queries, narrow_heads, blocks };
 
-Way way_for(const AttentionRequest& request, const Geometry& geometry) {
+Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
   if (request.weights) return Way::whole_rows;
+  if (request.pool || !products) return Way::blocks;
   if (geometry.queries <= kernels::few_queries) return Way::few_queries;
   const bool narrow = geometry.query_width <= kernels::narrow_width &&
                       geometry.value_width <= kernels::narrow_width;
@@ -74,17 +80,28 @@ struct Packing {
 template <class T>
 class FastAttention {
  public:
+  // With `scores`, these are added to the products before the mask.
   FastAttention(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility)
+                const Visibility& visibility, const AdditiveScores* scores = nullptr)
       : request_(request),
         geometry_(geometry),
         visibility_(visibility),
-        way_(way_for(request, geometry)),
+        scores_(scores),
+        way_(way_for(request, geometry, scores == nullptr)),
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        blocks_((geometry.queries + kernels::query_block - 1) / kernels::query_block),
+        // Whole strips or panels of queries, and little enough of them for the threads to share.
+        block_queries_(way_ == Way::narrow_heads ? 128 : 96),
+        blocks_((geometry.queries + block_queries_ - 1) / block_queries_),
         intervals_only_(visibility.only_intervals()) {
+    if (request.pool) {
+      pooled_.emplace(*request.pool, geometry, kernels::query_block);
+      blocks_ = pooled_->blocks().size();
+      for (std::size_t bin = 0; bin <= pooled_->key_bins(); ++bin) {
+        first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
+      }
+    }
     const Tensor& key = request.key ? request.key : request.query;
     key_ = Rows<T>(key, geometry.kv_heads);
     value_ = Rows<T>(request.value ? request.value : key, geometry.kv_heads);
@@ -112,13 +129,17 @@ class FastAttention {
     } else {
       by_blocks(heads, threads);
     }
-    if (overflow_ && (request_.weights || inputs_finite())) return std::nullopt;
+    if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
     result.output = filled(output_shape, output_);
     if (weights_) result.weights = filled(map_shape, weights_);
     if (allowed_) result.allowed = filled(map_shape, allowed_);
+    if (pooled_) {
+      result.pooled = pooled_->weights(request_.dtype);
+      if (request_.mask.present()) result.pooled_allowed = pooled_->allowed();
+    }
     return result;
   }
 
@@ -150,12 +171,23 @@ class FastAttention {
     return rows;
   }
 
-  std::shared_ptr<T> scratch() const {
-    return new_elements<T>(way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
-                           : way_ == Way::narrow_heads
-                               ? kernels::narrow_scratch_count<T>(sizes_)
-                               : kernels::attention_scratch_count<T>(sizes_));
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, from a
+  // cache line on.
+  static std::size_t whole_lines(std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    return (count + line - 1) / line * line;
   }
+  std::size_t kernel_count() const {
+    return whole_lines(
+        way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
+        : way_ == Way::narrow_heads
+            ? kernels::narrow_scratch_count<T>(sizes_)
+            : kernels::attention_scratch_count<T>(sizes_, pooled_ ? pooled_->key_bins() : 0));
+  }
+  std::size_t score_count() const {
+    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+  }
+  std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
   // stays in its cache.
@@ -213,14 +245,14 @@ class FastAttention {
       const std::size_t kv_head = at / parts, part = at % parts;
       const std::size_t first = part * kernels::key_part;
       for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
-        const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0);
+        const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
         kernels::attend_keys(task.block, rows[kv_head].keys.data(), rows[kv_head].values.data(),
                              first, std::min(kernels::key_part, geometry_.keys - first),
                              partials.get() + (head * parts + part) * count);
       }
     });
     for (std::size_t head = 0; head < heads * group_; ++head) {
-      const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0);
+      const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
       note(kernels::merge_partials(task.block, partials.get() + head * parts * count, parts));
     }
   }
@@ -228,20 +260,27 @@ class FastAttention {
   // A block of queries as the kernels take it.
   struct Task {
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
-    const Visibility* visibility;
+    const FastAttention* attention;
     std::size_t batch, head, first_query;
+    const T* scores;
     kernels::QueryBlock<T> block{};
 
+    // `room` takes the scores that are no products.
     Task(const FastAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index)
-        : visibility(&self.visibility_),
+         std::size_t index, T* room)
+        : attention(&self),
           batch(batch_index),
           head(head_index),
-          first_query(index * kernels::query_block) {
+          first_query(index * self.block_queries_),
+          scores(room) {
       const Geometry& geometry = self.geometry_;
-      block.queries = std::min(kernels::query_block, geometry.queries - first_query);
+      block.queries = std::min(self.block_queries_, geometry.queries - first_query);
+      if (self.pooled_) {
+        first_query = self.pooled_->blocks()[index].first;
+        block.queries = self.pooled_->blocks()[index].count;
+      }
       for (std::size_t i = 0; i < block.queries; ++i) {
-        const Visibility::Interval seen = visibility->interval(batch, first_query + i);
+        const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
         starts[i] = static_cast<std::uint32_t>(seen.first);
         ends[i] = static_cast<std::uint32_t>(seen.end);
       }
@@ -251,6 +290,13 @@ class FastAttention {
       block.scale = scale_of(self.request_, geometry);
       block.softcap = self.request_.softcap.value_or(0);
       block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this};
+      if constexpr (std::is_same_v<T, float>) {
+        if (self.scores_ != nullptr) {
+          self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
+                                {ends.data(), block.queries}, room);
+          block.mask.added = &add_scores;
+        }
+      }
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {
         block.output_stride = geometry.heads * width;
@@ -269,8 +315,31 @@ class FastAttention {
     static void add(const void* context, std::size_t query, std::size_t first_key,
                     std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
-      self.visibility->add(self.batch, self.head, self.first_query + query, first_key,
-                           std::span(row, count));
+      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
+                                      std::span(row, count));
+    }
+
+    // These and the scores that are no products.
+    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
+                           std::size_t count, T* row) noexcept {
+      const auto& self = *static_cast<const Task*>(context);
+      constexpr T hidden = -std::numeric_limits<T>::infinity();
+      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      if (!self.attention->intervals_only_) {
+        add(context, query, first_key, count, row);
+        for (std::size_t j = 0; j < count; ++j) {
+          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
+        }
+        return;
+      }
+      const auto place = [&](std::size_t key) {
+        return std::clamp(key, first_key, first_key + count) - first_key;
+      };
+      const std::size_t start = place(self.starts[query]);
+      const std::size_t end = std::max(start, place(self.ends[query]));
+      std::fill(row, row + start, hidden);
+      std::copy(scores + start, scores + end, row + start);
+      std::fill(row + end, row + count, hidden);
     }
   };
 
@@ -285,22 +354,54 @@ class FastAttention {
 
   void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    const Task task(*this, batch, head, block);
+    T* const scores = scratch + kernel_count();
+    const Task task(*this, batch, head, block, scores);
     const T* const* values = rows.values.data();
     if (way_ == Way::narrow_heads) {
       note(kernels::attend_narrow_block(task.block, packed, values, scratch));
-    } else if (way_ == Way::blocks) {
-      note(kernels::attend_block(task.block, packed, values, scratch));
+    } else if (way_ == Way::whole_rows) {
+      T* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
+      note(kernels::weigh_block(task.block, packed, weights, scratch));
+      if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
+    } else if (pooled_) {
+      attend_pooled(task, block, packed, values, scratch);
     } else {
-      const std::size_t first = row(batch, head, task.first_query);
-      note(kernels::weigh_block(task.block, packed, weights_.get() + first * geometry_.keys,
-                                scratch));
+      note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
     }
+    if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       const std::size_t query = task.first_query + i;
       visibility_.see(batch, head, query,
                       {allowed_.get() + row(batch, head, query) * geometry_.keys, geometry_.keys});
+    }
+  }
+
+  void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
+                     const T* const* values, T* scratch) {
+    const std::size_t first_bin = pooled_->blocks()[block].first_bin;
+    std::array<std::uint32_t, kernels::query_block> query_bins{};
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      query_bins[i] =
+          static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
+    }
+    const std::size_t map = task.batch * geometry_.heads + task.head;
+    const kernels::WeightBins bins{first_keys_.data(), pooled_->key_bins(), query_bins.data(),
+                                   request_.pool->reduction == Pooling::Reduction::max,
+                                   pooled_->cells(map, block)};
+    note(kernels::attend_block(task.block, packed, values, &bins, scratch));
+  }
+
+  void see_pooled(const Task& task, std::size_t block) {
+    const std::size_t map = task.batch * geometry_.heads + task.head;
+    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      if (intervals_only_) {
+        pooled_->see(map, block, i, task.starts[i], task.ends[i]);
+      } else {
+        visibility_.see(task.batch, task.head, task.first_query + i, seen);
+        pooled_->see(map, block, i, seen);
+      }
     }
   }
 
@@ -312,49 +413,30 @@ class FastAttention {
   const AttentionRequest& request_;
   const Geometry& geometry_;
   const Visibility& visibility_;
+  const AdditiveScores* scores_;
   Way way_;
   Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
-  std::size_t group_, blocks_;
+  std::size_t group_, block_queries_, blocks_;
   bool intervals_only_;
   std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;
+  std::optional<PooledMap> pooled_;
+  std::vector<std::uint32_t> first_keys_;  // of the pooled map's bins, and the end
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
 };
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
-// whether they stand apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
-  const std::size_t width = W.shape()[1];
-  Shape shape = key.shape();
-  shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
-  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
-}
-
-// The same attention by products of queries with other keys.
-AttentionRequest as_products(const AttentionRequest& request) {
-  AttentionRequest result = request;
-  const Tensor& key = request.key ? request.key : request.query;
-  if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, request.threads);
-  if (request.past_key) {
-    result.past_key = projected_keys(request.past_key, request.W, request.threads);
-  }
-  return result;
-}
-
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool products = request.kind == Kind::dot_product ||
-                        request.kind == Kind::scaled_dot_product ||
-                        (request.kind == Kind::general && request.dtype == DType::float32);
+  const bool kind = request.dtype == DType::float32 ? request.kind != Kind::softmax
+                                                    : request.kind == Kind::dot_product ||
+                                                          request.kind == Kind::scaled_dot_product;
   const auto holds = [&](double x) {
     return request.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
   };
-  return products && !request.stages && !request.dropout && !request.mask.fill &&
+  return kind && !request.stages && !request.dropout && !request.mask.fill &&
          holds(request.scale.value_or(1)) && holds(request.softcap.value_or(0)) &&
          visibility.single_precision();
 }
@@ -372,6 +454,13 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   if (request.dtype == DType::float64) {
     return FastAttention<double>(request, geometry, visibility).compute();
+  }
+  if (request.kind == Kind::additive) {
+    const AdditiveScores scores(request, geometry);
+    Geometry products = geometry;
+    products.query_width = products.key_width = 1;
+    return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
+        .compute();
   }
   if (request.kind != Kind::general) {
     return FastAttention<float>(request, geometry, visibility).compute();

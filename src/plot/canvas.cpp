@@ -20,8 +20,6 @@ namespace {
 constexpr double kPointsPerInch = 72;
 constexpr double kLongestSide = 30000;  // pixels; Cairo's rasters end at 32767
 constexpr double kLargestArea = 250e6;  // pixels; 1 GB
-// Equal figures must be equal files, so the time of drawing is not told.
-constexpr const char* kCreationDate = "2000-01-01T00:00:00Z";
 constexpr const char* kMaker = "attn-cli " ATTN_VERSION;
 
 /// The whole pixel edge nearest to a place.
@@ -91,10 +89,13 @@ std::string with_own_numbers(const std::string& svg) {
   }
 }
 
-/// Says what made an SVG file, after the first line, which declares it XML.
+/// Says what made an SVG file, in its first element.
 std::string with_maker(std::string svg) {
-  const std::size_t end = svg.find('\n');
-  if (end != std::string::npos) svg.insert(end + 1, std::string("<!-- ") + kMaker + " -->\n");
+  const std::size_t root = svg.find("<svg ");
+  const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
+  if (end != std::string::npos) {
+    svg.insert(end + 2, std::string("<metadata>") + kMaker + "</metadata>\n");
+  }
   return svg;
 }
 
@@ -131,7 +132,8 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
       break;
     case PictureFormat::pdf:
       surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
-      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, kCreationDate);
+      // Equal figures must be equal files, so the time of drawing is not told.
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "");
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, kMaker);
       break;
   }
@@ -234,6 +236,9 @@ void Canvas::line(Point from, Point to, Colour colour, double opacity, double li
 
 void Canvas::text(const PlacedText& placed, Colour colour) {
   const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
+  const Box& ink = placed.text->ink;
+  texts_.push_back({std::string(placed.text->string), origin.x, origin.y, ink.left, ink.top,
+                    ink.right, ink.bottom, placed.degrees});
   set_colour(colour);
   cairo_save(cairo_);
   if (placed.text->hinted) {

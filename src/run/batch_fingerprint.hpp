@@ -16,7 +16,8 @@ namespace attn {
 std::string content_hash(std::span<const std::byte> bytes);
 
 /// The hash of everything but the document that the bytes of a result depend on: the program's
-/// version, and the options without places, numbers of threads and limits.
+/// version, the instruction set if another one than the best was chosen, and the options without
+/// places, numbers of threads and limits.
 std::string options_hash(const RunOptions& options);
 
 /// Hashes of files, each read once as long as it stays as it is. Several threads may ask at once.

@@ -104,6 +104,7 @@ TEST_CASE("an interrupted batch finishes what is under way, exits with 130 and c
   folder.write("l.jsonl", lines);
   for (const std::string signal : {"INT", "TERM"}) {
     CAPTURE(signal);
+    std::filesystem::remove_all(folder / "r");
     // Shells start what runs in the background with SIGINT ignored; env takes that back.
     const Outcome run = shell(
         "env --default-signal=INT \"$ATTN\" batch l.jsonl --out r --dpi 20 & "

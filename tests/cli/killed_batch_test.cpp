@@ -1,9 +1,15 @@
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <random>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
@@ -11,15 +17,42 @@
 namespace {
 
 namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
 
 // The bytes of every file below the folder, but for the summary, in which the seconds differ.
-std::map<std::string, std::string> files_below(const fs::path& folder) {
-  std::map<std::string, std::string> files;
+Files files_below(const fs::path& folder) {
+  Files files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string name = entry.path().lexically_relative(folder);
     if (entry.is_regular_file() && name != "summary.jsonl") files[name] = read_text(entry.path());
   }
   return files;
+}
+
+pid_t start_batch(const fs::path& lines, const fs::path& out) {
+  const pid_t process = fork();
+  if (process == 0) {
+    execl(ATTN_CLI, "attn-cli", "batch", lines.c_str(), "--out", out.c_str(), "--plots", "none",
+          "--tensors", "npz", "--quiet", "--jobs", "2", nullptr);
+    _exit(127);
+  }
+  return process;
+}
+
+// Kills the batch when its summary has grown to so many bytes; returns how it ended.
+int kill_at(std::uintmax_t bytes, pid_t process, const fs::path& summary) {
+  std::error_code error;
+  int status = 0;
+  while (waitpid(process, &status, WNOHANG) == 0) {
+    const std::uintmax_t size = fs::file_size(summary, error);
+    if (!error && size >= bytes) {
+      kill(process, SIGKILL);
+      waitpid(process, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return status;
 }
 
 }  // namespace
@@ -33,33 +66,33 @@ TEST_CASE(
              R"(,"query":{"randn":[3,2]}})"
              "\n";
   }
-  folder.write("l.jsonl", lines);
-  const std::string batch =
-      "\"$ATTN\" batch l.jsonl --plots none --tensors npy --quiet --jobs 2 --out ";
-  CHECK(shell(batch + "undisturbed", folder.path()).exit_code == 0);
-  const auto expected = files_below(folder / "undisturbed");
-  CHECK(expected.size() == 2000 * 3);
+  const fs::path list = folder.write("l.jsonl", lines);
+  const fs::path summary = folder / "r/summary.jsonl";
+  int status = 0;
+  REQUIRE(waitpid(start_batch(list, folder / "undisturbed"), &status, 0) > 0);
+  CHECK(status == 0);
+  const Files expected = files_below(folder / "undisturbed");
+  CHECK(expected.size() == 2000 * 2);
+  const std::uintmax_t whole = fs::file_size(folder / "undisturbed/summary.jsonl");
 
   std::mt19937 random(20);
   for (int time = 0; time < 20; ++time) {
     CAPTURE(time);
     fs::remove_all(folder / "r");
-    // The moment is a number of items, so that it lies within the batch on machines of any speed.
-    const unsigned lines_before = std::uniform_int_distribution<unsigned>(1, 1900)(random);
-    CAPTURE(lines_before);
-    const Outcome killed =
-        shell(batch + "r & p=$!; while [ $(wc -l <r/summary.jsonl 2>/dev/null || echo 0) -lt " +
-                  std::to_string(lines_before) + " ]; do :; done; kill -9 $p; wait $p",
-              folder.path());
-    CHECK(killed.exit_code == 128 + 9);
-    for (const auto& [name, bytes] : files_below(folder / "r")) {
-      // Hidden files are whole as well, but they have no name yet.
-      if (fs::path(name).filename().native().starts_with(".attn-")) continue;
+    // The moment is a size of the summary, so that it lies within the batch on machines of any
+    // speed.
+    const auto moment = std::uniform_int_distribution<std::uintmax_t>(1, whole * 9 / 10)(random);
+    status = kill_at(moment, start_batch(list, folder / "r"), summary);
+    CHECK(WIFSIGNALED(status));
+    const Files left = files_below(folder / "r");
+    CHECK(left.size() < expected.size());
+    for (const auto& [name, bytes] : left) {
       const auto known = expected.find(name);
-      REQUIRE(known != expected.end());
-      CHECK(known->second == bytes);
+      if (known == expected.end() || known->second != bytes) FAIL(name << " is no whole file");
     }
-    CHECK(shell(batch + "r --resume", folder.path()).exit_code == 0);
-    CHECK(files_below(folder / "r") == expected);
+    const Outcome rest = attn_cli({"batch", list, "--out", folder / "r", "--plots", "none",
+                                   "--tensors", "npz", "--quiet", "--resume"});
+    CHECK(rest.exit_code == 0);
+    CHECK((files_below(folder / "r") == expected));
   }
 }

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kernels/cpu_target.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;
@@ -96,6 +97,15 @@ TEST_CASE("places, threads and limits change no result and no hash") {
   options.threads = 3;
   options.files.limits.nesting = 7;
   CHECK(options_hash(options) == hash);
+}
+
+TEST_CASE("an instruction set that was chosen changes the hash, that of the machine does not") {
+  const std::string hash = options_hash({});
+  for (const std::string_view target : kernels::cpu_targets()) {
+    kernels::use_cpu_target(target);
+    CHECK((options_hash({}) == hash) == (target == kernels::cpu_targets().front()));
+  }
+  kernels::use_cpu_target("");
 }
 
 TEST_CASE("a file that changes has another hash, even if it stays as long") {

@@ -92,7 +92,7 @@ TEST_CASE("a line that is none of a summary is named with its file and number") 
     return std::string("no error");
   };
   CHECK(message() == "expected a string, found a number\n  where: " + path +
-                         ":2, /item\n  help:  write it in quotes");
+                         ":2, /item\n  help:  give a string");
   write_text(path, "{}\n");
   CHECK(message() == "the line has no \"item\"\n  where: " + path +
                          ":1\n  help:  this is no summary of a batch");

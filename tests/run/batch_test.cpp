@@ -10,6 +10,8 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include "attn/io.hpp"
+
 #include "run/batch_items.hpp"
 #include "temporary_folder.hpp"
 

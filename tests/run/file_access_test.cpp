@@ -127,7 +127,7 @@ TEST_CASE("limits of size, elements and nesting are told with the flags that rai
   access.limits.file_bytes = 60;
   CHECK(verdict(folder, query_in("q.npy") + std::string(100, ' '), access) ==
         "\"" + doc +
-            "\" is 142 bytes large, and the limit is 60 bytes\n"
+            "\" is 145 bytes large, and the limit is 60 bytes\n"
             "  help:  make it smaller, or raise the limit with --max-file-size");
   access = {};
   access.limits.elements = 3;
