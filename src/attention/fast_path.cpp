@@ -6,15 +6,17 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "attention/additive_scores.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
+#include "attention/product_requests.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
@@ -41,10 +43,9 @@ bool normal(double x) {
 // Which kernel computes.
 enum class Way { whole_rows, few_queries, narrow_heads, blocks };
 
-// Scores that are no products are known block by block.
 Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
-  if (request.weights || request.pool) return Way::whole_rows;
-  if (!products) return Way::blocks;
+  if (request.weights) return Way::whole_rows;
+  if (request.pool || !products) return Way::blocks;
   if (geometry.queries <= kernels::few_queries) return Way::few_queries;
   const bool narrow = geometry.query_width <= kernels::narrow_width &&
                       geometry.value_width <= kernels::narrow_width;
@@ -90,11 +91,16 @@ class FastAttention {
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        blocks_((geometry.queries + kernels::query_block - 1) / kernels::query_block),
+        // Whole strips or panels of queries, and little enough of them for the threads to share.
+        block_queries_(way_ == Way::narrow_heads ? 128 : 96),
+        blocks_((geometry.queries + block_queries_ - 1) / block_queries_),
         intervals_only_(visibility.only_intervals()) {
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
       blocks_ = pooled_->blocks().size();
+      for (std::size_t bin = 0; bin <= pooled_->key_bins(); ++bin) {
+        first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
+      }
     }
     const Tensor& key = request.key ? request.key : request.query;
     key_ = Rows<T>(key, geometry.kv_heads);
@@ -165,24 +171,23 @@ class FastAttention {
     return rows;
   }
 
-  // A thread's scratch holds what the kernels need, then the scores of a block of queries, then its
-  // weights that are to be pooled; each part begins at a cache line.
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, from a
+  // cache line on.
   static std::size_t whole_lines(std::size_t count) {
     constexpr std::size_t line = 64 / sizeof(T);
     return (count + line - 1) / line * line;
   }
   std::size_t kernel_count() const {
-    return whole_lines(way_ == Way::whole_rows     ? kernels::weights_scratch_count<T>(sizes_)
-                       : way_ == Way::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
-                                                   : kernels::attention_scratch_count<T>(sizes_));
+    return whole_lines(
+        way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
+        : way_ == Way::narrow_heads
+            ? kernels::narrow_scratch_count<T>(sizes_)
+            : kernels::attention_scratch_count<T>(sizes_, pooled_ ? pooled_->key_bins() : 0));
   }
   std::size_t score_count() const {
     return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
   }
-  std::shared_ptr<T> scratch() const {
-    const std::size_t pooled = pooled_ ? kernels::query_block * geometry_.keys : 0;
-    return new_elements<T>(kernel_count() + score_count() + pooled);
-  }
+  std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
   // stays in its cache.
@@ -253,7 +258,7 @@ class FastAttention {
     }
   }
 
-  // A block of queries as the kernels take it, with room for its scores if they are no products.
+  // A block of queries as the kernels take it.
   struct Task {
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     const FastAttention* attention;
@@ -261,19 +266,19 @@ class FastAttention {
     const T* scores;
     kernels::QueryBlock<T> block{};
 
+    // `room` takes the scores that are no products.
     Task(const FastAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index, T* score_room)
+         std::size_t index, T* room)
         : attention(&self),
           batch(batch_index),
           head(head_index),
-          first_query(index * kernels::query_block),
-          scores(score_room) {
+          first_query(index * self.block_queries_),
+          scores(room) {
       const Geometry& geometry = self.geometry_;
+      block.queries = std::min(self.block_queries_, geometry.queries - first_query);
       if (self.pooled_) {
         first_query = self.pooled_->blocks()[index].first;
         block.queries = self.pooled_->blocks()[index].count;
-      } else {
-        block.queries = std::min(kernels::query_block, geometry.queries - first_query);
       }
       for (std::size_t i = 0; i < block.queries; ++i) {
         const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
@@ -289,7 +294,7 @@ class FastAttention {
       if constexpr (std::is_same_v<T, float>) {
         if (self.scores_ != nullptr) {
           self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
-                                {ends.data(), block.queries}, score_room);
+                                {ends.data(), block.queries}, room);
           block.mask.added = &add_scores;
         }
       }
@@ -315,7 +320,7 @@ class FastAttention {
                                       std::span(row, count));
     }
 
-    // These, and the scores that are no products.
+    // These and the scores that are no products.
     static void add_scores(const void* context, std::size_t query, std::size_t first_key,
                            std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
@@ -355,16 +360,17 @@ class FastAttention {
     const T* const* values = rows.values.data();
     if (way_ == Way::narrow_heads) {
       note(kernels::attend_narrow_block(task.block, packed, values, scratch));
-    } else if (way_ == Way::blocks) {
-      note(kernels::attend_block(task.block, packed, values, scratch));
-    } else {
-      T* const weights = pooled_
-                             ? scores + score_count()
-                             : weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
+    } else if (way_ == Way::whole_rows) {
+      T* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
       note(kernels::weigh_block(task.block, packed, weights, scratch));
-      if (pooled_) pool(task, block, weights);
+      if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
+    } else if (pooled_) {
+      attend_pooled(task, block, packed, values, scratch);
+    } else {
+      note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
     }
     if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
+    if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       const std::size_t query = task.first_query + i;
@@ -373,10 +379,23 @@ class FastAttention {
     }
   }
 
-  void pool(const Task& task, std::size_t block, const T* weights) {
+  void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
+                     const T* const* values, T* scratch) {
+    const std::size_t first_bin = pooled_->blocks()[block].first_bin;
+    std::array<std::uint32_t, kernels::query_block> query_bins{};
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      query_bins[i] =
+          static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
+    }
     const std::size_t map = task.batch * geometry_.heads + task.head;
-    pooled_->add(map, block, weights);
-    if (!request_.mask.present()) return;
+    const kernels::WeightBins bins{first_keys_.data(), pooled_->key_bins(), query_bins.data(),
+                                   request_.pool->reduction == Pooling::Reduction::max,
+                                   pooled_->cells(map, block)};
+    note(kernels::attend_block(task.block, packed, values, &bins, scratch));
+  }
+
+  void see_pooled(const Task& task, std::size_t block) {
+    const std::size_t map = task.batch * geometry_.heads + task.head;
     std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       if (intervals_only_) {
@@ -400,69 +419,26 @@ class FastAttention {
   Way way_;
   Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
-  std::size_t group_, blocks_;
+  std::size_t group_, block_queries_, blocks_;
   bool intervals_only_;
   std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;
   std::optional<PooledMap> pooled_;
+  std::vector<std::uint32_t> first_keys_;  // of the pooled map's bins, and the end
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
 };
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
-// whether they stand apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
-  const std::size_t width = W.shape()[1];
-  Shape shape = key.shape();
-  shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
-  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
-}
-
-// The same attention with nothing to compare: queries and keys of one zero each, for scores that
-// come from elsewhere.
-AttentionRequest without_products(const AttentionRequest& request, const Geometry& geometry) {
-  const Tensor& key = request.key ? request.key : request.query;
-  const auto zeros = [](const Tensor& like, std::size_t heads) {
-    Shape shape = like.shape();
-    shape.back() = like.rank() == 4 ? 1 : heads;
-    std::vector<float> numbers(element_count(shape));
-    return Tensor(std::move(shape), std::move(numbers));
-  };
-  AttentionRequest result = request;
-  result.kind = Kind::dot_product;
-  result.scale = 1;
-  result.softcap.reset();
-  result.value = request.value ? request.value : key;
-  result.query = zeros(request.query, geometry.heads);
-  result.key = zeros(key, geometry.kv_heads);
-  if (request.past_key) result.past_key = zeros(request.past_key, geometry.kv_heads);
-  return result;
-}
-
-// The same attention by products of queries with other keys.
-AttentionRequest as_products(const AttentionRequest& request) {
-  AttentionRequest result = request;
-  const Tensor& key = request.key ? request.key : request.query;
-  if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, request.threads);
-  if (request.past_key) {
-    result.past_key = projected_keys(request.past_key, request.W, request.threads);
-  }
-  return result;
-}
-
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool supported = request.kind == Kind::dot_product ||
-                         request.kind == Kind::scaled_dot_product ||
-                         ((request.kind == Kind::general || request.kind == Kind::additive) &&
-                          request.dtype == DType::float32);
+  const bool kind = request.dtype == DType::float32 ? request.kind != Kind::softmax
+                                                    : request.kind == Kind::dot_product ||
+                                                          request.kind == Kind::scaled_dot_product;
   const auto holds = [&](double x) {
     return request.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
   };
-  return supported && !request.stages && !request.dropout && !request.mask.fill &&
+  return kind && !request.stages && !request.dropout && !request.mask.fill &&
          holds(request.scale.value_or(1)) && holds(request.softcap.value_or(0)) &&
          visibility.single_precision();
 }

@@ -45,24 +45,46 @@ std::size_t value_count(const HeadSizes& sizes) {
   return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, value_rows_of(sizes.value_width)));
 }
 
+// Of a row too short for vectors to pay.
+template <class T>
+bool all_finite_numbers(const T* row, std::size_t count) {
+  bool odd = false;
+  for (std::size_t k = 0; k < count; ++k) odd |= !(std::abs(row[k]) < infinite<T>);
+  return !odd;
+}
+
+// Whether all are finite.
+template <class T>
+bool copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
+  bool odd = false;
+  for (std::size_t k = 0; k < count; ++k) {
+    to[k] = from[k];
+    odd |= !(std::abs(from[k]) < infinite<T>);
+  }
+  return !odd;
+}
+
 // Keys as they stand; values as panels [keys][value rows] of columns.
 template <class T>
 void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
           PackedHead<T>& head) {
   const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
   head.odd_count = 0;
+  const std::size_t value_width = sizes.value_width;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
     T* to = head.keys + key * width;
-    std::copy_n(key_rows[key], width, to);
-    if (!all_finite(to, width)) forget_digits(to, width, 1);
+    if (!copy_row(key_rows[key], width, to)) forget_digits(to, width, 1);
     const T* from = value_rows[key];
-    const bool finite = all_finite(from, sizes.value_width);
-    if (!finite) head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
-    for (std::size_t column = 0; column < sizes.value_width; column += rows) {
+    for (std::size_t column = 0; column < value_width; column += rows) {
       T* part = head.values + column * sizes.keys + key * rows;
-      const std::size_t count = finite ? std::min(rows, sizes.value_width - column) : 0;
-      std::copy_n(from + column, count, part);
-      std::fill(part + count, part + rows, T(0));
+      const std::size_t count = std::min(rows, value_width - column);
+      copy_row(from + column, count, part);
+      for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
+    }
+    if (all_finite_numbers(from, value_width)) continue;
+    head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+    for (std::size_t column = 0; column < value_width; column += rows) {
+      std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
     }
   }
   std::fill_n(head.keys + sizes.keys * width,
@@ -282,24 +304,29 @@ class Panel {
 
   template <bool hidden>
   void exponentials(const Range& seen) {
-    const Tag d;
-    for (std::size_t side = 0; side < columns; side += size) {
-      const V turn = hn::LoadU(d, state(turned) + side);
-      const V outside = hn::LoadU(d, state(subtracted) + side);
-      const bool none_outside = hn::AllTrue(d, hn::Eq(outside, hn::Zero(d)));
-      const V least =
-          hn::Sub(hn::Sub(hn::Set(d, rounding<T>), turn), hn::Set(d, -least_power(T(0))));
-      V sum = hn::LoadU(d, state(total) + side);
+    const T* outside = state(subtracted);
+    if (std::any_of(outside, outside + columns, [](T value) { return value != 0; })) {
       for (std::size_t key = seen.first; key < seen.end; ++key) {
-        T* s = scores_ + key * columns + side;
-        V x = hn::LoadU(d, s);
-        if (!none_outside) x = hn::Sub(x, outside);
-        const V power = power_of_two<hidden>(d, x, turn, least);
-        hn::StoreU(power, d, s);
-        sum = hn::Add(sum, power);
+        for (std::size_t i = 0; i < columns; ++i) scores_[key * columns + i] -= outside[i];
       }
-      hn::StoreU(sum, d, state(total) + side);
     }
+    const Tag d;
+    const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
+    const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
+    const V least0 = hn::Add(hn::Sub(round, turn0), room);
+    const V least1 = hn::Add(hn::Sub(round, turn1), room);
+    V sum0 = hn::LoadU(d, state(total)), sum1 = hn::LoadU(d, state(total) + size);
+    T* const end = scores_ + seen.end * columns;
+    for (T* s = scores_ + seen.first * columns; s < end; s += columns) {
+      const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
+      const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
+      hn::StoreU(x, d, s);
+      hn::StoreU(y, d, s + size);
+      sum0 = hn::Add(sum0, x);
+      sum1 = hn::Add(sum1, y);
+    }
+    hn::StoreU(sum0, d, state(total));
+    hn::StoreU(sum1, d, state(total) + size);
   }
 
   void finish(BlockOutcome& outcome) {
