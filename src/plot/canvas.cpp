@@ -257,21 +257,32 @@ void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, dou
   const double slope = (to.y - from.y) / (to.x - from.x);
   const double half = line_width / 2 * std::sqrt(1 + slope * slope);
   const double end = std::min(std::ceil(to.x), length);
+  const auto mix = [&](std::uint32_t& pixel, double share) {
+    constexpr int one = 1 << 16;
+    const int weight = static_cast<int>(share * one + 0.5);
+    const auto mixed = [&](int shift, int channel) {
+      const int below = static_cast<int>(pixel >> shift & 255);
+      return static_cast<std::uint32_t>(below + ((channel - below) * weight + one / 2) / one)
+             << shift;
+    };
+    pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
+  };
   for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {
     const double middle = from.y + slope * (u + 0.5 - from.x);
-    const double low = middle - half, high = middle + half;
+    const double low = std::clamp(middle - half, 0.0, breadth);
+    const double high = std::clamp(middle + half, 0.0, breadth);
+    if (low >= high) continue;
     const double covered = opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
-    const double last = std::min(std::ceil(high), breadth);
-    for (double v = std::max(0.0, std::floor(low)); v < last; ++v) {
-      const double share = covered * (std::min(v + 1, high) - std::max(v, low));
-      std::uint32_t& pixel =
-          data[static_cast<std::ptrdiff_t>(u) * along + static_cast<std::ptrdiff_t>(v) * across];
-      const auto mixed = [&](int shift, std::uint8_t channel) {
-        const double below = pixel >> shift & 255;
-        return static_cast<std::uint32_t>(below + share * (channel - below) + 0.5) << shift;
-      };
-      pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
+    const auto first = static_cast<std::ptrdiff_t>(low);
+    const auto last = static_cast<std::ptrdiff_t>(std::ceil(high)) - 1;
+    std::uint32_t* pixel = data + static_cast<std::ptrdiff_t>(u) * along + first * across;
+    if (first == last) {
+      mix(*pixel, covered * (high - low));
+      continue;
     }
+    mix(*pixel, covered * (static_cast<double>(first + 1) - low));
+    for (std::ptrdiff_t v = first + 1; v < last; ++v) mix(*(pixel += across), covered);
+    mix(*(pixel + across), covered * (high - static_cast<double>(last)));
   }
   cairo_surface_mark_dirty(surface_);
 }
