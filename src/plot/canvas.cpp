@@ -90,11 +90,22 @@ std::string with_own_numbers(const std::string& svg) {
 }
 
 /// Says what made an SVG file, in its first element.
-std::string with_maker(std::string svg) {
+std::string with_maker(std::string svg, const std::string& provenance) {
   const std::size_t root = svg.find("<svg ");
   const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
   if (end != std::string::npos) {
-    svg.insert(end + 2, std::string("<metadata>") + kMaker + "</metadata>\n");
+    std::string made = kMaker;
+    if (!provenance.empty()) made += "; ";
+    for (const char letter : provenance) {
+      if (letter == '&') {
+        made += "&amp;";
+      } else if (letter == '<') {
+        made += "&lt;";
+      } else {
+        made += letter;
+      }
+    }
+    svg.insert(end + 2, "<metadata>" + made + "</metadata>\n");
   }
   return svg;
 }
@@ -355,7 +366,7 @@ void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) 
   cairo_surface_mark_dirty(surface_);
 }
 
-std::string Canvas::finish() {
+std::string Canvas::finish(const std::string& provenance) {
   if (!is_raster()) cairo_show_page(cairo_);
   if (const auto status = cairo_status(cairo_); status != CAIRO_STATUS_SUCCESS) {
     throw Error(ErrorKind::internal,
@@ -364,8 +375,11 @@ std::string Canvas::finish() {
   }
   cairo_surface_flush(surface_);
   if (!is_raster()) {
+    if (format_ == PictureFormat::pdf && !provenance.empty()) {
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_SUBJECT, provenance.c_str());
+    }
     cairo_surface_finish(surface_);
-    return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_))
+    return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_), provenance)
                                          : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
@@ -373,7 +387,7 @@ std::string Canvas::finish() {
   auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
   return encode_png({data, height * stride},
                     static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
-                    stride, dpi_);
+                    stride, dpi_, provenance);
 }
 
 }  // namespace attn::plot

@@ -60,8 +60,9 @@ class Canvas {
   /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
   void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
 
-  /// The finished file. Nothing can be drawn after it.
-  std::string finish();
+  /// The finished file, with `provenance` in its metadata if it is not empty. Nothing can be drawn
+  /// after it.
+  std::string finish(const std::string& provenance = {});
 
   /// All that was written so far.
   std::vector<PictureText> texts() const { return texts_; }
