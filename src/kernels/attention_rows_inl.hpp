@@ -186,14 +186,20 @@ HWY_INLINE void multiply(T* row, std::size_t count, T factor) {
 template <class T>
 bool all_finite(const T* row, std::size_t width) {
   const hn::ScalableTag<T> d;
-  auto product = hn::Zero(d);
+  constexpr std::size_t size = lanes_of<T>;
+  const auto zero = hn::Zero(d);
+  auto a = zero, b = zero, c = zero, e = zero;
   std::size_t k = 0;
-  for (; k + lanes_of<T> <= width; k += lanes_of<T>) {
-    product = hn::MulAdd(hn::LoadU(d, row + k), hn::Zero(d), product);
+  for (; k + 4 * size <= width; k += 4 * size) {
+    a = hn::MulAdd(hn::LoadU(d, row + k), zero, a);
+    b = hn::MulAdd(hn::LoadU(d, row + k + size), zero, b);
+    c = hn::MulAdd(hn::LoadU(d, row + k + 2 * size), zero, c);
+    e = hn::MulAdd(hn::LoadU(d, row + k + 3 * size), zero, e);
   }
-  T rest = hn::GetLane(hn::SumOfLanes(d, product));
-  for (; k < width; ++k) rest += row[k] * T(0);
-  return rest == 0;
+  for (; k + size <= width; k += size) a = hn::MulAdd(hn::LoadU(d, row + k), zero, a);
+  bool finite = hn::AllTrue(d, hn::Eq(hn::Add(hn::Add(a, b), hn::Add(c, e)), zero));
+  for (; k < width; ++k) finite &= std::abs(row[k]) < infinite<T>;
+  return finite;
 }
 
 // NaN may have digits, which power_of_two() does not pass on.
@@ -208,10 +214,10 @@ void forget_digits(T* row, std::size_t count, std::size_t stride) {
 // pack_columns() of rows that may hold NaN.
 template <std::size_t unit, class T>
 void pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
-  pack_columns<unit>(rows, count, width, factor, packed);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (all_finite(rows[i], width)) continue;
-    forget_digits(packed + i / unit * unit * width + i % unit, width, unit);
+  for (std::size_t first = 0; first < count; first += unit) {
+    T* panel = packed + first * width;
+    pack_columns<unit>(rows + first, std::min(unit, count - first), width, factor, panel);
+    if (!all_finite(panel, unit * width)) forget_digits(panel, unit * width, 1);
   }
 }
 

@@ -45,14 +45,6 @@ std::size_t value_count(const HeadSizes& sizes) {
   return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, value_rows_of(sizes.value_width)));
 }
 
-// Of a row too short for vectors to pay.
-template <class T>
-bool all_finite_numbers(const T* row, std::size_t count) {
-  bool odd = false;
-  for (std::size_t k = 0; k < count; ++k) odd |= !(std::abs(row[k]) < infinite<T>);
-  return !odd;
-}
-
 // Whether all are finite.
 template <class T>
 bool copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
@@ -81,7 +73,7 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
       copy_row(from + column, count, part);
       for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
     }
-    if (all_finite_numbers(from, value_width)) continue;
+    if (all_finite(from, value_width)) continue;
     head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
     for (std::size_t column = 0; column < value_width; column += rows) {
       std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
@@ -330,21 +322,33 @@ class Panel {
   }
 
   void finish(BlockOutcome& outcome) {
+    const Tag d;
+    const std::size_t width = block_.sizes.value_width;
+    HWY_ALIGN std::array<T, columns> factor{};
     for (std::size_t i = 0; i < count_; ++i) {
       const T sum = state(total)[i];
       if (state(largest)[i] == -infinite<T> && sum == sum) {
         ++outcome.empty_rows;
-        std::fill_n(block_.output + (query_ + i) * block_.output_stride, block_.sizes.value_width,
-                    T(0));
-        continue;
+      } else {
+        factor[i] = 1 / sum;
       }
       if (!std::isfinite(sum)) outcome.overflow = true;
-      const T factor = 1 / sum;
-      T* to = block_.output + (query_ + i) * block_.output_stride;
-      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) {
-        to[k] = sums_[k * columns + i] * factor;
+    }
+    HWY_ALIGN std::array<T, columns> finite{};
+    for (std::size_t side = 0; side < columns; side += size) {
+      const V factors = hn::LoadU(d, factor.data() + side);
+      V check = hn::Zero(d);
+      for (T* sum = sums_ + side; sum < sums_ + width * columns; sum += columns) {
+        const V result = hn::Mul(hn::LoadU(d, sum), factors);
+        hn::StoreU(result, d, sum);
+        check = hn::MulAdd(result, hn::Zero(d), check);
       }
-      if (!all_finite(to, block_.sizes.value_width)) outcome.overflow = true;
+      hn::StoreU(check, d, finite.data() + side);
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+      T* to = block_.output + (query_ + i) * block_.output_stride;
+      for (std::size_t k = 0; k < width; ++k) to[k] = sums_[k * columns + i];
+      if (finite[i] != 0) outcome.overflow = true;
     }
   }
 

@@ -1,0 +1,145 @@
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attention/fast_path.hpp"
+#include "attention/random_request.hpp"
+#include "attention/reference.hpp"
+#include "kernels/every_target.hpp"
+
+namespace {
+
+using namespace attn;
+using attn::testing::numbers;
+using attn::testing::on_every_target;
+using attn::testing::RandomRequests;
+using attn::testing::same_bits;
+
+AttentionRequest pooled_request(RandomRequests& random, const Shape& query, const Shape& key,
+                                DType dtype, Pooling pooling) {
+  AttentionRequest request;
+  request.dtype = dtype;
+  request.threads = 1;
+  request.query = random.normal(query).converted(dtype);
+  request.key = random.normal(key).converted(dtype);
+  request.value = random.normal(key).converted(dtype);
+  request.weights = false;
+  request.pool = pooling;
+  return request;
+}
+
+AttentionResult fast(const AttentionRequest& request) {
+  const Geometry geometry = check_geometry(request);
+  const Visibility visibility(request.mask, geometry);
+  REQUIRE(fast_path_supports(request, visibility));
+  std::optional<AttentionResult> result = fast_attention(request, geometry, visibility);
+  REQUIRE(result);
+  return *std::move(result);
+}
+
+// Cells are means or largest of weights, which are at most 1 and within a relative 2e-5 (4e-14) of
+// the exact ones.
+void check_as_reference(const AttentionRequest& request) {
+  const Geometry geometry = check_geometry(request);
+  AttentionRequest exact = request;
+  exact.dtype = DType::float64;
+  const AttentionResult expected =
+      reference_attention(exact, geometry, Visibility(request.mask, geometry));
+  const AttentionResult result = fast(request);
+  CHECK(result.pooled.dtype() == request.dtype);
+  REQUIRE(result.pooled.shape() == expected.pooled.shape());
+  const std::vector<double> a = numbers(result.pooled), b = numbers(expected.pooled);
+  const double relative = request.dtype == DType::float32 ? 2e-5 : 4e-14;
+  double farthest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CAPTURE(i);
+    CAPTURE(a[i]);
+    CAPTURE(b[i]);
+    if (!(std::abs(a[i] - b[i]) <= relative * b[i] + 1e-30)) FAIL_CHECK("a cell differs");
+    farthest = std::max(farthest, std::abs(a[i] - b[i]));
+  }
+  CHECK(farthest <= 1e-6);
+  CHECK(same_bits(result.pooled_allowed, expected.pooled_allowed));
+}
+
+constexpr Pooling::Reduction mean = Pooling::Reduction::mean, largest = Pooling::Reduction::max;
+
+}  // namespace
+
+TEST_CASE("weights pooled inside the kernel are the reference's, whatever the bins hold") {
+  on_every_target([] {
+    RandomRequests random(21);
+    for (const auto& [queries, keys, size] :
+         std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
+             {1, 1, 1}, {5, 3, 2}, {40, 400, 400}, {140, 400, 7}, {270, 1000, 2}, {133, 385, 50}}) {
+      for (const std::size_t width : {4, 20}) {
+        for (const DType dtype : {DType::float32, DType::float64}) {
+          for (const Pooling::Reduction reduction : {mean, largest}) {
+            CAPTURE(queries);
+            CAPTURE(keys);
+            CAPTURE(size);
+            CAPTURE(width);
+            check_as_reference(
+                pooled_request(random, {queries, width}, {keys, width}, dtype, {size, reduction}));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("masks hold in weights pooled inside the kernel") {
+  on_every_target([] {
+    RandomRequests random(22);
+    for (const Pooling::Reduction reduction : {mean, largest}) {
+      AttentionRequest request =
+          pooled_request(random, {2, 4, 150, 20}, {2, 2, 450, 20}, DType::float32, {6, reduction});
+      request.mask.causal = true;
+      check_as_reference(request);
+      request.mask.window = Window{30, {}};
+      check_as_reference(request);
+      request.mask.padding = random.flags({2, 450}, 0.3);
+      request.softcap = 4.0;
+      check_as_reference(request);
+    }
+  });
+}
+
+TEST_CASE("weights are pooled right where a row's largest score comes last") {
+  on_every_target([] {
+    // Each block of keys raises the largest score, the last by far more than a type's exponents.
+    std::vector<float> key(1000);
+    for (std::size_t j = 0; j < key.size(); ++j) {
+      key[j] = static_cast<float>(j) * 0.01F + (j > 995 ? 100.0F : 0.0F);
+    }
+    AttentionRequest request;
+    request.kind = Kind::dot_product;
+    request.query = Tensor({3, 1}, std::vector<float>{1, 0.01F, -1});
+    request.key = Tensor({1000, 1}, std::move(key));
+    request.weights = false;
+    request.threads = 1;
+    for (const Pooling::Reduction reduction : {mean, largest}) {
+      request.pool = Pooling{9, reduction};
+      check_as_reference(request);
+    }
+  });
+}
+
+TEST_CASE("a map pooled inside the kernel has the same bits for any number of threads") {
+  on_every_target([] {
+    RandomRequests random(23);
+    AttentionRequest request =
+        pooled_request(random, {1, 2, 700, 20}, {1, 2, 700, 20}, DType::float32, {3, mean});
+    const AttentionResult one = fast(request);
+    for (const std::size_t threads : {2, 3, 7}) {
+      request.threads = threads;
+      const AttentionResult many = fast(request);
+      CHECK(same_bits(many.pooled, one.pooled));
+      CHECK(same_bits(many.output, one.output));
+    }
+  });
+}
