@@ -43,6 +43,8 @@ struct AttentionRequest {
   Mask mask;
   std::optional<Dropout> dropout;
 
+  /// Called by any thread, several at once too, with the number of scores it has just computed.
+  std::function<void(std::size_t)> progress;
   std::size_t threads = 0;      ///< 0 = as many as the machine has; never changes a result
   bool weights = true;          ///< whether `weights` and `allowed` are wanted
   std::optional<Pooling> pool;  ///< wanted in their place

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,6 +78,10 @@ struct RunOptions : DocumentOptions {
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
+
+  /// Called now and then by any thread, several at once too, with the scores computed so far and
+  /// those there are in all.
+  std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
 /// The chosen sample and head of one attention's weights, for a report.

@@ -254,6 +254,7 @@ class FastAttention {
     for (std::size_t head = 0; head < heads * group_; ++head) {
       const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
       note(kernels::merge_partials(task.block, partials.get() + head * parts * count, parts));
+      if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     }
   }
 
@@ -368,6 +369,7 @@ class FastAttention {
     } else {
       note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
     }
+    if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {

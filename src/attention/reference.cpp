@@ -339,6 +339,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     if (pooled) pooled->add(at, block, p.weights.data());
     lse.put(p.lse.data(), queries, 1, at * geometry.queries + first, 1);
     empty_rows += p.empty_rows;
+    if (request.progress) request.progress(queries * keys);
     if (kept) {
       drop(p.weights, kept.values<std::uint8_t>().subspan(place, queries * keys),
            request.dropout->p);

@@ -51,13 +51,15 @@ struct JsonNumber {
   bool negative, integral;                     ///< integral: without point and exponent
 };
 
-/// Takes the number at `at` apart; its `end` is null if there is none.
+/// Takes the number at `at` apart; its `end` is null if there is none. With `closed` the last
+/// character of the text is known to be in no number, as a bracket is.
+template <bool closed = false>
 inline JsonNumber json_number(const char* at, const char* text_end) noexcept {
   constexpr std::array<std::uint64_t, 9> powers = {1,      10,      100,      1000,     10000,
                                                    100000, 1000000, 10000000, 100000000};
   JsonNumber number{};
   number.begin = at;
-  const auto character = [&] { return at < text_end ? *at : '\0'; };
+  const auto character = [&] { return closed || at < text_end ? *at : '\0'; };
   const auto is_digit = [](char c) { return static_cast<unsigned>(c - '0') < 10; };
 
   number.negative = character() == '-';

@@ -236,7 +236,7 @@ Read read_element(const char*& at, const char* end, T& element) {
       return Read::valid;
     }
   };
-  const JsonNumber number = json_number(at, end);
+  const JsonNumber number = json_number<true>(at, end);
   if (number.end == nullptr) {
     const Word* const word = word_at({at, static_cast<std::size_t>(end - at)});
     if (word == nullptr) return Read::invalid;
@@ -267,27 +267,28 @@ Read read_part(const NumberArray& array, std::size_t part, std::span<T> elements
   const char* at = text + array.marks[part].offset;
   const char* const stop = last ? end : text + array.marks[part + 1].offset;
   Read outcome = Read::valid;
+  // Brackets were followed before: behind one that closes, the next element of all is meant. The
+  // last character is such a bracket, so that nothing below runs beyond the end.
+  at = skip_space(at, end);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (i > 0) {
-      // Brackets were followed before: behind one that closes, the next element of all is meant.
-      if (at < end && *at == ',') {
+      if (*at == ',') {
         ++at;
-        if (at < end && *at == ' ') ++at;
-        at = skip_space(at, end);
-      } else if (at < end && *at == ']') {
+        at += *at == ' ' ? 1 : 0;
+        if (is_space(*at)) at = skip_space(at, end);
+      } else if (*at == ']') {
         at = skip_to_element(at, end);
+        if (at == end) return Read::invalid;
       } else {
         return Read::invalid;
       }
-    } else {
-      at = skip_space(at, end);
     }
     const Read read = read_element(at, end, elements[i]);
     if (read == Read::invalid) return read;
     if (read == Read::unusual) outcome = read;
-    if (at < end && *at != ',') at = skip_space(at, end);
+    if (is_space(*at)) at = skip_space(at, end);
   }
-  if (at >= end || (*at != ',' && *at != ']')) return Read::invalid;
+  if (*at != ',' && *at != ']') return Read::invalid;
   if (skip_to_element(at, end) != skip_to_element(stop, end)) return Read::invalid;
   return outcome;
 }

@@ -70,6 +70,7 @@ class Canvas {
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
   cairo_surface_t* image_surface(int width, int height);
+  void blend_line(Point from, Point to, Colour colour, double opacity, double line_width);
   void outlined_text(const Text& text, Point origin, double degrees);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
 

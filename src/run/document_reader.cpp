@@ -100,7 +100,7 @@ class Reader {
       result_.description = expect_string(value, at);
     });
     read("weights", [&](const JsonValue& value, const std::string& at) {
-      result_.weights = expect_boolean(value, at);
+      result_.weights = attention().weights = expect_boolean(value, at);
     });
     read("pool", [&](const JsonValue& value, const std::string& at) {
       attention().pool = read_pooling(value, at);
@@ -365,6 +365,8 @@ class Reader {
     }
     const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
     result_.weights_count = element_count(queries.weights_shape());
+    result_.scores_count =
+        layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
     if (result_.weights && !attention().pool) {
       check_weights_memory(queries, layers, size_of(attention().dtype));
       tensors_.check_elements(static_cast<double>(result_.weights_count),

@@ -60,6 +60,7 @@ class KindExplanation {
 
   void set_sizes() {
     request_.attention.pool.reset();
+    request_.attention.weights = true;
     const AttentionRequest& attention = request_.attention;
     std::size_t layers = 1;
     if (family() == Family::transformer) {

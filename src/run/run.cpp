@@ -1,6 +1,7 @@
 #include "attn/run.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "run/document.hpp"
 #include "run/document_options.hpp"
 #include "run/document_run.hpp"
+#include "run/file_tasks.hpp"
 #include "run/map_selection.hpp"
 #include "run/mask_picture.hpp"
 #include "run/output_folder.hpp"
@@ -131,7 +133,10 @@ class KindRun {
     }
   }
 
-  void compute() {
+  std::size_t scores() const { return request_.scores_count; }
+
+  void compute(const std::function<void(std::size_t)>& progress) {
+    request_.attention.progress = progress;
     const auto start = std::chrono::steady_clock::now();
     computed_ = attn::compute(request_);
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -183,9 +188,10 @@ class KindRun {
       }
     }
     make_output_folder(out_);
+    FileTasks tasks;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
-      report_.files.push_back(out_ / picture_names_[i]);
-      write_whole_file(report_.files.back(), pictures_[i].bytes);
+      tasks.add(out_ / picture_names_[i],
+                [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
     }
     // The result comes last, so that it names only what is there.
     ResultFile file;
@@ -205,8 +211,9 @@ class KindRun {
       if (is_stage(name) && !options_.stages) continue;
       file.tensors.emplace_back(name, tensor);
     }
-    file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
-                                report_.files);
+    file.places =
+        plan_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_, tasks);
+    report_.files = tasks.write(options_.threads);
     report_.files.push_back(out_ / "result.json");
     write_result(file, report_.files.back(), options_.threads);
     report_.warnings = request_.warnings;
@@ -397,7 +404,15 @@ RunOutcome run_document(const RunOptions& options, Document document) {
   }
 
   // 2. Compute.
-  for (const auto& run : runs) run->compute();
+  std::size_t all = 0;
+  std::atomic<std::size_t> done = 0;
+  for (const auto& run : runs) all += run->scores();
+  for (const auto& run : runs) {
+    run->compute([&](std::size_t scores) {
+      const std::size_t now = done += scores;
+      if (options.progress) options.progress(now, all);
+    });
+  }
 
   // 3. Draw.
   std::vector<std::function<void()>> tasks;
