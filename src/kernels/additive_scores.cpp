@@ -75,20 +75,6 @@ float key_powers(const float* b, std::size_t stride, std::size_t keys, std::size
   return largest;
 }
 
-HWY_INLINE AdditiveVector quotient(AdditiveTag d, AdditiveVector numerator,
-                                   AdditiveVector denominator) {
-#if HWY_TARGET == HWY_AVX3
-  // A division of 16 lanes takes 16 cycles on some processors. The approximation is good to 2⁻¹⁴,
-  // after a step of Newton's to 2⁻²³.
-  const auto r = hn::ApproximateReciprocal(denominator);
-  const auto reciprocal = hn::Mul(r, hn::NegMulAdd(denominator, r, hn::Set(d, 2.0F)));
-  return hn::Mul(numerator, reciprocal);
-#else
-  static_cast<void>(d);
-  return hn::Div(numerator, denominator);
-#endif
-}
-
 // The scores of some queries with one panel.
 template <std::size_t queries, bool capped>
 HWY_INLINE void panel_scores(const AdditivePanel& task, std::size_t first) {
@@ -129,8 +115,7 @@ HWY_INLINE void panel_scores(const AdditivePanel& task, std::size_t first) {
         const V left_divisor = hn::Mul(sum[0], sum[1]);
         const V right_divisor = hn::Mul(sum[2], sum[3]);
         const V numerator = hn::MulAdd(left, right_divisor, hn::Mul(right, left_divisor));
-        sums[q][v] =
-            hn::Add(sums[q][v], quotient(d, numerator, hn::Mul(left_divisor, right_divisor)));
+        sums[q][v] = hn::Add(sums[q][v], hn::Div(numerator, hn::Mul(left_divisor, right_divisor)));
       }
     }
     panel += unit_group * panel_keys;
