@@ -23,9 +23,9 @@ set(model_public ${public_base} spec.hpp attention.hpp layers.hpp)
 set(plot_layers tensor support)
 set(plot_public ${public_base} plot.hpp)
 set(run_layers model plot io attention kernels tensor support)
-set(run_public ${public_base} attn.hpp batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp)
+set(run_public ${public_base} attn.hpp batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
-set(cli_public ${public_base} batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp attn.hpp)
+set(cli_public ${public_base} batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp attn.hpp)
 
 # Libraries belong to one layer each.
 set(owner_cairo plot)

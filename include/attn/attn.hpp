@@ -18,3 +18,4 @@
 #include "attn/run.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
+#include "attn/version.hpp"

@@ -57,6 +57,7 @@ struct PlotOptions {
   double font_scale = 1;           ///< all sizes of letters are multiplied by it
   std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
   double threshold = 0;            ///< lines: only weights of at least this
+  std::string provenance;          ///< kept in the picture's metadata, beside the program's name
   std::size_t threads = 0;         ///< 0 = as many as the machine has; never changes a picture
 };
 

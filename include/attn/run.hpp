@@ -69,6 +69,9 @@ struct RunOptions : DocumentOptions {
                           ///< that needs the weights
   bool timing =
       false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
+  /// Whether result.json and the pictures tell the program's version, the CPU target and a hash of
+  /// each input file.
+  bool provenance = false;
   TensorFormat tensors = TensorFormat::json;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};

@@ -158,6 +158,10 @@ void add_results(CLI::App& app, RunArguments& arguments) {
                "Write the steps of the score too: scores, capped, masked, lse");
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
+  app.add_flag(
+      "--provenance", arguments.provenance,
+      "Write the program's version, the CPU target and hashes of the input into result.json "
+      "and the pictures");
   add_picture(app, arguments.picture);
   app.get_option("--pool")->description(
       "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
@@ -385,7 +389,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage, error.what(), "", "see attn-cli --help");
   }
-  if (version) return printing("attn-cli " ATTN_VERSION "\n");
+  if (version) return printing(version_text());
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
     const auto extras = chosen[0]->remaining();

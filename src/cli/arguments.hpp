@@ -48,7 +48,7 @@ struct RunArguments : DocumentArguments {
   TerminalArguments terminal;
   PictureArguments picture;
   Text out, plots, format, tensors;
-  bool stages = false, no_weights = false, timing = false, show = false;
+  bool stages = false, no_weights = false, timing = false, provenance = false, show = false;
 };
 
 struct BatchArguments : RunArguments {

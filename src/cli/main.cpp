@@ -13,6 +13,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that would grow beyond the limit.
   std::signal(SIGXFSZ, SIG_IGN);
+  occupy_closed_streams();
   try {
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {

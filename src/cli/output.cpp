@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "attn/error.hpp"
@@ -22,6 +23,15 @@ int write_all(int descriptor, std::string_view text) noexcept {
 }
 
 }  // namespace
+
+void occupy_closed_streams() noexcept {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest number that is free is this one, as those below it are taken.
+    [[maybe_unused]] const int taken =
+        open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
 
 void print(std::string_view text) {
   const int failure = write_all(STDOUT_FILENO, text);

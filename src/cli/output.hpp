@@ -6,6 +6,10 @@
 
 namespace attn::cli {
 
+/// Takes the numbers of standard streams that the program was started without, so that no file that
+/// is opened later gets one of them, and with it what is printed. They stay unusable.
+void occupy_closed_streams() noexcept;
+
 /// Prints to standard output. A reader that has gone away ends the printing silently; any other
 /// failure is an Error(file).
 void print(std::string_view text);

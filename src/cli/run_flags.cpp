@@ -72,6 +72,7 @@ RunOptions run_options(const RunArguments& arguments) {
   options.stages = arguments.stages;
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
+  options.provenance = arguments.provenance;
   options.plot = picture_options(picture, options.sample);
   options.plot.threads = options.threads;
   options.selection = map_selection(picture, options.head);

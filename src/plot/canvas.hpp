@@ -60,8 +60,9 @@ class Canvas {
   /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
   void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
 
-  /// The finished file. Nothing can be drawn after it.
-  std::string finish();
+  /// The finished file, with `provenance` in its metadata if it is not empty. Nothing can be drawn
+  /// after it.
+  std::string finish(const std::string& provenance = {});
 
   /// All that was written so far.
   std::vector<PictureText> texts() const { return texts_; }
@@ -70,6 +71,7 @@ class Canvas {
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
   cairo_surface_t* image_surface(int width, int height);
+  void blend_line(Point from, Point to, Colour colour, double opacity, double line_width);
   void outlined_text(const Text& text, Point origin, double degrees);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
 

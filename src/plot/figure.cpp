@@ -74,6 +74,7 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
                  ? Lettering::hinted
                  : Lettering::outlines) {
   wraps_ = options.style == PlotStyle::standard;
+  provenance_ = options.provenance;
   typesetter_.set_font_scale(checked_font_scale(options.font_scale));
 }
 
@@ -122,7 +123,7 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   const Point lower_left = {left * scale, height_ - low * scale};
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_);
   draw(canvas);
-  return {canvas.finish(), typesetter_.warnings(), canvas.texts()};
+  return {canvas.finish(provenance_), typesetter_.warnings(), canvas.texts()};
 }
 
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,

@@ -48,6 +48,7 @@ class Figure {
          Lettering lettering);
 
   PictureFormat format_;
+  std::string provenance_;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
   bool wraps_ = false;  ///< whether titles are broken into lines

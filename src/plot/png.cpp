@@ -139,7 +139,7 @@ const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, 
 }  // namespace
 
 std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, double dpi) {
+                       std::size_t stride, double dpi, std::string_view provenance) {
   // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
   // The setting belongs to this file and is made once, before the first use in any thread.
   static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
@@ -162,6 +162,10 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   file += resolution_chunk(dpi);
   file += chunk("tEXt", std::string_view("Software\0attn-cli " ATTN_VERSION,
                                          sizeof("Software\0attn-cli " ATTN_VERSION) - 1));
+  if (!provenance.empty()) {
+    // International text: a keyword, not compressed, no language, no translated keyword.
+    file += chunk("iTXt", std::string("Comment\0\0\0\0\0", 12) + std::string(provenance));
+  }
   file.append(bytes.substr(kHeaderEnd));
   return file;
 }

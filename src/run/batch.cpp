@@ -147,6 +147,7 @@ class Batch {
 
     RunOptions options = options_.run;
     options.out = folder;
+    Provenance provenance;
     if (options.threads == 0) options.threads = 1;
     options.plot.threads = options.threads;
     options.files.opened = [&](const fs::path& path, std::span<const std::byte> bytes) {
@@ -157,13 +158,18 @@ class Batch {
         record.inputs.emplace_back(name, hashes_.hash(path, bytes));
       }
     };
+    if (options.provenance) {
+      provenance.watch(options.files);
+      provenance.add(record.item.input, std::as_bytes(std::span(text)));
+    }
     Document parsed = Document::parse(
         text, record.item.input, document.path == "-" ? fs::path() : document.path.parent_path(),
         options.files, json_options(options));
     put_options(options, parsed);
     make_folders_above(folder);
     if (options_.resume) remove_leftovers(folder);
-    const RunOutcome outcome = run_document(options, std::move(parsed));
+    const RunOutcome outcome =
+        run_document(options, std::move(parsed), options.provenance ? &provenance : nullptr);
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
                                   report.warnings.end());

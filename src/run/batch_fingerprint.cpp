@@ -74,7 +74,8 @@ void describe(const MapSelection& selection, Description& description) {
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi, annotate,
                annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale, top,
-               threshold, threads] = plot;
+               threshold, provenance, threads] = plot;
+  static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi,
                   annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
@@ -110,8 +111,9 @@ std::string options_hash(const RunOptions& options) {
     description.add(kernels::cpu_target());
   }
   describe(static_cast<const DocumentOptions&>(options), description);
-  description.add(options.stages, options.weights, options.timing, options.tensors, options.sample,
-                  options.head, options.plots, options.plots_asked_for, options.format);
+  description.add(options.stages, options.weights, options.timing, options.provenance,
+                  options.tensors, options.sample, options.head, options.plots,
+                  options.plots_asked_for, options.format);
   describe(options.selection, description);
   describe(options.plot, description);
   return content_hash(std::as_bytes(std::span(description.text())));

@@ -3,10 +3,14 @@
 #include "attn/run.hpp"
 
 #include "run/document.hpp"
+#include "run/provenance.hpp"
 
 namespace attn {
 
 /// run() of a document that was read already; `options.input` is not looked at.
-RunOutcome run_document(const RunOptions& options, Document document);
+/// `provenance`, which
+/// has watched the document being read, is told if it is not null.
+RunOutcome run_document(const RunOptions& options, Document document,
+                        const Provenance* provenance = nullptr);
 
 }  // namespace attn

@@ -96,6 +96,22 @@ void write_result(const ResultFile& result, const std::filesystem::path& path,
   write_strings(json, result.warnings);
   json.key("pictures");
   write_strings(json, result.pictures);
+  if (result.provenance != nullptr) {
+    json.key("provenance");
+    json.begin_object();
+    json.key("program");
+    json.value("attn-cli " + Provenance::version());
+    json.key("cpu_target");
+    json.value(Provenance::cpu_target());
+    json.key("inputs");
+    json.begin_object();
+    for (const Provenance::Input& input : result.provenance->inputs()) {
+      json.key(input.name);
+      json.value("xxh128:" + input.hash);
+    }
+    json.end_object();
+    json.end_object();
+  }
   if (result.seconds) {
     json.key("timing");
     json.begin_object();

@@ -11,6 +11,7 @@
 #include "attn/tensor.hpp"
 
 #include "run/document.hpp"
+#include "run/provenance.hpp"
 #include "run/tensor_writer.hpp"
 
 namespace attn {
@@ -25,8 +26,9 @@ struct ResultFile {
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
   std::vector<std::string> warnings;
-  std::vector<std::string> pictures;  ///< relative to the result
-  std::optional<double> seconds;      ///< of the computation; absent = no timing
+  std::vector<std::string> pictures;       ///< relative to the result
+  const Provenance* provenance = nullptr;  ///< null = not told
+  std::optional<double> seconds;           ///< of the computation; absent = no timing
 };
 
 /// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine

@@ -178,7 +178,7 @@ class KindRun {
     }
   }
 
-  void write() {
+  void write(const Provenance* provenance) {
     for (const Picture& picture : pictures_) {
       for (const std::string& warning : picture.warnings) {
         if (std::find(request_.warnings.begin(), request_.warnings.end(), warning) ==
@@ -203,6 +203,7 @@ class KindRun {
     file.shapes = report_.shapes;
     file.warnings = request_.warnings;
     file.pictures = picture_names_;
+    file.provenance = provenance;
     if (options_.timing) file.seconds = seconds_;
     for (const auto& [name, tensor] : computed_.tensors) {
       const bool weights =
@@ -378,10 +379,15 @@ std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<Kin
 }  // namespace
 
 RunOutcome run(const RunOptions& options) {
-  return run_document(options, open_document(options));
+  if (!options.provenance) return run_document(options, open_document(options));
+  Provenance provenance;
+  RunOptions watched = options;
+  provenance.watch(watched.files);
+  return run_document(watched, open_document(watched), &provenance);
 }
 
-RunOutcome run_document(const RunOptions& options, Document document) {
+RunOutcome run_document(const RunOptions& given, Document document, const Provenance* provenance) {
+  RunOptions options = given;
   // 1. Read and check, all kinds before the first is computed.
   if (!options.weights) {
     JsonValue no;
@@ -402,6 +408,8 @@ RunOutcome run_document(const RunOptions& options, Document document) {
   } catch (const Error& error) {
     throw document.placed(error);
   }
+
+  if (provenance != nullptr) options.plot.provenance = provenance->text();
 
   // 2. Compute.
   std::size_t all = 0;
@@ -431,7 +439,7 @@ RunOutcome run_document(const RunOptions& options, Document document) {
   // 4. Write.
   RunOutcome outcome;
   if (runs.size() > 1) make_output_folder(options.out);
-  for (const auto& run : runs) run->write();
+  for (const auto& run : runs) run->write(provenance);
   if (side_by_side) {
     outcome.comparison = options.out / (std::string("comparison") + extension(options.format));
     write_whole_file(*outcome.comparison, side_by_side->bytes);

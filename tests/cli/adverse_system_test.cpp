@@ -37,7 +37,8 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
   const Outcome run =
       shell(limited + "exec \"$ATTN\" run a.json --plots none --out r", folder.path());
   CHECK(run.exit_code == 4);
-  CHECK(run.errors == "attn-cli: cannot write \"r/result.json\": File too large\n"
+  CHECK(run.errors ==
+        "attn-cli: cannot write \"r/result.json\": File too large\n"
         "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
   CHECK(files_below(folder / "r") == 0);
 
@@ -45,7 +46,8 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
   const Outcome batch =
       shell(limited + "exec \"$ATTN\" batch a.json b.json --plots none --out b", folder.path());
   CHECK(batch.exit_code == 1);
-  CHECK(batch.errors == "attn-cli: a: cannot write \"b/a/result.json\": File too large\n"
+  CHECK(batch.errors ==
+        "attn-cli: a: cannot write \"b/a/result.json\": File too large\n"
         "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
   CHECK(!fs::exists(folder / "b/a/result.json"));
   CHECK(fs::exists(folder / "b/b/result.json"));
@@ -155,6 +157,17 @@ TEST_CASE("a batch whose standard output is closed or a broken pipe does its wor
   CHECK(full.errors ==
         "attn-cli: cannot write to standard output: No space left on device\n"
         "  help:  check where the output is sent\n");
+}
+
+TEST_CASE("what cannot be printed because a stream is closed does not end up in a file") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"attention":"sdpaa"})");
+  const Outcome run =
+      shell("\"$ATTN\" batch a.json --plots none --out r <&- >&- 2>&-", folder.path());
+  CHECK(run.exit_code == 1);
+  const std::string summary = read_text(folder / "r/summary.jsonl");
+  CHECK(summary.starts_with("{\"item\": \"a\", "));
+  CHECK(summary.find('\n') == summary.size() - 1);
 }
 
 TEST_CASE("standard input that never ends is read up to the limit") {

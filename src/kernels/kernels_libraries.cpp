@@ -1,0 +1,12 @@
+#include "kernels/kernels_libraries.hpp"
+
+#include <hwy/base.h>
+
+namespace attn {
+
+std::string kernels_libraries() {
+  return "highway " + std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR) + "." +
+         std::to_string(HWY_PATCH);
+}
+
+}  // namespace attn

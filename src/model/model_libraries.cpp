@@ -1,0 +1,11 @@
+#include "model/model_libraries.hpp"
+
+#include <utf8proc.h>
+
+namespace attn {
+
+std::string model_libraries() {
+  return std::string("utf8proc ") + utf8proc_version();
+}
+
+}  // namespace attn
