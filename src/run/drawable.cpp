@@ -69,7 +69,14 @@ void read_shapes(const JsonValue& value, Drawable& drawable) {
 
 // The tensor to draw: the one asked for, or the weights.
 std::string wanted_tensor(const PlotRequest& request, std::span<const std::string> names) {
-  if (!request.name) return prefix_of_weights(names) + "weights";
+  if (!request.name) {
+    const std::string weights = prefix_of_weights(names) + "weights";
+    if (std::find(names.begin(), names.end(), weights) != names.end()) return weights;
+    const auto pooled = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+      return name == "pooled_weights" || name.ends_with(".pooled_weights");
+    });
+    return pooled == names.end() ? weights : *pooled;
+  }
   if (std::find(names.begin(), names.end(), *request.name) != names.end()) return *request.name;
   const std::vector<std::string_view> known(names.begin(), names.end());
   throw input_error("there is no tensor \"" + *request.name + "\"", "--name",

@@ -9,7 +9,8 @@ struct Meaning {
   std::string_view name, values;
 };
 
-constexpr std::array<Meaning, 6> maps{{{"weights", ""},
+constexpr std::array<Meaning, 7> maps{{{"weights", ""},
+                                       {"pooled_weights", ""},
                                        {"dropped", "Attention Weight (after dropout)"},
                                        {"allowed", "Seen (0=Hidden, 1=Seen)"},
                                        {"scores", "Score (after scale)"},

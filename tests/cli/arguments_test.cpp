@@ -54,7 +54,7 @@ TEST_CASE("no command, no input and too many inputs are told apart") {
   CHECK(wrong({"run", "a", "b"}).errors ==
         "attn-cli: more than one input document given: \"b\" is the second\n"
         "  where: attn-cli run\n"
-        "  help:  run them one by one\n");
+        "  help:  run them one by one, or use attn-cli batch\n");
   CHECK(wrong({"plot", "heatmap", "w.json"}).errors ==
         "attn-cli: no --out given\n"
         "  where: attn-cli plot\n"

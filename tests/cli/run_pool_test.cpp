@@ -43,7 +43,7 @@ TEST_CASE("--pool N puts a map of bins in the place of the weights") {
   REQUIRE(pooled.exit_code == 0);
   CHECK(pooled.output.find("\nPooled weights of sample 0, head 0 (rows: queries, columns: keys)\n"
                            "         K_1  K_11  K_21  K_31\n"
-                           "  Q_1   0.06  0.00  0.00  0.00\n") != std::string::npos);
+                           "  Q_1   0.10  0.00  0.00  0.00\n") != std::string::npos);
   CHECK(std::filesystem::exists(folder / "r" / "heatmap.png"));
   const auto names = attn::TensorFile::open(folder / "r" / "result.json").names();
   CHECK(names == std::vector<std::string>{"pooled_weights", "pooled_allowed", "output"});
@@ -80,15 +80,16 @@ TEST_CASE("a document asks for pooled weights too, and the flag goes before it")
 TEST_CASE("what --pool does not take, and what does not go with bins, is told") {
   CHECK(errors({"--pool", "0"}) ==
         "attn-cli: \"0\" is not what --pool takes\n  where: --pool\n"
-        "  help:  give a whole number from 1\n");
+        "  help:  give a whole number of at least 1\n");
   CHECK(errors({"--pool", "4,5"}) ==
         "attn-cli: \"4,5\" is not what --pool takes\n  where: --pool\n"
         "  help:  give a number of bins, mean or max, or both, such as 1024,max\n");
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
-        "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
+        "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: standard "
+        "input, --keys\n"
         "  help:  leave out --keys or the number of --pool\n");
   CHECK(errors({"--pool", "4", "--plots", "stages"}) ==
-        "attn-cli: the stages of pooled weights cannot be drawn\n  where: --plots\n"
+        "attn-cli: the stages of pooled weights cannot be drawn\n  where: standard input, --plots\n"
         "  help:  leave out stages or the number of --pool\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"reduction":"max"}})") ==
         "attn-cli: pool has no size\n  where: standard input, /pool/size\n"
