@@ -43,9 +43,12 @@ struct AttentionRequest {
   Mask mask;
   std::optional<Dropout> dropout;
 
-  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
-  bool weights = true;      ///< whether `weights` and `allowed` are wanted
-  bool stages = false;      ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
+  /// Called by any thread, several at once too, with the number of scores it has just computed.
+  std::function<void(std::size_t)> progress;
+  std::size_t threads = 0;      ///< 0 = as many as the machine has; never changes a result
+  bool weights = true;          ///< whether `weights` and `allowed` are wanted
+  std::optional<Pooling> pool;  ///< wanted in their place
+  bool stages = false;          ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
 };
 
 /// Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; the output
@@ -53,6 +56,9 @@ struct AttentionRequest {
 /// bias → mask → softmax.
 struct AttentionResult {
   Tensor weights;
+  Tensor pooled;          ///< with `pool`: [..,Nq,Nk], in place of the weights
+  Shape pooled_from;      ///< [Lq,Lk]
+  Tensor pooled_allowed;  ///< bool: whether any weight of the cell is seen; absent without a mask
   Tensor dropped;  ///< the weights after dropout, which make the output; absent without dropout
   Tensor output;   ///< absent for softmax without a value
   Tensor allowed;  ///< bool, shape of the weights: which keys are seen; absent without a mask

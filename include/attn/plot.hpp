@@ -57,6 +57,7 @@ struct PlotOptions {
   double font_scale = 1;           ///< all sizes of letters are multiplied by it
   std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
   double threshold = 0;            ///< lines: only weights of at least this
+  std::size_t threads = 0;         ///< 0 = as many as the machine has; never changes a picture
 };
 
 /// One matrix of weights with the names of its rows and columns.
@@ -100,10 +101,19 @@ struct DimensionChart {
   Shape query, key, value, output;
 };
 
+/// A line of text in a picture. Sizes are in pixels, in points in vector formats.
+struct PictureText {
+  std::string text;
+  double x = 0, y = 0;  ///< where its baseline begins, from the picture's upper left corner
+  double left = 0, top = 0, right = 0, bottom = 0;  ///< the level box around its ink, from x, y on
+  double degrees = 0;  ///< by which it is turned about x, y, anticlockwise
+};
+
 /// A finished picture file.
 struct Picture {
   std::string bytes;
   std::vector<std::string> warnings;  ///< what could not be drawn as asked: a missing glyph, …
+  std::vector<PictureText> texts;     ///< all that is written in it, and where
 };
 
 /// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that

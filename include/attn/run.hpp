@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ struct MapSelection {
   bool renormalize = false;    ///< rows of the keys that are left are divided by their sums
   bool merge_pieces = false;   ///< pieces of words become words: keys are summed, queries averaged
   bool hide_mask = false;      ///< hidden cells look like plain zeros
+  bool one_sample = false;     ///< a grid shows the chosen sample only, not all of them
 
   /// Whether a picture of one head shows its weights as they are.
   bool plain() const;
@@ -50,6 +52,7 @@ struct DocumentOptions {
   std::optional<double> scale;
   std::optional<std::int64_t> seed;
   std::optional<std::vector<std::int64_t>> valid_lens;
+  std::optional<Pooling> pool;
   bool causal = false;
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
@@ -60,26 +63,35 @@ struct DocumentOptions {
 struct RunOptions : DocumentOptions {
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
 
-  bool stages = false;  ///< whether the steps of the score are written too
-  bool weights = true;  ///< whether the weights are written
+  bool stages = false;    ///< whether the steps of the score are written too
+  bool weights = true;    ///< whether the weights are written
+  bool heatmaps = false;  ///< whether the report's heatmaps are wanted, even if nothing else is
+                          ///< that needs the weights
   bool timing =
       false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
   TensorFormat tensors = TensorFormat::json;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
+  /// Whether those were asked for. If not, and the weights are not wanted and very many, they are
+  /// not computed for a heatmap alone.
+  bool plots_asked_for = false;
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
+
+  /// Called now and then by any thread, several at once too, with the scores computed so far and
+  /// those there are in all.
+  std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
 /// The chosen sample and head of one attention's weights, for a report.
 struct ReportedWeights {
   std::string name;  ///< "weights", "self.weights", "layers.0.cross.weights"…
-  Tensor weights;    ///< [Lq,Lk]; absent if the weights are not wanted
+  Tensor weights;    ///< [Lq,Lk], or the bins' if they are pooled; absent if not wanted
   std::vector<std::string> query_labels, key_labels;  ///< made up (Q_1…) if none were given
-  Heatmap heatmap;                                    ///< as pictures show it, wanted or not
-  std::string mask;                                   ///< its parts in words; empty without one
-  std::size_t hidden = 0, cells = 0;                  ///< how many of all weights the mask hides
+  Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
+  std::string mask;  ///< its parts in words; empty without one
+  std::size_t hidden = 0, cells = 0;  ///< how many of all weights the mask hides
 };
 
 /// What a run of one kind did, for people and programs.

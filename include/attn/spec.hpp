@@ -92,4 +92,12 @@ struct Mask {
   bool hides() const noexcept;
 };
 
+/// Weights reduced to cells of a map of at most size × size: query i of L stands in row ⌊i·N/L⌋,
+/// N = min(size, L), and keys likewise. A cell is the mean or the largest of its weights, those
+/// that a mask hides counted as zeros.
+struct Pooling {
+  std::size_t size = 1024;
+  enum class Reduction { mean, max } reduction = Reduction::mean;
+};
+
 }  // namespace attn

@@ -12,7 +12,9 @@
 
 namespace attn {
 
-AttentionResult attend(const AttentionRequest& request) {
+AttentionResult attend(const AttentionRequest& given) {
+  AttentionRequest request = given;
+  request.weights = request.weights && !request.pool;
   const KindInfo& kind = info(request.kind);
   if (kind.family != Family::given_scores && kind.family != Family::score) {
     const bool projected = kind.family == Family::projected;
@@ -22,12 +24,16 @@ AttentionResult attend(const AttentionRequest& request) {
   }
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
+  const Shape from = request.pool ? Shape{geometry.queries, geometry.keys} : Shape();
   if (fast_path_pays(geometry) && fast_path_supports(request, visibility)) {
     if (std::optional<AttentionResult> fast = fast_attention(request, geometry, visibility)) {
+      fast->pooled_from = from;
       return *std::move(fast);
     }
   }
-  return reference_attention(request, geometry, visibility);
+  AttentionResult result = reference_attention(request, geometry, visibility);
+  result.pooled_from = from;
+  return result;
 }
 
 }  // namespace attn

@@ -6,71 +6,25 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <new>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "attention/linear.hpp"
+#include "attention/additive_scores.hpp"
+#include "attention/head_rows.hpp"
+#include "attention/new_elements.hpp"
+#include "attention/pooled_map.hpp"
+#include "attention/product_requests.hpp"
 #include "kernels/attention_weights.hpp"
+#include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
-#include "support/large_block.hpp"
+#include "kernels/narrow_attention.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
-
-// Numbers that are not set to zero first: on large pages, and touched by the threads that fill
-// them.
-template <class T>
-std::shared_ptr<T> uninitialised(std::size_t count) {
-  void* block = allocate_block(std::max<std::size_t>(count, 1) * sizeof(T));
-  if (block == nullptr) throw std::bad_alloc();
-  return {static_cast<T*>(block), FreeBlock()};
-}
-
-template <class T>
-Tensor tensor_of(Shape shape, const std::shared_ptr<T>& elements) {
-  return Tensor::borrowed(std::move(shape), dtype_of<T>(), elements.get(), elements);
-}
-
-// A tensor seen as [batch, heads, length, width] of rows of T.
-template <class T>
-class Rows {
- public:
-  Rows() = default;
-
-  // A tensor of rank 4, or one of rank 2 or 3 whose last axis holds `heads` heads side by side.
-  Rows(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(dtype_of<T>())) {
-    const Shape& shape = tensor.shape();
-    const std::size_t rank = shape.size();
-    length_ = shape[rank - 2];
-    stride_ = shape[rank - 1];
-    if (rank == 4) {
-      head_stride_ = length_ * stride_;
-      batch_stride_ = shape[1] * head_stride_;
-    } else {
-      head_stride_ = stride_ / heads;
-      batch_stride_ = length_ * stride_;
-    }
-    if (rank < 3 || shape[0] == 1) batch_stride_ = 0;
-  }
-
-  std::size_t length() const { return length_; }
-  std::size_t stride() const { return stride_; }
-
-  const T* row(std::size_t batch, std::size_t head, std::size_t i) const {
-    return numbers_.template values<T>().data() + batch * batch_stride_ + head * head_stride_ +
-           i * stride_;
-  }
-
-  bool finite() const {
-    const auto all = numbers_ ? numbers_.template values<T>() : std::span<const T>();
-    return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
-  }
-
- private:
-  Tensor numbers_;
-  std::size_t length_ = 0, stride_ = 0, head_stride_ = 0, batch_stride_ = 0;
-};
 
 double scale_of(const AttentionRequest& request, const Geometry& geometry) {
   if (request.scale) return *request.scale;
@@ -79,18 +33,26 @@ double scale_of(const AttentionRequest& request, const Geometry& geometry) {
              : 1.0;
 }
 
-bool single_precision_holds(double x) {
-  return x == 0 || (std::abs(x) < std::numeric_limits<float>::max() &&
-                    std::abs(x) > std::numeric_limits<float>::min());
+// Whether a factor is one in T too, with room for its product with log₂ e.
+template <class T>
+bool normal(double x) {
+  return x == 0 || (std::abs(x) < std::numeric_limits<T>::max() / 2 &&
+                    std::abs(x) > std::numeric_limits<T>::min());
 }
 
-// A key head before it is packed: past rows first, then the present ones.
-template <class T>
-struct HeadRows {
-  std::vector<const T*> keys, values;
-};
+// Which kernel computes.
+enum class Way { whole_rows, few_queries, narrow_heads, blocks };
 
-// Where one worker computes: buffers that it keeps from task to task.
+Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
+  if (request.weights) return Way::whole_rows;
+  if (request.pool || !products) return Way::blocks;
+  if (geometry.queries <= kernels::few_queries) return Way::few_queries;
+  const bool narrow = geometry.query_width <= kernels::narrow_width &&
+                      geometry.value_width <= kernels::narrow_width;
+  return narrow ? Way::narrow_heads : Way::blocks;
+}
+
+// A key head as the kernel wants it.
 template <class T>
 struct Packing {
   std::shared_ptr<T> keys, values;
@@ -98,26 +60,48 @@ struct Packing {
   kernels::PackedHead<T> head{};
 
   Packing() = default;
-  explicit Packing(const kernels::HeadSizes& sizes)
-      : keys(uninitialised<T>(kernels::packed_key_count<T>(sizes))),
-        values(uninitialised<T>(kernels::packed_value_count<T>(sizes))),
+  Packing(Way way, const kernels::HeadSizes& sizes)
+      : keys(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_key_count<T>(sizes)
+                                                      : kernels::packed_key_count<T>(sizes))),
+        values(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_value_count<T>(sizes)
+                                                        : kernels::packed_value_count<T>(sizes))),
         odd_keys(sizes.keys),
         head{keys.get(), values.get(), odd_keys.data(), 0} {}
+
+  void fill(Way way, const kernels::HeadSizes& sizes, const HeadRows<T>& rows) {
+    if (way == Way::narrow_heads) {
+      kernels::pack_narrow_head(sizes, rows.keys.data(), rows.values.data(), head);
+    } else {
+      kernels::pack_head(sizes, rows.keys.data(), rows.values.data(), head);
+    }
+  }
 };
 
 template <class T>
 class FastAttention {
  public:
+  // With `scores`, these are added to the products before the mask.
   FastAttention(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility)
+                const Visibility& visibility, const AdditiveScores* scores = nullptr)
       : request_(request),
         geometry_(geometry),
         visibility_(visibility),
+        scores_(scores),
+        way_(way_for(request, geometry, scores == nullptr)),
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        blocks_((geometry.queries + kernels::query_block - 1) / kernels::query_block),
+        // Whole strips or panels of queries, and little enough of them for the threads to share.
+        block_queries_(way_ == Way::narrow_heads ? 128 : 96),
+        blocks_((geometry.queries + block_queries_ - 1) / block_queries_),
         intervals_only_(visibility.only_intervals()) {
+    if (request.pool) {
+      pooled_.emplace(*request.pool, geometry, kernels::query_block);
+      blocks_ = pooled_->blocks().size();
+      for (std::size_t bin = 0; bin <= pooled_->key_bins(); ++bin) {
+        first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
+      }
+    }
     const Tensor& key = request.key ? request.key : request.query;
     key_ = Rows<T>(key, geometry.kv_heads);
     value_ = Rows<T>(request.value ? request.value : key, geometry.kv_heads);
@@ -129,27 +113,33 @@ class FastAttention {
 
   std::optional<AttentionResult> compute() {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
-    output_ = uninitialised<T>(element_count(output_shape));
+    output_ = new_elements<T>(element_count(output_shape));
     if (request_.weights) {
-      weights_ = uninitialised<T>(element_count(map_shape));
+      weights_ = new_elements<T>(element_count(map_shape));
       if (request_.mask.present()) {
-        allowed_ = uninitialised<std::uint8_t>(element_count(map_shape));
+        allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
       }
     }
     const std::size_t heads = geometry_.batch * geometry_.kv_heads;
     const std::size_t threads = thread_count(request_.threads);
-    if (heads >= 4 * threads || threads == 1) {
+    if (way_ == Way::few_queries) {
+      by_keys(heads, threads);
+    } else if (heads >= 4 * threads || threads == 1) {
       by_heads(heads, threads);
     } else {
       by_blocks(heads, threads);
     }
-    if (overflow_ && (request_.weights || inputs_finite())) return std::nullopt;
+    if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
-    result.output = tensor_of(output_shape, output_);
-    if (weights_) result.weights = tensor_of(map_shape, weights_);
-    if (allowed_) result.allowed = tensor_of(map_shape, allowed_);
+    result.output = filled(output_shape, output_);
+    if (weights_) result.weights = filled(map_shape, weights_);
+    if (allowed_) result.allowed = filled(map_shape, allowed_);
+    if (pooled_) {
+      result.pooled = pooled_->weights(request_.dtype);
+      if (request_.mask.present()) result.pooled_allowed = pooled_->allowed();
+    }
     return result;
   }
 
@@ -181,10 +171,23 @@ class FastAttention {
     return rows;
   }
 
-  std::shared_ptr<T> scratch() const {
-    return uninitialised<T>(request_.weights ? kernels::weights_scratch_count<T>(sizes_)
-                                             : kernels::attention_scratch_count<T>(sizes_));
+  // A thread's scratch holds what the kernels need, then the scores of a block of queries, from a
+  // cache line on.
+  static std::size_t whole_lines(std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    return (count + line - 1) / line * line;
   }
+  std::size_t kernel_count() const {
+    return whole_lines(
+        way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
+        : way_ == Way::narrow_heads
+            ? kernels::narrow_scratch_count<T>(sizes_)
+            : kernels::attention_scratch_count<T>(sizes_, pooled_ ? pooled_->key_bins() : 0));
+  }
+  std::size_t score_count() const {
+    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+  }
+  std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
   // stays in its cache.
@@ -196,12 +199,12 @@ class FastAttention {
     share(
         heads, threads,
         [&] {
-          return State{Packing<T>(sizes_), scratch()};
+          return State{Packing<T>(way_, sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
           const HeadRows<T> rows = rows_of(batch, kv_head);
-          kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), state.packing.head);
+          state.packing.fill(way_, sizes_, rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
             attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head,
                    state.scratch.get());
@@ -215,9 +218,9 @@ class FastAttention {
     std::vector<Packing<T>> packings(heads);
     std::vector<HeadRows<T>> rows(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = Packing<T>(sizes_);
+      packings[at] = Packing<T>(way_, sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      kernels::pack_head(sizes_, rows[at].keys.data(), rows[at].values.data(), packings[at].head);
+      packings[at].fill(way_, sizes_, rows[at]);
     });
     const std::size_t query_heads = heads * group_;
     share(
@@ -229,57 +232,178 @@ class FastAttention {
         });
   }
 
-  // What the kernel asks for the terms of a mask that are not intervals.
-  struct MaskedHead {
-    const Visibility* visibility;
+  // Few queries: the threads share parts of the keys, which are read where they are.
+  void by_keys(std::size_t heads, std::size_t threads) {
+    const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
+    const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
+    const auto partials = new_elements<T>(heads * group_ * parts * count);
+    std::vector<HeadRows<T>> rows(heads);
+    parallel_for(heads, threads, [&](std::size_t at) {
+      rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
+    });
+    parallel_for(heads * parts, threads, [&](std::size_t at) {
+      const std::size_t kv_head = at / parts, part = at % parts;
+      const std::size_t first = part * kernels::key_part;
+      for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
+        const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
+        kernels::attend_keys(task.block, rows[kv_head].keys.data(), rows[kv_head].values.data(),
+                             first, std::min(kernels::key_part, geometry_.keys - first),
+                             partials.get() + (head * parts + part) * count);
+      }
+    });
+    for (std::size_t head = 0; head < heads * group_; ++head) {
+      const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
+      note(kernels::merge_partials(task.block, partials.get() + head * parts * count, parts));
+      if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
+    }
+  }
+
+  // A block of queries as the kernels take it.
+  struct Task {
+    std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
+    const FastAttention* attention;
     std::size_t batch, head, first_query;
+    const T* scores;
+    kernels::QueryBlock<T> block{};
+
+    // `room` takes the scores that are no products.
+    Task(const FastAttention& self, std::size_t batch_index, std::size_t head_index,
+         std::size_t index, T* room)
+        : attention(&self),
+          batch(batch_index),
+          head(head_index),
+          first_query(index * self.block_queries_),
+          scores(room) {
+      const Geometry& geometry = self.geometry_;
+      block.queries = std::min(self.block_queries_, geometry.queries - first_query);
+      if (self.pooled_) {
+        first_query = self.pooled_->blocks()[index].first;
+        block.queries = self.pooled_->blocks()[index].count;
+      }
+      for (std::size_t i = 0; i < block.queries; ++i) {
+        const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
+        starts[i] = static_cast<std::uint32_t>(seen.first);
+        ends[i] = static_cast<std::uint32_t>(seen.end);
+      }
+      block.sizes = self.sizes_;
+      block.query = self.query_.row(batch, head, first_query);
+      block.query_stride = self.query_.stride();
+      block.scale = scale_of(self.request_, geometry);
+      block.softcap = self.request_.softcap.value_or(0);
+      block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this};
+      if constexpr (std::is_same_v<T, float>) {
+        if (self.scores_ != nullptr) {
+          self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
+                                {ends.data(), block.queries}, room);
+          block.mask.added = &add_scores;
+        }
+      }
+      const std::size_t width = geometry.value_width;
+      if (geometry.joined) {
+        block.output_stride = geometry.heads * width;
+        block.output = self.output_.get() +
+                       (batch * geometry.queries + first_query) * block.output_stride +
+                       head * width;
+      } else {
+        block.output_stride = width;
+        block.output = self.output_.get() + self.row(batch, head, first_query) * width;
+      }
+    }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    // The terms of a mask that are not intervals.
     static void add(const void* context, std::size_t query, std::size_t first_key,
                     std::size_t count, T* row) noexcept {
-      const auto& self = *static_cast<const MaskedHead*>(context);
-      self.visibility->add(self.batch, self.head, self.first_query + query, first_key,
-                           std::span(row, count));
+      const auto& self = *static_cast<const Task*>(context);
+      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
+                                      std::span(row, count));
+    }
+
+    // These and the scores that are no products.
+    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
+                           std::size_t count, T* row) noexcept {
+      const auto& self = *static_cast<const Task*>(context);
+      constexpr T hidden = -std::numeric_limits<T>::infinity();
+      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      if (!self.attention->intervals_only_) {
+        add(context, query, first_key, count, row);
+        for (std::size_t j = 0; j < count; ++j) {
+          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
+        }
+        return;
+      }
+      const auto place = [&](std::size_t key) {
+        return std::clamp(key, first_key, first_key + count) - first_key;
+      };
+      const std::size_t start = place(self.starts[query]);
+      const std::size_t end = std::max(start, place(self.ends[query]));
+      std::fill(row, row + start, hidden);
+      std::copy(scores + start, scores + end, row + start);
+      std::fill(row + end, row + count, hidden);
     }
   };
 
-  void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
-              const kernels::PackedHead<T>& packed, T* scratch) {
-    const std::size_t first = block * kernels::query_block;
-    const std::size_t queries = std::min(kernels::query_block, geometry_.queries - first);
-    std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
-    for (std::size_t i = 0; i < queries; ++i) {
-      const Visibility::Interval seen = visibility_.interval(batch, first + i);
-      starts[i] = static_cast<std::uint32_t>(seen.first);
-      ends[i] = static_cast<std::uint32_t>(seen.end);
-    }
-    const MaskedHead masked{&visibility_, batch, head, first};
-    const std::size_t row = (batch * geometry_.heads + head) * geometry_.queries + first;
-    const std::size_t width = geometry_.value_width;
-    kernels::QueryBlock<T> task{};
-    task.sizes = sizes_;
-    task.query = query_.row(batch, head, first);
-    task.query_stride = query_.stride();
-    task.queries = queries;
-    task.scale = scale_of(request_, geometry_);
-    task.softcap = request_.softcap.value_or(0);
-    task.mask = {starts.data(), ends.data(), intervals_only_ ? nullptr : &MaskedHead::add, &masked};
-    if (geometry_.joined) {
-      task.output_stride = geometry_.heads * width;
-      task.output =
-          output_.get() + (batch * geometry_.queries + first) * task.output_stride + head * width;
-    } else {
-      task.output_stride = width;
-      task.output = output_.get() + row * width;
-    }
-    const kernels::BlockOutcome outcome =
-        weights_
-            ? kernels::weigh_block(task, packed, weights_.get() + row * geometry_.keys, scratch)
-            : kernels::attend_block(task, packed, rows.values.data(), scratch);
+  std::size_t row(std::size_t batch, std::size_t head, std::size_t query) const {
+    return (batch * geometry_.heads + head) * geometry_.queries + query;
+  }
+
+  void note(const kernels::BlockOutcome& outcome) {
     empty_rows_ += outcome.empty_rows;
     if (outcome.overflow) overflow_ = true;
+  }
+
+  void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
+              const kernels::PackedHead<T>& packed, T* scratch) {
+    T* const scores = scratch + kernel_count();
+    const Task task(*this, batch, head, block, scores);
+    const T* const* values = rows.values.data();
+    if (way_ == Way::narrow_heads) {
+      note(kernels::attend_narrow_block(task.block, packed, values, scratch));
+    } else if (way_ == Way::whole_rows) {
+      T* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
+      note(kernels::weigh_block(task.block, packed, weights, scratch));
+      if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
+    } else if (pooled_) {
+      attend_pooled(task, block, packed, values, scratch);
+    } else {
+      note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
+    }
+    if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
+    if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
-    for (std::size_t i = 0; i < queries; ++i) {
-      visibility_.see(batch, head, first + i,
-                      {allowed_.get() + (row + i) * geometry_.keys, geometry_.keys});
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      const std::size_t query = task.first_query + i;
+      visibility_.see(batch, head, query,
+                      {allowed_.get() + row(batch, head, query) * geometry_.keys, geometry_.keys});
+    }
+  }
+
+  void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
+                     const T* const* values, T* scratch) {
+    const std::size_t first_bin = pooled_->blocks()[block].first_bin;
+    std::array<std::uint32_t, kernels::query_block> query_bins{};
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      query_bins[i] =
+          static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
+    }
+    const std::size_t map = task.batch * geometry_.heads + task.head;
+    const kernels::WeightBins bins{first_keys_.data(), pooled_->key_bins(), query_bins.data(),
+                                   request_.pool->reduction == Pooling::Reduction::max,
+                                   pooled_->cells(map, block)};
+    note(kernels::attend_block(task.block, packed, values, &bins, scratch));
+  }
+
+  void see_pooled(const Task& task, std::size_t block) {
+    const std::size_t map = task.batch * geometry_.heads + task.head;
+    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
+    for (std::size_t i = 0; i < task.block.queries; ++i) {
+      if (intervals_only_) {
+        pooled_->see(map, block, i, task.starts[i], task.ends[i]);
+      } else {
+        visibility_.see(task.batch, task.head, task.first_query + i, seen);
+        pooled_->see(map, block, i, seen);
+      }
     }
   }
 
@@ -291,46 +415,32 @@ class FastAttention {
   const AttentionRequest& request_;
   const Geometry& geometry_;
   const Visibility& visibility_;
+  const AdditiveScores* scores_;
+  Way way_;
   Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
-  std::size_t group_, blocks_;
+  std::size_t group_, block_queries_, blocks_;
   bool intervals_only_;
   std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;
+  std::optional<PooledMap> pooled_;
+  std::vector<std::uint32_t> first_keys_;  // of the pooled map's bins, and the end
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
 };
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
-// whether they stand apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
-  const std::size_t width = W.shape()[1];
-  Shape shape = key.shape();
-  shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
-  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
-}
-
-// The same attention by products of queries with other keys.
-AttentionRequest as_products(const AttentionRequest& request) {
-  AttentionRequest result = request;
-  const Tensor& key = request.key ? request.key : request.query;
-  if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, request.threads);
-  if (request.past_key) {
-    result.past_key = projected_keys(request.past_key, request.W, request.threads);
-  }
-  return result;
-}
-
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool products = request.kind == Kind::dot_product ||
-                        request.kind == Kind::scaled_dot_product || request.kind == Kind::general;
-  return products && request.dtype == DType::float32 && !request.stages && !request.dropout &&
-         !request.mask.fill && single_precision_holds(request.scale.value_or(1)) &&
-         single_precision_holds(request.softcap.value_or(0)) && visibility.single_precision();
+  const bool kind = request.dtype == DType::float32 ? request.kind != Kind::softmax
+                                                    : request.kind == Kind::dot_product ||
+                                                          request.kind == Kind::scaled_dot_product;
+  const auto holds = [&](double x) {
+    return request.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
+  };
+  return kind && !request.stages && !request.dropout && !request.mask.fill &&
+         holds(request.scale.value_or(1)) && holds(request.softcap.value_or(0)) &&
+         visibility.single_precision();
 }
 
 bool fast_path_pays(const Geometry& geometry) {
@@ -344,8 +454,19 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (request.kind != Kind::general)
+  if (request.dtype == DType::float64) {
+    return FastAttention<double>(request, geometry, visibility).compute();
+  }
+  if (request.kind == Kind::additive) {
+    const AdditiveScores scores(request, geometry);
+    Geometry products = geometry;
+    products.query_width = products.key_width = 1;
+    return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
+        .compute();
+  }
+  if (request.kind != Kind::general) {
     return FastAttention<float>(request, geometry, visibility).compute();
+  }
   const AttentionRequest products = as_products(request);
   return FastAttention<float>(products, geometry, visibility).compute();
 }

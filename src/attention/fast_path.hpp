@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// Whether the kernels compute all that is asked for: scores of products in single precision,
-/// without stages, dropout or a finite fill.
+/// Whether the kernels compute all that is asked for: scores of queries and keys (of products alone
+/// in double precision), without stages, dropout or a finite fill.
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility);
 
 /// Whether the request is large enough for speed to matter more than the last digits, which double

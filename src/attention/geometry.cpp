@@ -183,10 +183,9 @@ std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& 
 
 // Refuses what no machine holds before anything of its size is allocated.
 void check_size(const AttentionRequest& request, const Geometry& geometry) {
-  const Shape shape = geometry.weights_shape();
-  const std::size_t maps = (request.stages ? 3 : 0) + (request.weights ? 1 : 0);
-  check_memory(element_count(shape), maps * size_of(request.dtype), "the weights " + text(shape),
-               "");
+  element_count(geometry.weights_shape());
+  const std::size_t maps = (request.stages ? 3 : 0) + (request.weights && !request.pool ? 1 : 0);
+  check_weights_memory(geometry, 1, maps * size_of(request.dtype));
   element_count(geometry.output_shape());
 }
 
@@ -312,6 +311,17 @@ Shape Geometry::output_shape() const {
   shape.push_back(queries);
   shape.push_back(joined ? heads * value_width : value_width);
   return shape;
+}
+
+void check_weights_memory(const Geometry& geometry, std::size_t attentions,
+                          std::size_t bytes_each) {
+  const Shape shape = geometry.weights_shape();
+  check_memory(element_count(shape), attentions * bytes_each,
+               "the weights " + text(shape) +
+                   (attentions > 1 ? " of " + std::to_string(attentions) + " layers" : ""),
+               "",
+               "let a map of bins take their place with --pool 1024, or leave them out with "
+               "--no-weights");
 }
 
 void check_sequences_together(const Tensor& query, const Tensor& key, const Tensor& value) {

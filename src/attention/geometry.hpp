@@ -23,6 +23,10 @@ struct Geometry {
   Shape row_shape() const;  ///< [..,Lq]: one number a query
 };
 
+/// Throws Error(input) naming their size and a way out if the weights of so many attentions, of
+/// `bytes_each` a number, take more than this machine's memory.
+void check_weights_memory(const Geometry& geometry, std::size_t attentions, std::size_t bytes_each);
+
 /// Throws if `heads` or `kv_heads` is 0, or kv_heads has no heads to go with; a query of 4 axes
 /// brings its own.
 void check_heads_options(const AttentionRequest& request);

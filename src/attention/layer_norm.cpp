@@ -1,40 +1,60 @@
 #include "attention/layer_norm.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
+#include <memory>
+#include <span>
 
 #include "attn/error.hpp"
 
-namespace attn {
+#include "attention/new_elements.hpp"
+#include "support/parallel_for.hpp"
 
-Tensor apply(const LayerNorm& norm, const Tensor& x, double eps) {
+namespace attn {
+namespace {
+
+template <class T>
+Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
   const double* w = weight ? weight.values<double>().data() : nullptr;
   const double* b = bias ? bias.values<double>().data() : nullptr;
-  const auto in = x.values<double>();
-  std::vector<double> y(x.size());
-  for (std::size_t row = 0; row < rows; ++row) {
-    const auto values = in.subspan(row * width, width);
-    // 1. Mean.
-    double mean = 0;
-    for (const double value : values) mean += value;
-    mean /= static_cast<double>(width);
-    // 2. Biased variance, from the deviations: no cancellation for large means.
-    double variance = 0;
-    for (const double value : values) variance += (value - mean) * (value - mean);
-    variance /= static_cast<double>(width);
-    // 3. Normalise, scale, shift.
-    const double factor = 1 / std::sqrt(variance + eps);
-    for (std::size_t i = 0; i < width; ++i) {
-      double& value = y[row * width + i];
-      value = (values[i] - mean) * factor;
-      if (w) value *= w[i];
-      if (b) value += b[i];
+  const auto in = x.values<T>();
+  const std::shared_ptr<T> y = new_elements<T>(x.size());
+  constexpr std::size_t block = 32;
+  parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
+    for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
+      const auto values = in.subspan(row * width, width);
+      // 1. Mean.
+      double mean = 0;
+      for (const T value : values) mean += static_cast<double>(value);
+      mean /= static_cast<double>(width);
+      // 2. Biased variance, from the deviations: no cancellation for large means.
+      double variance = 0;
+      for (const T value : values) {
+        const double deviation = static_cast<double>(value) - mean;
+        variance += deviation * deviation;
+      }
+      variance /= static_cast<double>(width);
+      // 3. Normalise, scale, shift.
+      const double factor = 1 / std::sqrt(variance + eps);
+      for (std::size_t i = 0; i < width; ++i) {
+        double value = (static_cast<double>(values[i]) - mean) * factor;
+        if (w) value *= w[i];
+        if (b) value += b[i];
+        y.get()[row * width + i] = static_cast<T>(value);
+      }
     }
-  }
-  return {x.shape(), std::move(y)};
+  });
+  return filled(x.shape(), y);
+}
+
+}  // namespace
+
+Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads) {
+  return x.dtype() == DType::float32 ? normalised<float>(norm, x, eps, threads)
+                                     : normalised<double>(norm, x, eps, threads);
 }
 
 void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,

@@ -1,6 +1,7 @@
 #include "attention/projected_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -109,8 +110,8 @@ AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tens
 }  // namespace
 
 void round_to(DType dtype, AttentionResult& result) {
-  for (Tensor* tensor : {&result.weights, &result.dropped, &result.output, &result.scores,
-                         &result.capped, &result.masked, &result.lse}) {
+  for (Tensor* tensor : {&result.weights, &result.pooled, &result.dropped, &result.output,
+                         &result.scores, &result.capped, &result.masked, &result.lse}) {
     *tensor = tensor->converted(dtype);
   }
 }
@@ -151,27 +152,66 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   return geometry;
 }
 
-AttentionRequest project(const ProjectedAttentionRequest& request) {
+AttentionRequest project(const ProjectedAttentionRequest& request, DType precision) {
   const AttentionRequest& attention = request.attention;
   const Projections& p = request.projections;
   const auto projection = [&](const Linear& linear, const Tensor& states) {
-    return apply(linear, states.converted(DType::float64), attention.threads);
+    return apply(linear, states.converted(precision), attention.threads);
   };
   AttentionRequest inner =
       projected(attention, projection(p.query, attention.query),
                 projection(p.key, key_of(attention)), projection(p.value, value_of(attention)));
-  inner.dtype = DType::float64;
+  inner.dtype = precision;
   return inner;
 }
+
+bool single_precision_pays(const AttentionRequest& attention, double multiply_adds) {
+  constexpr double enough = 1 << 22U;
+  return attention.dtype == DType::float32 && !attention.stages && !attention.dropout &&
+         multiply_adds >= enough;
+}
+
+bool all_finite(const Tensor& tensor) {
+  const auto finite = [](const auto& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](auto x) { return std::isfinite(x); });
+  };
+  return tensor.dtype() == DType::float32 ? finite(tensor.values<float>())
+                                          : finite(tensor.values<double>());
+}
+
+namespace {
+
+double multiply_adds(const Linear& linear, const Tensor& states) {
+  return static_cast<double>(states.size()) * static_cast<double>(linear.weight.shape()[0]);
+}
+
+// Nothing is rounded to the dtype before the last step.
+AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& request) {
+  const Linear& last = request.projections.output;
+  AttentionResult result = attend(project(request, precision));
+  if (last.weight) {
+    result.output = apply(last, result.output.converted(precision), request.attention.threads);
+  }
+  return result;
+}
+
+}  // namespace
 
 AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
   check_projected(request, "", output);
-  const Linear& last = request.projections.output;
-  // Nothing is rounded to the dtype before the last step.
-  AttentionResult result = attend(project(request));
-  if (last.weight) result.output = apply(last, result.output, request.attention.threads);
-  round_to(request.attention.dtype, result);
+  const AttentionRequest& attention = request.attention;
+  const Projections& p = request.projections;
+  const double work = multiply_adds(p.query, attention.query) +
+                      multiply_adds(p.key, key_of(attention)) +
+                      multiply_adds(p.value, value_of(attention));
+  if (single_precision_pays(attention, work)) {
+    AttentionResult result = attend_in(DType::float32, request);
+    // What leaves the range of single precision on its way may still be a number in double.
+    if (all_finite(result.output)) return result;
+  }
+  AttentionResult result = attend_in(DType::float64, request);
+  round_to(attention.dtype, result);
   return result;
 }
 

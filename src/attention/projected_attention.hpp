@@ -20,8 +20,16 @@ void round_to(DType dtype, AttentionResult& result);
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output);
 
-/// The attention over the projected queries, keys and values, in double precision: what is left to
-/// do before the output projection. The request must have been checked.
-AttentionRequest project(const ProjectedAttentionRequest& request);
+/// The attention over the projected queries, keys and values, in that precision: what is left to do
+/// before the output projection. The request must have been checked.
+AttentionRequest project(const ProjectedAttentionRequest& request,
+                         DType precision = DType::float64);
+
+/// Whether so many multiply-adds of Linear layers for results of float32 are made in single
+/// precision: where speed matters more than the last digits and no step is to be shown.
+bool single_precision_pays(const AttentionRequest& attention, double multiply_adds);
+
+/// Whether no element is NaN or infinite.
+bool all_finite(const Tensor& tensor);
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
-#include "support/memory_limit.hpp"
+#include "attention/pooled_map.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -51,19 +52,22 @@ class Matrices {
   std::size_t length() const { return length_; }
   std::size_t width() const { return width_; }
 
-  void copy_to(double* target, std::size_t batch, std::size_t head) const {
+  void copy_to(double* target, std::size_t batch, std::size_t head, std::size_t first,
+               std::size_t count) const {
     const double* from =
         numbers_.values<double>().data() + batch * batch_stride_ + head * head_stride_;
-    for (std::size_t row = 0; row < length_; ++row) {
-      std::copy_n(from + row * row_stride_, width_, target + row * width_);
+    for (std::size_t row = 0; row < count; ++row) {
+      std::copy_n(from + (first + row) * row_stride_, width_, target + row * width_);
     }
   }
 
-  Matrix matrix(std::size_t batch, std::size_t head) const {
-    Matrix result = xt::empty<double>({length_, width_});
-    copy_to(result.data(), batch, head);
+  Matrix rows(std::size_t batch, std::size_t head, std::size_t first, std::size_t count) const {
+    Matrix result = xt::empty<double>({count, width_});
+    copy_to(result.data(), batch, head, first, count);
     return result;
   }
+
+  Matrix matrix(std::size_t batch, std::size_t head) const { return rows(batch, head, 0, length_); }
 
  private:
   Tensor numbers_;
@@ -94,12 +98,12 @@ Matrix parameter(const Tensor& tensor) {
 Matrix continued(const Matrices& past, const Matrices& present, std::size_t batch,
                  std::size_t head) {
   Matrix rows = xt::empty<double>({past.length() + present.length(), present.width()});
-  if (past.length() > 0) past.copy_to(rows.data(), batch, head);
-  present.copy_to(rows.data() + past.length() * present.width(), batch, head);
+  if (past.length() > 0) past.copy_to(rows.data(), batch, head, 0, past.length());
+  present.copy_to(rows.data() + past.length() * present.width(), batch, head, 0, present.length());
   return rows;
 }
 
-// The score of every query with every key, before the scale: [Lq,Lk].
+// The score of some queries with every key, before the scale: [count,Lk].
 class Score {
  public:
   Score(const AttentionRequest& request, const Geometry& geometry)
@@ -121,9 +125,10 @@ class Score {
     }
   }
 
-  Matrix operator()(std::size_t batch, std::size_t head) const {
-    if (kind_ == Kind::softmax) return given_.matrix(batch, head);
-    const Matrix q = query_.matrix(batch, head);
+  Matrix operator()(std::size_t batch, std::size_t head, std::size_t first,
+                    std::size_t count) const {
+    if (kind_ == Kind::softmax) return given_.rows(batch, head, first, count);
+    const Matrix q = query_.rows(batch, head, first, count);
     const Matrix k = continued(past_key_, key_, batch, head / group_);
     switch (kind_) {
       case Kind::general:
@@ -267,12 +272,15 @@ class Collector {
 
 AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,
                                     const Visibility& visibility) {
-  const std::size_t queries = geometry.queries, keys = geometry.keys;
-  const std::size_t map = queries * keys;
-  const std::size_t tasks = geometry.batch * geometry.heads;
-  const std::size_t at_once = std::min(thread_count(request.threads), tasks);
-  check_memory(at_once * map, 2 * sizeof(double),
-               "scores and weights " + text({at_once, queries, keys}) + " in double precision", "");
+  const std::size_t keys = geometry.keys, map = geometry.queries * keys;
+  // Long sequences are computed some queries at a time.
+  constexpr std::size_t most_scores = std::size_t{1} << 22U;
+  const std::size_t most_queries = std::max<std::size_t>(1, most_scores / keys);
+  std::optional<PooledMap> pooled;
+  if (request.pool) pooled.emplace(*request.pool, geometry, most_queries);
+  const std::size_t blocks =
+      pooled ? pooled->blocks().size() : (geometry.queries + most_queries - 1) / most_queries;
+  const std::size_t maps = geometry.batch * geometry.heads;
 
   const Score score(request, geometry);
   const Tensor& key = request.key ? request.key : request.query;
@@ -299,34 +307,43 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       request.weights && request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
 
-  parallel_for(tasks, request.threads, [&](std::size_t at) {
+  parallel_for(maps * blocks, request.threads, [&](std::size_t task) {
+    const std::size_t at = task / blocks, block = task % blocks;
     const std::size_t b = at / geometry.heads, h = at % geometry.heads;
+    const std::size_t first = pooled ? pooled->blocks()[block].first : block * most_queries;
+    const std::size_t queries =
+        pooled ? pooled->blocks()[block].count : std::min(most_queries, geometry.queries - first);
+    const std::size_t place = at * map + first * keys;
     // 1. Scores, scaled.
-    Matrix s = scale * score(b, h);
-    scores.put(s.data(), queries, keys, at * map, keys);
+    Matrix s = scale * score(b, h, first, queries);
+    scores.put(s.data(), queries, keys, place, keys);
     // 2. Softcap.
     if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
-    capped.put(s.data(), queries, keys, at * map, keys);
+    capped.put(s.data(), queries, keys, place, keys);
     // 3. Bias and mask.
     if (request.mask.present()) {
       std::vector<std::uint8_t> seen(keys);
       for (std::size_t i = 0; i < queries; ++i) {
-        visibility.see(b, h, i, seen);
-        visibility.mask(b, h, i, seen, {s.data() + i * keys, keys});
+        visibility.see(b, h, first + i, seen);
+        visibility.mask(b, h, first + i, seen, {s.data() + i * keys, keys});
+        if (pooled) pooled->see(at, block, i, seen);
         if (!request.weights) continue;
         std::copy(seen.begin(), seen.end(),
-                  allowed.begin() + static_cast<std::ptrdiff_t>(at * map + i * keys));
+                  allowed.begin() + static_cast<std::ptrdiff_t>(place + i * keys));
       }
     }
-    masked.put(s.data(), queries, keys, at * map, keys);
+    masked.put(s.data(), queries, keys, place, keys);
     // 4. Softmax.
     Softmax p = softmax(s);
-    weights.put(p.weights.data(), queries, keys, at * map, keys);
-    lse.put(p.lse.data(), queries, 1, at * queries, 1);
+    weights.put(p.weights.data(), queries, keys, place, keys);
+    if (pooled) pooled->add(at, block, p.weights.data());
+    lse.put(p.lse.data(), queries, 1, at * geometry.queries + first, 1);
     empty_rows += p.empty_rows;
+    if (request.progress) request.progress(queries * keys);
     if (kept) {
-      drop(p.weights, kept.values<std::uint8_t>().subspan(at * map, map), request.dropout->p);
-      dropped.put(p.weights.data(), queries, keys, at * map, keys);
+      drop(p.weights, kept.values<std::uint8_t>().subspan(place, queries * keys),
+           request.dropout->p);
+      dropped.put(p.weights.data(), queries, keys, place, keys);
     }
     // 5. The weighted sum of the values.
     if (value_tensor) {
@@ -335,9 +352,9 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {
         const std::size_t row = geometry.heads * width;
-        output.put(o.data(), queries, width, b * queries * row + h * width, row);
+        output.put(o.data(), queries, width, (b * geometry.queries + first) * row + h * width, row);
       } else {
-        output.put(o.data(), queries, width, at * queries * width, width);
+        output.put(o.data(), queries, width, (at * geometry.queries + first) * width, width);
       }
     }
   });
@@ -349,6 +366,10 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   result.scores = scores.finish();
   result.capped = capped.finish();
   result.masked = masked.finish();
+  if (pooled) {
+    result.pooled = pooled->weights(request.dtype);
+    if (request.mask.present()) result.pooled_allowed = pooled->allowed();
+  }
   result.lse = lse.finish();
   if (request.weights && request.mask.present())
     result.allowed = Tensor(weights_shape, std::move(allowed));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -11,23 +12,45 @@
 
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
 #include "attention/projected_attention.hpp"
+#include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
 
-Tensor sum(const Tensor& a, const Tensor& b) {
-  const auto x = a.values<double>(), y = b.values<double>();
-  std::vector<double> result(x.size());
-  std::transform(x.begin(), x.end(), y.begin(), result.begin(), std::plus<>());
-  return {a.shape(), std::move(result)};
+// f of the elements of tensors of one shape and type, in that type.
+template <class T, class F, class... Tensors>
+Tensor mapped_as(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
+  const std::shared_ptr<T> y = new_elements<T>(x.size());
+  constexpr std::size_t block = 1 << 14U;
+  parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
+    const std::size_t end = std::min(x.size(), (at + 1) * block);
+    const auto apply_to = [&](auto... in) {
+      for (std::size_t i = at * block; i < end; ++i) y.get()[i] = f(in[i]...);
+    };
+    apply_to(x.values<T>(), others.template values<T>()...);
+  });
+  return filled(x.shape(), y);
 }
 
-Tensor activated(const Tensor& x, Activation activation) {
-  const auto values = x.values<double>();
-  std::vector<double> result;
-  for (const double value : values) result.push_back(activated(value, activation));
-  return {x.shape(), std::move(result)};
+template <class F, class... Tensors>
+Tensor mapped(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
+  return x.dtype() == DType::float32 ? mapped_as<float>(threads, f, x, others...)
+                                     : mapped_as<double>(threads, f, x, others...);
+}
+
+Tensor sum(const Tensor& a, const Tensor& b, std::size_t threads) {
+  return mapped(threads, std::plus<>(), a, b);
+}
+
+Tensor activated(const Tensor& x, Activation activation, std::size_t threads) {
+  return mapped(
+      threads,
+      [activation](auto value) {
+        return static_cast<decltype(value)>(activated(static_cast<double>(value), activation));
+      },
+      x);
 }
 
 std::string prefix_of(const TransformerRequest& request, std::size_t layer) {
@@ -75,7 +98,8 @@ Shape states_shape(const TransformerRequest& request) {
 
 Tensor repeated(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
-  const auto sample = x.values<double>();
+  const Tensor numbers = x.converted(DType::float64);
+  const auto sample = numbers.values<double>();
   std::vector<double> samples;
   samples.reserve(element_count(shape));
   for (std::size_t b = 0; b < shape[0]; ++b) {
@@ -87,7 +111,7 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
                     const Tensor& x) {
   const std::size_t threads = request.attention.threads;
-  const Tensor wide = activated(apply(layer.linear1, x, threads), request.activation);
+  const Tensor wide = activated(apply(layer.linear1, x, threads), request.activation, threads);
   return apply(layer.linear2, wide, threads);
 }
 
@@ -160,35 +184,40 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
   return geometry;
 }
 
-TransformerResult transform(const TransformerRequest& request) {
-  check_transformer(request);
-  const DType dtype = request.attention.dtype;
-  // Nothing is rounded to the dtype before the last step.
-  TransformerRequest doubles = request;
-  doubles.attention.dtype = DType::float64;
+namespace {
+
+// Nothing is rounded to the dtype before the last step.
+TransformerResult transform_in(DType precision, const TransformerRequest& request) {
+  const std::size_t threads = request.attention.threads;
+  TransformerRequest inner = request;
+  inner.attention.dtype = precision;
 
   TransformerResult result;
-  Tensor x = repeated(request.attention.query.converted(DType::float64), states_shape(request));
+  Tensor x = repeated(request.attention.query, states_shape(request)).converted(precision);
   for (const TransformerLayer& layer : request.layers) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
     // One sub-layer with its residual: f(x) and the norm before or after the sum.
     const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
       const bool before = request.norm == NormPlace::pre;
-      const Tensor input = before ? apply(norm, x, request.eps) : x;
+      const auto normed = [&](const Tensor& states) {
+        return apply(norm, states, request.eps, threads);
+      };
+      const Tensor input = before ? normed(x) : x;
       const Tensor change = sublayer(input);
-      const Tensor after = before ? sum(x, change) : apply(norm, sum(x, change), request.eps);
+      const Tensor total = sum(x, change, threads);
+      const Tensor after = before ? total : normed(total);
       if (request.attention.stages) attentions.sublayers.push_back({x, input, change, after});
       x = after;
     };
     // 1. Self-attention.
     add(layer.norm1, [&](const Tensor& states) {
-      attentions.self = attend_projected(self_attention(doubles, layer, states));
+      attentions.self = attend_projected(self_attention(inner, layer, states));
       return attentions.self.output;
     });
     // 2. A decoder's cross-attention.
     if (request.decoder) {
       add(layer.norm2, [&](const Tensor& states) {
-        attentions.cross = attend_projected(cross_attention(doubles, layer, states));
+        attentions.cross = attend_projected(cross_attention(inner, layer, states));
         return attentions.cross.output;
       });
     }
@@ -196,11 +225,39 @@ TransformerResult transform(const TransformerRequest& request) {
     add(request.decoder ? layer.norm3 : layer.norm2,
         [&](const Tensor& states) { return feed_forward(request, layer, states); });
   }
+  result.output = x;
+  return result;
+}
+
+// Of the Linear layers that all hidden states pass through.
+double multiply_adds(const TransformerRequest& request) {
+  double each = 0;
+  for (const TransformerLayer& layer : request.layers) {
+    for (const Linear* linear : {&layer.self_attn.query, &layer.self_attn.key,
+                                 &layer.self_attn.value, &layer.linear1, &layer.linear2}) {
+      each += static_cast<double>(linear->weight.size());
+    }
+  }
+  const Shape shape = states_shape(request);
+  return each * static_cast<double>(element_count(shape)) / static_cast<double>(shape.back());
+}
+
+}  // namespace
+
+TransformerResult transform(const TransformerRequest& request) {
+  check_transformer(request);
+  const DType dtype = request.attention.dtype;
+  if (single_precision_pays(request.attention, multiply_adds(request))) {
+    TransformerResult result = transform_in(DType::float32, request);
+    // What leaves the range of single precision on its way may still be a number in double.
+    if (all_finite(result.output)) return result;
+  }
+  TransformerResult result = transform_in(DType::float64, request);
   for (TransformerResult::Layer& layer : result.layers) {
     round_to(dtype, layer.self);
     round_to(dtype, layer.cross);
   }
-  result.output = x.converted(dtype);
+  result.output = result.output.converted(dtype);
   return result;
 }
 

@@ -312,6 +312,56 @@ std::vector<HidingPart> Visibility::hidden_by(std::size_t batch, std::size_t hea
   return parts;
 }
 
+void Visibility::hiding_parts(std::size_t batch, std::size_t head, std::size_t query,
+                              std::span<std::uint8_t> parts) const {
+  const auto bit = [](HidingPart part) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(part));
+  };
+  const auto hide = [&](std::size_t first, std::size_t end, HidingPart part) {
+    for (std::size_t j = first; j < end; ++j) parts[j] |= bit(part);
+  };
+  std::fill(parts.begin(), parts.end(), std::uint8_t{0});
+
+  // 1. Intervals of keys.
+  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
+  if (mask_.causal) {
+    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
+    hide(std::min(keys_, static_cast<std::size_t>(after)), keys_, HidingPart::causal);
+  }
+  if (mask_.window && !is_global(position)) {
+    const Interval window = window_of(position);
+    for (std::size_t j = 0; j < keys_; ++j) {
+      if ((j < window.first || j >= window.end) && !is_global_[j]) {
+        parts[j] |= bit(HidingPart::window);
+      }
+    }
+  }
+  hide(valid_keys(batch, query), keys_, HidingPart::valid_lens);
+  // 2. Key by key.
+  const auto hide_where = [&](const auto& hidden, HidingPart part) {
+    for (std::size_t j = 0; j < keys_; ++j) {
+      if (hidden(j)) parts[j] |= bit(part);
+    }
+  };
+  if (mask_.padding) {
+    const auto padding = mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_);
+    hide_where([&](std::size_t j) { return padding[j] != 0; }, HidingPart::padding);
+  }
+  if (allow_.tensor) {
+    const auto allow = allow_.tensor.values<std::uint8_t>().subspan(allow_.at(batch, head, query));
+    hide_where([&](std::size_t j) { return allow[j * allow_.key] == 0; }, HidingPart::allow);
+  }
+  if (block_.tensor) {
+    const auto block = block_.tensor.values<std::uint8_t>().subspan(block_.at(batch, head, query));
+    hide_where([&](std::size_t j) { return block[j * block_.key] != 0; }, HidingPart::block);
+  }
+  if (bias_.tensor) {
+    constexpr double hidden = -std::numeric_limits<double>::infinity();
+    const auto bias = bias_.tensor.values<double>().subspan(bias_.at(batch, head, query));
+    hide_where([&](std::size_t j) { return bias[j * bias_.key] == hidden; }, HidingPart::bias);
+  }
+}
+
 double Visibility::bias(std::size_t batch, std::size_t head, std::size_t query,
                         std::size_t key) const {
   if (!bias_.tensor) return 0;

@@ -31,6 +31,11 @@ class Visibility {
   std::vector<HidingPart> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
                                     std::size_t key) const;
 
+  /// The same for a whole query: bit i of parts[j] tells whether part i of HidingPart hides key j.
+  /// `parts` has Lk places.
+  void hiding_parts(std::size_t batch, std::size_t head, std::size_t query,
+                    std::span<std::uint8_t> parts) const;
+
   /// What the bias adds to the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
 

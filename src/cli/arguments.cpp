@@ -49,7 +49,8 @@ void add_terminal(CLI::App& app, TerminalArguments& terminal) {
   add_text(app, "--width", terminal.width, "N", "Columns to draw on (default: the terminal's)");
 }
 
-void add_picture(CLI::App& app, PictureArguments& picture) {
+/// Which part of the weights is drawn.
+void add_selection(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--sample", picture.sample, "N", "Sample to draw, from 0");
   add_text(app, "--head", picture.head, "N",
            "Head to draw, from 0, or mean, max, or all side by side");
@@ -62,6 +63,10 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   app.add_flag("--merge-pieces", picture.merge_pieces,
                "Join pieces of words: keys are summed, queries averaged");
   app.add_flag("--hide-mask", picture.hide_mask, "Draw hidden cells as plain zeros");
+}
+
+void add_picture(CLI::App& app, PictureArguments& picture) {
+  add_selection(app, picture);
   add_text(app, "--top", picture.top, "K", "For lines: only the K strongest keys of each query");
   add_text(app, "--threshold", picture.threshold, "X", "For lines: only weights of at least X");
   add_text(app, "--style", picture.style, "NAME",
@@ -154,6 +159,10 @@ void add_results(CLI::App& app, RunArguments& arguments) {
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
   add_picture(app, arguments.picture);
+  app.get_option("--pool")->description(
+      "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
+      "a "
+      "bin and a pixel show; or both, as 1024,max");
 }
 
 void add_run(CLI::App& app, RunArguments& arguments) {
@@ -209,11 +218,12 @@ void add_compare(CLI::App& app, CompareArguments& arguments) {
 void add_show(CLI::App& app, ShowArguments& arguments) {
   app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
       ->type_name("");
-  add_text(app, "--sample", arguments.sample, "N", "Sample to draw, from 0");
-  add_text(app, "--head", arguments.head, "N", "Head to draw, from 0");
+  add_selection(app, arguments.picture);
+  add_text(app, "--name", arguments.name, "NAME",
+           "Tensor to show (default weights, or the only one)");
   add_text(app, "--labels", arguments.labels, "FILE",
            "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
-  add_text(app, "--cmap", arguments.cmap, "NAME", "Colour map (default YlOrRd)");
+  add_text(app, "--cmap", arguments.picture.cmap, "NAME", "Colour map (default YlOrRd)");
   add_terminal(app, arguments.terminal);
   add_common(app, arguments.common);
 }

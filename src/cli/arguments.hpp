@@ -78,8 +78,9 @@ struct ExplainArguments : DocumentArguments {
 struct ShowArguments {
   CommonArguments common;
   TerminalArguments terminal;
+  PictureArguments picture;        ///< what is chosen, and the colours
   std::vector<std::string> files;  ///< FILE
-  Text labels, sample, head, cmap;
+  Text labels, name;
 };
 
 struct ValidateArguments {

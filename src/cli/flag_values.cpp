@@ -254,6 +254,7 @@ MapSelection map_selection(const PictureArguments& arguments, std::size_t& head)
   selection.renormalize = arguments.renormalize;
   selection.merge_pieces = arguments.merge_pieces;
   selection.hide_mask = arguments.hide_mask;
+  selection.one_sample = arguments.sample.has_value();
   return selection;
 }
 

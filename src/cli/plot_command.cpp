@@ -32,6 +32,9 @@ int plot_command(const PlotArguments& arguments) {
   if (!to_standard_output) request.format = picture_format(*arguments.out);
   request.options = picture_options(arguments.picture, request.sample);
   request.selection = map_selection(arguments.picture, request.head);
+  if (arguments.common.threads) {
+    request.options.threads = whole_number("--threads", *arguments.common.threads, 1);
+  }
 
   const Picture picture = plot(request);
   if (to_standard_output) {

@@ -5,6 +5,7 @@
 
 #include "cli/document_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/terminal.hpp"
 
@@ -37,7 +38,12 @@ int run_command(const RunArguments& arguments) {
   options.input = one_input(arguments, "attn-cli run");
   TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
   terminal.cmap = options.plot.cmap;
+  ProgressLine progress(arguments.common.quiet);
+  if (progress.shown()) {
+    options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
+  }
   const RunOutcome outcome = run(options);
+  progress.clear();
   if (arguments.common.quiet) return 0;
   for (const RunReport& report : outcome.reports) warn(report.warnings);
   print(arguments.common.json ? report_json(outcome) : report_text(outcome));

@@ -37,18 +37,47 @@ std::vector<PlotKind> plots(const std::string& text) {
   return kinds;
 }
 
+// --pool is what pixels show ("max"), how many bins the weights are reduced to ("1024"), or both.
+std::optional<Pooling> take_pooling(std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::optional<Pooling> pooling;
+  std::optional<std::string> word;
+  for (const std::string& part : comma_separated(*text)) {
+    const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    if (number ? pooling.has_value() : word.has_value()) {
+      throw Error(ErrorKind::usage, "\"" + *text + "\" is not what --pool takes", "--pool",
+                  "give a number of bins, mean or max, or both, such as 1024,max");
+    }
+    if (number) {
+      pooling.emplace().size = whole_number("--pool", part, 1);
+    } else {
+      constexpr std::array<std::string_view, 2> words{"mean", "max"};
+      choice("--pool", part, words);
+      word = part;
+    }
+  }
+  if (pooling && word == "max") pooling->reduction = Pooling::Reduction::max;
+  text = word;
+  return pooling;
+}
+
 }  // namespace
 
 RunOptions run_options(const RunArguments& arguments) {
   RunOptions options;
   static_cast<DocumentOptions&>(options) = document_overrides(arguments, arguments.common);
+  PictureArguments picture = arguments.picture;
+  options.pool = take_pooling(picture.pool);
   if (arguments.out) options.out = *arguments.out;
   options.stages = arguments.stages;
   options.weights = !arguments.no_weights;
   options.timing = arguments.timing;
-  options.plot = picture_options(arguments.picture, options.sample);
-  options.selection = map_selection(arguments.picture, options.head);
+  options.plot = picture_options(picture, options.sample);
+  options.plot.threads = options.threads;
+  options.selection = map_selection(picture, options.head);
   if (arguments.plots) options.plots = plots(*arguments.plots);
+  options.plots_asked_for = arguments.plots.has_value();
+  options.heatmaps = arguments.show;
   if (arguments.format) {
     constexpr std::array<std::string_view, 3> formats{"png", "svg", "pdf"};
     options.format = static_cast<PictureFormat>(choice("--format", *arguments.format, formats));

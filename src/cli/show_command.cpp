@@ -18,11 +18,13 @@ int show_command(const ShowArguments& arguments) {
   PlotRequest request;
   request.input = arguments.files[0];
   if (arguments.labels) request.labels = *arguments.labels;
-  PictureArguments picture;
-  picture.sample = arguments.sample;
-  picture.cmap = arguments.cmap;
-  request.options = picture_options(picture, request.sample);
-  if (arguments.head) request.head = whole_number("--head", *arguments.head);
+  request.name = arguments.name;
+  request.options = picture_options(arguments.picture, request.sample);
+  request.selection = map_selection(arguments.picture, request.head);
+  if (request.selection.heads == MapSelection::Heads::all) {
+    throw Error(ErrorKind::usage, "a terminal shows one map, not all heads", "--head",
+                "give a head from 0, mean or max; attn-cli plot draws all side by side");
+  }
   TerminalOptions options = terminal_options(arguments.terminal, arguments.common);
   options.cmap = request.options.cmap;
   print(draw_in_terminal(read_heatmap(request), options));

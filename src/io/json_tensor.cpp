@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/number_block.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 
@@ -237,6 +238,9 @@ std::size_t count_leaves(const JsonValue& value, std::size_t axes) {
 }  // namespace
 
 Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& pointer) {
+  if (const NumberBlock* block = value.block()) {
+    if (Tensor tensor = block->as(dtype)) return tensor;
+  }
   if (!value.is(JsonValue::Type::array)) {
     throw input_error(described(value) + " is no tensor", pointer,
                       "give nested arrays of numbers, such as [[1,2],[3,4]]");
@@ -289,7 +293,10 @@ Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DTyp
                       data_pointer,
                       "make the product of the sizes equal to the number of elements");
   }
-  return read_as(dtype, data, {count}, count, data_pointer).reshaped(std::move(wanted));
+  const NumberBlock* block = data.block();
+  Tensor flat = block != nullptr && block->shape().size() == 1 ? block->as(dtype) : Tensor();
+  if (!flat) flat = read_as(dtype, data, {count}, count, data_pointer);
+  return flat.reshaped(std::move(wanted));
 }
 
 void check_stated(const JsonValue& reference, const Tensor& tensor, const std::string& pointer) {

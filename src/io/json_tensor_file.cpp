@@ -16,6 +16,7 @@ bool is_flat_tensor(const JsonValue& value) {
 // tensors.
 bool is_nested_tensor(const JsonValue& value) {
   if (!value.is(JsonValue::Type::array)) return false;
+  if (value.block() != nullptr) return true;
   const JsonValue* inner = &value;
   while (inner->is(JsonValue::Type::array) && !inner->is_packed()) inner = &inner->elements()[0];
   switch (inner->type()) {
@@ -36,8 +37,10 @@ constexpr const char* help =
 
 }  // namespace
 
-JsonTensorFile::JsonTensorFile(std::string_view text, const JsonLimits& limits)
-    : root_(std::make_unique<const JsonValue>(parse_json(text, limits))) {
+JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
+                               std::size_t depth)
+    : root_(std::make_unique<const JsonValue>(
+          parse_json(text, {.depth = depth, .threads = 0, .owner = std::move(owner)}))) {
   const JsonValue& root = *root_;
   const auto add = [&](std::string name, std::string pointer, const JsonValue& value) {
     names_.push_back(std::move(name));

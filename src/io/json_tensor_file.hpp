@@ -24,8 +24,10 @@ class JsonTensorFile {
     const JsonValue* entry;  ///< the whole of it, as long as this file is there
   };
 
-  /// Throws Error(input) if the text is no JSON or holds nothing of these.
-  explicit JsonTensorFile(std::string_view text, const JsonLimits& limits = {});
+  /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
+  /// than `depth`, or holds nothing of these.
+  JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
+                 std::size_t depth = JsonOptions{}.depth);
 
   /// In the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }

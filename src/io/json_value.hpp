@@ -2,17 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "attn/tensor.hpp"
+
 namespace attn {
 
 struct JsonMember;
+class NumberBlock;
 
-/// One value of a JSON text (RFC 8259). An array of plain numbers alone is kept packed, which is
+/// One value of a JSON text (RFC 8259). Nested arrays of numbers are kept as one block, which is
 /// what makes large tensors cheap; all other arrays hold a value an element. Members keep the order
 /// of the text.
 class JsonValue {
@@ -29,7 +33,7 @@ class JsonValue {
   std::int64_t integer() const;
   const std::string& string() const;
 
-  /// Arrays. `numbers` is for packed arrays, `elements` for all others.
+  /// Arrays. `numbers` is for packed arrays, those of numbers alone, `elements` for all others.
   std::size_t size() const;
   bool is_packed() const noexcept;
   std::span<const double> numbers() const;
@@ -37,6 +41,9 @@ class JsonValue {
 
   /// Element i of any array, as a value of its own.
   JsonValue element(std::size_t i) const;
+
+  /// The block if the value is one, else null.
+  const NumberBlock* block() const noexcept;
 
   /// Objects. `find` gives null if there is no such member.
   std::span<const JsonMember> members() const;
@@ -49,10 +56,12 @@ class JsonValue {
     std::int64_t integer;
     bool is_integer;
   };
+  static Number number_of(double value) noexcept;
   using Numbers = std::vector<double>;
   using Array = std::vector<JsonValue>;
   using Object = std::vector<JsonMember>;
-  std::variant<std::monostate, bool, Number, std::string, Numbers, Array, Object> data;
+  using Block = std::shared_ptr<const NumberBlock>;
+  std::variant<std::monostate, bool, Number, std::string, Numbers, Array, Object, Block> data;
 };
 
 struct JsonMember {
@@ -60,14 +69,23 @@ struct JsonMember {
   JsonValue value;
 };
 
-struct JsonLimits {
-  std::size_t depth = 512;  ///< nested arrays and objects
+struct JsonOptions {
+  std::size_t depth = 512;  ///< most nested arrays and objects
+  /// What number arrays are read as at once, unless the text is an object that says it itself by
+  /// "dtype". They can be read as all others later.
+  DType dtype = DType::float64;
+  std::size_t threads = 1;  ///< that read them; 0 = as many as the machine has
+  /// Keeps the text alive, which number arrays refer to; they copy their part of it otherwise.
+  std::shared_ptr<const void> owner = nullptr;
 };
 
 /// Parses a whole text. Throws Error(input) whose place is "line 3, column 14" for a syntax error
 /// and a JSON pointer for a key given twice, a number beyond the range of a double, or nesting
 /// beyond the limit.
-JsonValue parse_json(std::string_view text, const JsonLimits& limits = {});
+JsonValue parse_json(std::string_view text, const JsonOptions& options = {});
+
+/// The same without blocks, one value an element.
+JsonValue parse_json_by_element(std::string_view text, std::size_t depth);
 
 /// "/a~1b/3": `pointer` with one more step, escaped as RFC 6901 says.
 std::string pointer_to(std::string_view pointer, std::string_view key);

@@ -1,19 +1,25 @@
 #include "io/json_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "attn/error.hpp"
 
+#include "io/json_number.hpp"
+#include "support/parallel_for.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+constexpr std::size_t part_elements = std::size_t{1} << 14;
 
 // The longest shortest form of a double is 24 characters ("-2.2250738585072014e-308").
 constexpr std::size_t number_bytes = 32;
@@ -23,15 +29,25 @@ char* copy_text(char* at, std::string_view text) {
   return at + text.size();
 }
 
+// Whether the shortest text of a float may be read as another one by readers that go through
+// double. That takes a double half-way between two floats, which is no further than 2^-54 of itself
+// from the text's number n / 10^j. Half-way numbers are odd / 2^q with odd < 2^25, so that the two,
+// if not equal (and then either way gives the same float), are at least 1 / (odd 5^j) of themselves
+// apart; with j <= 12 that is more. Nine digits from 10^-4 on have no more than 12 behind the
+// point. Beyond 10^10 the like holds for n 10^j.
+bool may_be_misread(float number) {
+  const float magnitude = std::abs(number);
+  return !(magnitude >= 1e-4F && magnitude <= 1e10F);
+}
+
 template <class T>
 char* finite_to(char* at, T number) {
   char* const end = std::to_chars(at, at + number_bytes, number).ptr;
   if constexpr (std::is_same_v<T, float>) {
-    // Readers of JSON go through double. For a few floats (7.038531e-26 is one) the shortest text
-    // is as a double half-way between two floats and would then be rounded to the wrong one.
-    double as_read = 0;
-    std::from_chars(at, end, as_read);
-    if (static_cast<float>(as_read) != number) {
+    // For a few floats (7.038531e-26 is one) the shortest text is as a double half-way between two
+    // floats and would then be rounded to the wrong one.
+    if (may_be_misread(number) &&
+        static_cast<float>(nearest<double>(json_number(at, end))) != number) {
       return std::to_chars(at, at + number_bytes, static_cast<double>(number)).ptr;
     }
   }
@@ -86,6 +102,77 @@ std::string json_string(std::string_view text) {
   return result;
 }
 
+namespace {
+
+// The elements of a tensor as nested arrays, each innermost row on a line of its own.
+template <class T>
+class NestedText {
+ public:
+  // The whole stands `depth` levels deep.
+  NestedText(const Tensor& tensor, std::size_t depth)
+      : values_(tensor.values<T>()), rank_(tensor.rank()), depth_(depth) {
+    steps_.resize(rank_ + 1, 1);
+    for (std::size_t axis = rank_; axis-- > 0;)
+      steps_[axis] = steps_[axis + 1] * tensor.shape()[axis];
+  }
+
+  // What is written of the elements from `begin` up to `end`, with the brackets that open before
+  // and close behind them.
+  std::string part(std::size_t begin, std::size_t end) const {
+    std::string text;
+    std::size_t used = 0;
+    const std::size_t brackets = rank_ * (2 * (depth_ + rank_) + 2) + 2;
+    const std::size_t row = steps_[rank_ - 1];
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t needed = number_bytes + 2 * brackets;
+      if (text.size() - used < needed) text.resize(std::max(2 * text.size(), 64 * needed));
+      char* at = text.data() + used;
+      if (i % row != 0) {
+        at = copy_text(at, ", ");
+      } else {
+        at = open(at, i);
+      }
+      at = number_to(at, values_[i]);
+      if ((i + 1) % row == 0) at = close(at, i + 1);
+      used = static_cast<std::size_t>(at - text.data());
+    }
+    text.resize(used);
+    return text;
+  }
+
+ private:
+  char* new_line(char* at, std::size_t depth) const {
+    *at++ = '\n';
+    return std::fill_n(at, 2 * depth, ' ');
+  }
+
+  char* open(char* at, std::size_t element) const {
+    std::size_t axis = rank_ - 1;
+    while (axis > 0 && element % steps_[axis - 1] == 0) --axis;
+    // Axis 0 opens once, behind nothing.
+    if (element > 0) *at++ = ',';
+    for (; axis < rank_; ++axis) {
+      if (axis > 0) at = new_line(at, depth_ + axis);
+      *at++ = '[';
+    }
+    return at;
+  }
+
+  char* close(char* at, std::size_t element) const {
+    for (std::size_t axis = rank_; axis-- > 0 && element % steps_[axis] == 0;) {
+      if (axis + 1 < rank_) at = new_line(at, depth_ + axis);
+      *at++ = ']';
+    }
+    return at;
+  }
+
+  std::span<const T> values_;
+  std::size_t rank_, depth_;
+  std::vector<std::size_t> steps_;  // elements of one array of each axis
+};
+
+}  // namespace
+
 struct JsonWriter::State {
   struct Open {
     bool object;
@@ -93,6 +180,7 @@ struct JsonWriter::State {
   };
 
   std::function<void(std::string_view)> sink;
+  std::size_t threads = 1;
   std::array<char, piece_bytes> piece;
   std::size_t used = 0;
   std::vector<Open> open;
@@ -159,41 +247,41 @@ struct JsonWriter::State {
     put_number(value);
   }
 
-  // The elements in `values` as nested arrays over the axes of `shape`, each innermost row on a
-  // line of its own.
-  template <class T>
-  void nested(std::span<const std::size_t> shape, std::span<const T> values, std::size_t depth) {
-    put("[");
-    if (shape.size() == 1) {
-      put_number(values[0]);
-      for (const T element : values.subspan(1)) {
-        put(", ");
-        put_number(element);
-      }
-    } else {
-      const std::size_t step = values.size() / shape[0];
-      for (std::size_t i = 0; i < shape[0]; ++i) {
-        if (i > 0) put(",");
-        new_line(depth + 1);
-        nested(shape.subspan(1), values.subspan(i * step, step), depth + 1);
-      }
-      new_line(depth);
-    }
-    put("]");
-  }
-
   template <class T>
   void tensor(const Tensor& tensor) {
     separate();
     if (tensor.rank() == 0) {
       put_number(tensor.values<T>()[0]);
-    } else {
-      nested(std::span<const std::size_t>(tensor.shape()), tensor.values<T>(), open.size());
+      return;
+    }
+    const NestedText<T> text(tensor, open.size());
+    if (tensor.size() <= part_elements) {
+      put(text.part(0, tensor.size()));
+      return;
+    }
+    // Parts are made by all threads, a few at a time, while those before them are handed on.
+    hand_on();
+    const std::size_t parts = (tensor.size() + part_elements - 1) / part_elements;
+    const std::size_t at_once = 8 * thread_count(threads);
+    std::vector<std::string> ready, coming;
+    for (std::size_t first = 0; first < parts || !ready.empty(); first += at_once) {
+      coming.resize(first < parts ? std::min(at_once, parts - first) : 0);
+      parallel_for(coming.size() + 1, threads, [&](std::size_t i) {
+        if (i == 0) {
+          for (const std::string& part : ready) sink(part);
+        } else {
+          const std::size_t begin = (first + i - 1) * part_elements;
+          coming[i - 1] = text.part(begin, std::min(begin + part_elements, tensor.size()));
+        }
+      });
+      ready.swap(coming);
     }
   }
 };
 
-JsonWriter::JsonWriter(std::function<void(std::string_view)> sink) : state_(new State) {
+JsonWriter::JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads)
+    : state_(new State) {
+  state_->threads = threads;
   state_->sink = std::move(sink);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,8 +20,9 @@ std::string json_string(std::string_view text);
 /// and NaN are the strings "inf", "-inf", "nan".
 class JsonWriter {
  public:
-  /// `sink` is called with pieces of the text, in order.
-  explicit JsonWriter(std::function<void(std::string_view)> sink);
+  /// `sink` is called with pieces of the text, in order. Large tensors are turned into text by up
+  /// to `threads` threads (0 = as many as the machine has), which changes no byte.
+  explicit JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads = 1);
   ~JsonWriter();  // flushes nothing: call finish()
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;

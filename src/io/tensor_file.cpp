@@ -74,7 +74,7 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
   // Before JSON, as the length that a .safetensors file starts with may look like a bracket or
   // white space.
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
-  if (looks_like_json(text)) return JsonTensorFile(text, {limits.nesting});
+  if (looks_like_json(text)) return JsonTensorFile(text, std::move(owner), limits.nesting);
   if (text.empty()) throw input_error("the file is empty", "", known_formats);
   const std::string_view what = guess(text);
   throw input_error("this is no file of tensors that can be read" +

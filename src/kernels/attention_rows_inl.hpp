@@ -60,6 +60,21 @@ StripView view_of(const BlockMask<T>& mask, std::size_t row, std::size_t rows) {
   return view;
 }
 
+// A score and what a mask adds to it.
+template <class T>
+HWY_INLINE T with_added(T score, T term) {
+  if (term == -infinite<T>) return term;
+  // A NaN of a bias may have digits, which power_of_two() does not pass on.
+  return term == term ? score + term * static_cast<T>(log2_e) : std::numeric_limits<T>::quiet_NaN();
+}
+
+// The weight of a value that is not finite: however small, it does not turn infinity into NaN.
+template <class T>
+HWY_INLINE T odd_weight(T score, T shift) {
+  return std::isnan(score) ? score
+                           : std::max(std::numeric_limits<T>::min(), std::exp2(score - shift));
+}
+
 // Softcap, bias and mask of one row's scores within the range; −∞ from there to `whole`. `room`
 // takes the terms that are added.
 template <class T>
@@ -77,11 +92,7 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   if (mask.added != nullptr && !range.empty()) {
     mask.added(mask.context, query, base + range.first, range.end - range.first, room);
     for (std::size_t j = range.first; j < range.end; ++j) {
-      const T term = room[j - range.first];
-      // A NaN of a bias may have digits, which power_of_two() does not pass on.
-      scores[j] = term == -infinite<T> ? -infinite<T>
-                  : term == term       ? scores[j] + term * static_cast<T>(log2_e)
-                                       : std::numeric_limits<T>::quiet_NaN();
+      scores[j] = with_added(scores[j], room[j - range.first]);
     }
   }
   const std::size_t first = range.empty() ? whole.end : range.first;
@@ -185,16 +196,22 @@ bool all_finite(const T* row, std::size_t width) {
   return rest == 0;
 }
 
-// pack_columns() of rows that may hold NaN with digits, which power_of_two() does not pass on.
+// NaN may have digits, which power_of_two() does not pass on.
+template <class T>
+void forget_digits(T* row, std::size_t count, std::size_t stride) {
+  for (std::size_t k = 0; k < count; ++k) {
+    T& x = row[k * stride];
+    if (x != x) x = std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
+// pack_columns() of rows that may hold NaN.
 template <std::size_t unit, class T>
 void pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
   pack_columns<unit>(rows, count, width, factor, packed);
   for (std::size_t i = 0; i < count; ++i) {
     if (all_finite(rows[i], width)) continue;
-    T* to = packed + i / unit * unit * width + i % unit;
-    for (std::size_t k = 0; k < width; ++k) {
-      if (to[k * unit] != to[k * unit]) to[k * unit] = std::numeric_limits<T>::quiet_NaN();
-    }
+    forget_digits(packed + i / unit * unit * width + i % unit, width, unit);
   }
 }
 

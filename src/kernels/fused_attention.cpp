@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/fused_attention.cpp"
@@ -11,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/binned_rows_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -35,7 +37,7 @@ struct Blocking {
 template <class T>
 Blocking blocking(const HeadSizes& sizes) {
   const std::size_t widths = (sizes.width + sizes.value_width) * sizeof(T) / 4;
-  if (widths >= 768) return {128, strips_per_block};
+  if (widths >= 768) return {128, 8};
   if (widths >= 384) return {192, 1};
   return {384, 1};
 }
@@ -44,7 +46,7 @@ template <class T>
 class Block {
  public:
   Block(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
-        T* scratch)
+        const WeightBins* bins, T* scratch)
       : block_(block),
         head_(head),
         value_rows_(value_rows),
@@ -63,6 +65,7 @@ class Block {
                          queries_);
     std::fill_n(sums_, rounded_up(block.queries, tile_rows) * output_width_, T(0));
     std::fill_n(totals_, block.queries * lanes_of<T>, T(0));
+    if (bins != nullptr) binned_.emplace(*bins, scratch + scratch_count(block.sizes));
     largest_.fill(-infinite<T>);
     shift_.fill({-infinite<T>, 0});
   }
@@ -71,8 +74,8 @@ class Block {
     const Blocking blocks = blocking<T>(sizes);
     return in_lines<T>(most_rows * sizes.width) +
            in_lines<T>(most_rows * rounded_up(sizes.value_width, columns_of<T>)) +
-           in_lines<T>(most_rows * lanes_of<T>) + blocks.strips * tile_rows * blocks.keys +
-           blocks.keys;
+           in_lines<T>(most_rows * lanes_of<T>) +
+           in_lines<T>(blocks.strips * tile_rows * blocks.keys + blocks.keys);
   }
 
   BlockOutcome compute() {
@@ -155,6 +158,9 @@ class Block {
       } else {
         exponentials<true>(line_of, whole, shift, total);
       }
+      if (binned_ && largest_[row] != -infinite<T>) {
+        binned_->add(row, base, seen, line_of, shift.value);
+      }
     }
   }
 
@@ -178,29 +184,30 @@ class Block {
     for (; key != last && *key < base + range.end; ++key) {
       const T score = scores[*key - base];
       if (score == -infinite<T>) continue;
-      // However small the weight, it does not turn infinity into NaN.
-      const T weight =
-          std::max(std::numeric_limits<T>::min(), std::exp2(score - shift_[query].value));
+      const T weight = odd_weight(score, shift_[query].value);
       T* to = sums_ + query * output_width_;
       const T* from = value_rows_[*key];
-      const T factor = std::isnan(score) ? score : weight;
-      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] += factor * from[k];
+      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] += weight * from[k];
     }
   }
 
   BlockOutcome finish() {
     const hn::ScalableTag<T> d;
     BlockOutcome outcome;
+    std::array<T, query_block> factors, shifts;
     for (std::size_t i = 0; i < block_.queries; ++i) {
       const T total = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, totals_ + i * lanes_of<T>)));
       if (total == 0) ++outcome.empty_rows;
       if (!std::isfinite(total)) outcome.overflow = true;
       const T factor = total == 0 ? T(0) : 1 / total;
+      factors[i] = factor;
+      shifts[i] = shift_[i].value == -infinite<T> ? T(0) : shift_[i].value;
       const T* from = sums_ + i * output_width_;
       T* to = block_.output + i * block_.output_stride;
       for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] = from[k] * factor;
       if (!all_finite(to, block_.sizes.value_width)) outcome.overflow = true;
     }
+    if (binned_) binned_->finish(block_.queries, shifts.data(), factors.data());
     return outcome;
   }
 
@@ -211,6 +218,7 @@ class Block {
   std::size_t width_, output_width_;
   T softcap_;
   T *queries_, *sums_, *totals_, *scores_, *room_;
+  std::optional<BinnedRows<T>> binned_;
   std::array<StripView, strips_per_block> views_;
   std::array<T, most_rows> largest_;
   std::array<Shift<T>, most_rows> shift_;
@@ -218,19 +226,20 @@ class Block {
 
 }  // namespace
 
-std::size_t scratch_floats(const HeadSizes& sizes) {
-  return Block<float>::scratch_count(sizes);
+std::size_t scratch_floats(const HeadSizes& sizes, std::size_t key_bins) {
+  return Block<float>::scratch_count(sizes) + BinnedRows<float>::scratch_count(key_bins);
 }
-std::size_t scratch_doubles(const HeadSizes& sizes) {
-  return Block<double>::scratch_count(sizes);
+std::size_t scratch_doubles(const HeadSizes& sizes, std::size_t key_bins) {
+  return Block<double>::scratch_count(sizes) + BinnedRows<double>::scratch_count(key_bins);
 }
 BlockOutcome attend_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
-                           const float* const* value_rows, float* scratch) {
-  return Block<float>(block, head, value_rows, scratch).compute();
+                           const float* const* value_rows, const WeightBins* bins, float* scratch) {
+  return Block<float>(block, head, value_rows, bins, scratch).compute();
 }
 BlockOutcome attend_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
-                            const double* const* value_rows, double* scratch) {
-  return Block<double>(block, head, value_rows, scratch).compute();
+                            const double* const* value_rows, const WeightBins* bins,
+                            double* scratch) {
+  return Block<double>(block, head, value_rows, bins, scratch).compute();
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -245,21 +254,23 @@ HWY_EXPORT(attend_floats);
 HWY_EXPORT(attend_doubles);
 
 template <>
-std::size_t attention_scratch_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(scratch_floats)(sizes);
+std::size_t attention_scratch_count<float>(const HeadSizes& sizes, std::size_t key_bins) noexcept {
+  return HWY_DYNAMIC_DISPATCH(scratch_floats)(sizes, key_bins);
 }
 template <>
-std::size_t attention_scratch_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(scratch_doubles)(sizes);
+std::size_t attention_scratch_count<double>(const HeadSizes& sizes, std::size_t key_bins) noexcept {
+  return HWY_DYNAMIC_DISPATCH(scratch_doubles)(sizes, key_bins);
 }
 
 BlockOutcome attend_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                          const float* const* value_rows, float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_floats)(block, head, value_rows, scratch);
+                          const float* const* value_rows, const WeightBins* bins,
+                          float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_floats)(block, head, value_rows, bins, scratch);
 }
 BlockOutcome attend_block(const QueryBlock<double>& block, const PackedHead<double>& head,
-                          const double* const* value_rows, double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_doubles)(block, head, value_rows, scratch);
+                          const double* const* value_rows, const WeightBins* bins,
+                          double* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_doubles)(block, head, value_rows, bins, scratch);
 }
 
 }  // namespace attn::kernels

@@ -1,4 +1,4 @@
-// The register tile that all matrix products are made of. Compiled once for each CPU target.
+// The register tile that the products of attention are made of. Compiled once for each CPU target.
 
 #if defined(ATTN_KERNELS_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_TILE_INL
@@ -15,12 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::ScalableTag<float>;
-using Vector = hn::Vec<Tag>;
 
 template <class T>
 constexpr std::size_t lanes_of = hn::MaxLanes(hn::ScalableTag<T>());
-constexpr std::size_t lanes = lanes_of<float>;
 // Rows × two vectors are held in registers; 32 registers hold 24 sums, 16 hold 12.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t tile_rows = 12;
@@ -29,7 +26,6 @@ constexpr std::size_t tile_rows = 6;
 #endif
 template <class T>
 constexpr std::size_t columns_of = 2 * lanes_of<T>;
-constexpr std::size_t tile_columns = columns_of<float>;
 
 constexpr std::size_t rounded_up(std::size_t size, std::size_t unit) {
   return (size + unit - 1) / unit * unit;

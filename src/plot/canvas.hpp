@@ -63,10 +63,14 @@ class Canvas {
   /// The finished file. Nothing can be drawn after it.
   std::string finish();
 
+  /// All that was written so far.
+  std::vector<PictureText> texts() const { return texts_; }
+
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
   cairo_surface_t* image_surface(int width, int height);
+  void blend_line(Point from, Point to, Colour colour, double opacity, double line_width);
   void outlined_text(const Text& text, Point origin, double degrees);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
 
@@ -75,6 +79,7 @@ class Canvas {
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
   double text_dy_ = 0;      ///< the same for texts
   std::string stream_;
+  std::vector<PictureText> texts_;
   std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;

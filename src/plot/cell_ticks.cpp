@@ -35,10 +35,24 @@ std::size_t round_step(double least) {
   }
 }
 
+/// Leaves out every second tick as long as level labels overlap.
+void thin_out(Axis& axis, double length, Figure& figure) {
+  const auto overlap = [&](const Tick& tick, const Tick& next) {
+    const Text& a = figure.typesetter().text(tick.label, axis.tick_label_size);
+    const Text& b = figure.typesetter().text(next.label, axis.tick_label_size);
+    return (a.ink.width() + b.ink.width()) / 2 > (next.position - tick.position) * length;
+  };
+  while (std::adjacent_find(axis.ticks.begin(), axis.ticks.end(), overlap) != axis.ticks.end()) {
+    std::vector<Tick> kept;
+    for (std::size_t i = 0; i < axis.ticks.size(); i += 2) kept.push_back(axis.ticks[i]);
+    axis.ticks = std::move(kept);
+  }
+}
+
 /// matplotlib's own ticks for an axis of numbers; the standard style leaves out those between
 /// cells.
 void set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, bool horizontal,
-                     const Figure& figure) {
+                     Figure& figure) {
   const std::size_t cells = cell_ticks.labels.size();
   const bool standard = cell_ticks.style == PlotStyle::standard;
   const auto first = static_cast<double>(cell_ticks.first);
@@ -47,6 +61,7 @@ void set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, boo
   if (!standard) {
     Axis numbers = axis;
     set_value_ticks(numbers, view, length, horizontal, figure);
+    if (horizontal) thin_out(numbers, length, figure);
     for (Tick& tick : numbers.ticks) {
       axis.ticks.push_back({horizontal ? tick.position : 1 - tick.position, tick.label});
     }
@@ -82,6 +97,24 @@ std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all
   }
   axis.tick_label_degrees = 90;
   return line <= cell || all ? 1 : round_step(line / cell);
+}
+
+/// The fewest cells from one level label to the next without any two overlapping.
+std::size_t step_without_overlaps(const std::vector<const Text*>& texts, double cell,
+                                  bool horizontal) {
+  const auto overlap = [&](const Text& text, const Text& next, double distance) {
+    // Labels stand with their middles at the ticks, and those of a vertical axis with their
+    // capitals' middles, whose height is the same for all.
+    if (!horizontal) return text.ink.bottom - next.ink.top > distance;
+    return text.ink.right - text.width / 2 + next.width / 2 - next.ink.left > distance;
+  };
+  for (std::size_t step = 1;; step = round_step(static_cast<double>(step + 1))) {
+    bool apart = true;
+    for (std::size_t i = 0; apart && i + step < texts.size(); i += step) {
+      apart = !overlap(*texts[i], *texts[i + step], cell * static_cast<double>(step));
+    }
+    if (apart) return step;
+  }
 }
 
 }  // namespace
@@ -137,6 +170,12 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
     } else if (!all) {
       step = round_step(largest.height * kRoomAlong / cell);
     }
+  } else if (!all) {
+    std::vector<const Text*> texts;
+    for (std::size_t i = 0; i < cells; ++i) {
+      texts.push_back(&typesetter.text(label(i), axis.tick_label_size));
+    }
+    step = step_without_overlaps(texts, cell, horizontal);
   }
   for (std::size_t i = 0; i < cells; i += step) {
     axis.ticks.push_back({middle_of(i, cells, horizontal), label(i)});

@@ -30,8 +30,9 @@ struct CellTicks {
 
 /// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
 /// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
-/// (unless all are asked for), and long ones are shortened; in the matplotlib style all labels are
-/// shown as they are, unless there are so many that they would be unreadable: then indices are.
+/// (unless all are asked for), and long ones are shortened; in the matplotlib style labels
+/// stay as they are, thin out where they would overlap, and give way to indices where there are so
+/// many that they would be unreadable.
 void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                     Figure& figure);
 

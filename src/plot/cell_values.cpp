@@ -9,7 +9,6 @@ namespace {
 constexpr double kSize = 10, kLeastSize = 6;    // points
 constexpr std::size_t kMostValues = 1'000'000;  // more would only be a black area
 constexpr double kShareOfCell = 0.92;           // that a value may take in the standard style
-constexpr double kShareInMatplotlib = 1.2;      // its users are used to crowded cells
 
 std::string value_text(double value, PlotStyle style) {
   if (std::isnan(value)) return "nan";
@@ -27,10 +26,12 @@ std::string value_text(double value, PlotStyle style) {
 bool fit(const Box& cell, const Matrix& matrix, PlotStyle style, double size,
          Typesetter& typesetter) {
   const bool standard = style == PlotStyle::standard;
-  const double share = standard ? kShareOfCell : kShareInMatplotlib;
+  // The matplotlib style lets values come as near to each other as they can without touching.
+  const double share = standard ? kShareOfCell : 1;
   const auto fits = [&](const std::string& string) {
     const Text& text = typesetter.text(string, size);
-    return text.width <= share * cell.width() && text.ink.height() <= share * cell.height();
+    const double width = standard ? text.width : text.ink.width();
+    return width <= share * cell.width() && text.ink.height() <= share * cell.height();
   };
   if (!fits("0.00")) return false;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {

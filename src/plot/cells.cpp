@@ -4,7 +4,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/resampling.hpp"
+#include "plot/cell_pixels.hpp"
 
 namespace attn::plot {
 namespace {
@@ -16,113 +16,9 @@ constexpr double kUnderlap = 0.5;             // points; of a cell under its nei
 constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
 constexpr double kLeastHatchedCell = 4;       // points; smaller cells are plain
 
-std::uint32_t pixel(Colour colour) {
-  return static_cast<std::uint32_t>(colour.red) << 16 |
-         static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
-}
-
 Colour colour_of(std::uint32_t pixel) {
   return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
           static_cast<std::uint8_t>(pixel)};
-}
-
-bool shows_hidden(const Matrix& matrix, const CellColours& colours) {
-  return matrix.has_hidden() && colours.style == PlotStyle::standard;
-}
-
-/// Sums over the cells of a pixel by their shares, apart for the numbers, the cells without one and
-/// the hidden ones.
-struct PixelSum {
-  float number = 0, share = 0, hidden_share = 0;
-};
-
-/// The general way, over all cells of each pixel.
-Pixels blended_pixels(const Matrix& matrix, const CellColours& colours,
-                      const std::vector<PixelShares>& across,
-                      const std::vector<PixelShares>& down) {
-  const std::size_t width = across.size(), height = down.size();
-  const bool shows = shows_hidden(matrix, colours);
-  const bool standard = colours.style == PlotStyle::standard;
-  const bool largest = colours.pool == Pool::max;
-  const bool linear = colours.norm.kind == ColorNorm::Kind::linear;
-  const double low = colours.range.low, extent = colours.range.high - low;
-  std::vector<PixelSum> sums(width * height), line(width);
-  std::size_t first_pixel = 0;
-  for (std::size_t i = 0; i < matrix.rows(); ++i) {
-    while (first_pixel < height && down[first_pixel].first + down[first_pixel].shares.size() <= i) {
-      ++first_pixel;
-    }
-    for (std::size_t x = 0; x < width; ++x) {
-      line[x] = {};
-      for (std::size_t k = 0; k < across[x].shares.size(); ++k) {
-        const std::size_t j = across[x].first + k;
-        const auto share = static_cast<float>(across[x].shares[k]);
-        const double value = matrix.at(i, j);
-        if (shows && matrix.hidden(i, j)) {
-          line[x].hidden_share += share;
-        } else if (colours.has_place(value)) {
-          const double position = (value - low) / extent;
-          const auto number =
-              static_cast<float>(standard ? std::clamp(position, 0.0, 1.0) : position);
-          if (largest) {
-            line[x].number = line[x].share > 0 ? std::max(line[x].number, number) : number;
-            line[x].share = share > 0 || line[x].share > 0 ? 1.0F : 0.0F;
-          } else {
-            line[x].number += share * number;
-            line[x].share += share;
-          }
-        }
-      }
-    }
-    for (std::size_t y = first_pixel; y < height && down[y].first <= i; ++y) {
-      if (i - down[y].first >= down[y].shares.size()) continue;
-      const auto share = static_cast<float>(down[y].shares[i - down[y].first]);
-      for (std::size_t x = 0; x < width; ++x) {
-        PixelSum& sum = sums[y * width + x];
-        if (largest && line[x].share > 0 && share > 0) {
-          sum.number = sum.share > 0 ? std::max(sum.number, line[x].number) : line[x].number;
-          sum.share = 1;
-          continue;
-        }
-        sum.number += share * line[x].number;
-        sum.share += share * line[x].share;
-        sum.hidden_share += share * line[x].hidden_share;
-      }
-    }
-  }
-  Pixels pixels(width * height);
-  for (std::size_t at = 0; at < pixels.size(); ++at) {
-    const PixelSum& sum = sums[at];
-    if (sum.share > 0) {
-      // The mean is one of values; their mean is coloured by the norm.
-      const double mean = static_cast<double>(sum.number / sum.share);
-      pixels[at] = pixel(linear ? colours.map->at(mean) : colours.of(low + mean * extent));
-    } else {
-      pixels[at] = pixel(sum.hidden_share > 0 ? kHidden : colours.of_no_place());
-    }
-  }
-  return pixels;
-}
-
-/// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
-Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
-                    const std::vector<PixelShares>& across, const std::vector<PixelShares>& down) {
-  const std::size_t width = across.size(), height = down.size();
-  const bool shows = shows_hidden(matrix, colours);
-  Pixels pixels(width * height), cells(matrix.columns());
-  for (std::size_t y = 0; y < height; ++y) {
-    auto* line = pixels.data() + y * width;
-    const std::size_t i = down[y].first;
-    if (y > 0 && down[y - 1].first == i) {
-      std::copy(line - width, line, line);
-      continue;
-    }
-    for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] = pixel(shows && matrix.hidden(i, j) ? kHidden : colours.of(matrix.at(i, j)));
-    }
-    for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
-  }
-  return pixels;
 }
 
 /// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
@@ -135,17 +31,6 @@ Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColou
   return sharp ? Resampling::nearest : Resampling::hann;
 }
 
-Pixels pixels_of(const Matrix& matrix, const CellColours& colours, std::size_t width,
-                 std::size_t height, Resampling across_by, Resampling down_by) {
-  if (width == matrix.columns()) across_by = Resampling::nearest;
-  if (height == matrix.rows()) down_by = Resampling::nearest;
-  const auto across = pixel_shares(matrix.columns(), width, across_by);
-  const auto down = pixel_shares(matrix.rows(), height, down_by);
-  const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
-  return plain ? plain_pixels(matrix, colours, across, down)
-               : blended_pixels(matrix, colours, across, down);
-}
-
 void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
                     const CellColours& colours) {
   const auto area = canvas.pixel_area(box);
@@ -156,7 +41,7 @@ void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
   if (across_by == Resampling::hann || down_by == Resampling::hann) {
     across_by = down_by = Resampling::hann;
   }
-  canvas.copy(pixels_of(matrix, colours, width, height, across_by, down_by), area, box);
+  canvas.copy(cell_pixels(matrix, colours, width, height, across_by, down_by), area, box);
 }
 
 Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t column) {
@@ -174,7 +59,8 @@ void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
                         const CellColours& colours) {
   const std::size_t width = std::min(matrix.columns(), kMostRectangles);
   const std::size_t height = std::min(matrix.rows(), kMostRectangles);
-  const auto pixels = pixels_of(matrix, colours, width, height, Resampling::mean, Resampling::mean);
+  const auto pixels =
+      cell_pixels(matrix, colours, width, height, Resampling::mean, Resampling::mean);
   const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
     return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
   };
@@ -224,6 +110,10 @@ Colour CellColours::of(double value) const {
   return map->at(position_of(value, range, norm));
 }
 
+bool CellColours::shows_hidden(const Matrix& matrix) const {
+  return matrix.has_hidden() && style == PlotStyle::standard;
+}
+
 void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
                 double pixels_per_point) {
   if (canvas.is_raster()) {
@@ -231,7 +121,7 @@ void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const Cell
   } else {
     draw_as_rectangles(canvas, box, matrix, colours);
   }
-  if (shows_hidden(matrix, colours)) hatch_hidden(canvas, box, matrix, pixels_per_point);
+  if (colours.shows_hidden(matrix)) hatch_hidden(canvas, box, matrix, pixels_per_point);
 }
 
 }  // namespace attn::plot

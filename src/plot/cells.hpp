@@ -16,12 +16,15 @@ struct CellColours {
   PlotStyle style = PlotStyle::standard;
   ColorNorm norm;
   Pool pool = Pool::mean;
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
 
   /// NaN has a colour of its own; infinities, in the matplotlib style, too.
   Colour of(double value) const;
   /// Whether a value has a place in the colour map.
   bool has_place(double value) const;
   Colour of_no_place() const;
+  /// Whether hidden cells are told apart.
+  bool shows_hidden(const Matrix& matrix) const;
 };
 
 /// The colour under the hatching of cells that a mask hides.

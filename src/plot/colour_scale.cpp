@@ -16,7 +16,7 @@ constexpr double kMostDecades = 6;
 Interval data_range(std::span<const Matrix> matrices, const PlotOptions& options) {
   const bool standard = options.style == PlotStyle::standard;
   const bool log = options.norm.kind == ColorNorm::Kind::log;
-  Interval range = value_range(matrices, standard, log);
+  Interval range = value_range(matrices, standard, log, options.threads);
   if (standard && log) {
     range.low = std::max(range.low, range.high * std::pow(10.0, -kMostDecades));
   }

@@ -122,7 +122,7 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   const Point lower_left = {left * scale, height_ - low * scale};
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_);
   draw(canvas);
-  return {canvas.finish(), typesetter_.warnings()};
+  return {canvas.finish(), typesetter_.warnings(), canvas.texts()};
 }
 
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,

@@ -160,10 +160,35 @@ class GridFigure {
   void lay_out_panels(const Box& area) {
     auto places = subplot_places(area, grid_.rows, grid_.columns);
     place_panels(places);
-    // matplotlib leaves texts to run into the next panel; the standard style makes room for them.
-    if (matplotlib()) return;
+    // matplotlib leaves texts to run into the next panel; the standard style makes room for them,
+    // and bars between panels, which matplotlib has not, always get it.
+    if (matplotlib() && !each_panel_its_range()) {
+      part_neighbours();
+      return;
+    }
     places = subplot_places(area, grid_.rows, grid_.columns, gaps_taken(places));
     place_panels(places);
+  }
+
+  /// Leaves out the last index below a panel where it runs into the first one of the next.
+  void part_neighbours() {
+    const auto end = [&](const Panel& panel, const Tick& tick, double side) {
+      const Axes& axes = panel.axes;
+      const Text& text = figure_.typesetter().text(tick.label, axes.x.tick_label_size);
+      return axes.box.left + tick.position * axes.box.width() + side * text.width / 2;
+    };
+    for (std::size_t i = 0; i + 1 < panels_.size(); ++i) {
+      Axis& axis = panels_[i].axes.x;
+      const Axis& next = panels_[i + 1].axes.x;
+      if ((i + 1) % grid_.columns == 0 || !axis.labelled || !next.labelled) continue;
+      if (axis.ticks.size() < 2 || next.ticks.empty() || axis.tick_label_degrees != 0) continue;
+      if (end(panels_[i], axis.ticks.back(), 1) <= end(panels_[i + 1], next.ticks.front(), -1)) {
+        continue;
+      }
+      axis.ticks.pop_back();
+      panels_[i].decorations = decorate(panels_[i].axes, figure_.typesetter());
+      add_caption(panels_[i], grid_.panels[i].caption);
+    }
   }
 
   void place_panels(const std::vector<Box>& places) {
@@ -172,7 +197,8 @@ class GridFigure {
     panels_.clear();
     for (std::size_t i = 0; i < places.size(); ++i) {
       Panel panel;
-      panel.colours = {&map_, range_, options_.style, options_.norm, options_.pool};
+      panel.colours = {&map_,         range_,        options_.style,
+                       options_.norm, options_.pool, options_.threads};
       Box place = places[i];
       if (each_panel_its_range()) place.right = place.left + kShareBesideBar * place.width();
       panel.axes = axes_in(with_aspect(place, aspect, 1), i);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <tuple>
 
 #include "attn/error.hpp"
 
@@ -21,6 +21,8 @@ constexpr double kTextGap = 5, kLegendGap = 20;                     // points
 constexpr double kWidth = 6, kTokenHeight = 0.26, kAround = 1;      // inches
 constexpr double kLeastHeight = 2.5, kMostHeight = 16;              // inches
 constexpr double kThinnest = 0.4, kThickest = 3;                    // points
+constexpr std::size_t kMostDrawn = 20'000;    // more lines would only be an area
+constexpr std::size_t kMostKept = 1'000'000;  // until the strongest are told
 constexpr double kFaintest = 0.02;  // of the strongest line; fainter ones cannot be made out
 // Tableau's ten colours.
 constexpr std::array<Colour, 10> kHeads = {{{31, 119, 180},
@@ -63,11 +65,19 @@ class LinesFigure {
       return united(layout.bounds(), box);
     });
     const Layout layout(*this, figure_, area);
-    return figure_.picture(layout.bounds(), [&](Canvas& canvas) {
-      draw_lines(canvas, layout.frame);
+    bool all = true;
+    const std::vector<Line> lines = chosen(all);
+    Picture picture = figure_.picture(layout.bounds(), [&](Canvas& canvas) {
+      draw_lines(canvas, layout.frame, lines);
       for (const PlacedText& text : layout.texts) canvas.text(text, kBlack);
       if (layout.legend) layout.legend->draw(canvas, figure_);
     });
+    if (!all) {
+      picture.warnings.push_back("only the " + std::to_string(kMostDrawn) +
+                                 " strongest lines are drawn: choose fewer keys a query, stronger "
+                                 "weights, or a part of the positions");
+    }
+    return picture;
   }
 
  private:
@@ -148,8 +158,21 @@ class LinesFigure {
     return {kWidth, std::clamp(kAround + kTokenHeight * tokens, kLeastHeight, kMostHeight)};
   }
 
-  /// The lines to draw, the weakest first, so that strong ones lie on top.
-  std::vector<Line> chosen() const {
+  /// Leaves only so many lines as are drawn, if there are more.
+  static bool keep_strongest(std::vector<Line>& lines) {
+    if (lines.size() <= kMostDrawn) return false;
+    const auto end = lines.begin() + static_cast<std::ptrdiff_t>(kMostDrawn);
+    std::nth_element(lines.begin(), end, lines.end(), [](const Line& a, const Line& b) {
+      return std::tuple(b.weight, a.head, a.query, a.key) <
+             std::tuple(a.weight, b.head, b.query, b.key);
+    });
+    lines.erase(end, lines.end());
+    return true;
+  }
+
+  /// The lines to draw, the weakest first, so that strong ones lie on top. `all` tells whether none
+  /// but faint ones had to be left out.
+  std::vector<Line> chosen(bool& all) const {
     std::vector<Line> lines;
     double strongest = 0;
     for (std::size_t head = 0; head < matrices_.size(); ++head) {
@@ -167,22 +190,26 @@ class LinesFigure {
                            [](const Line& a, const Line& b) { return a.weight > b.weight; });
           lines.resize(static_cast<std::size_t>(start) + *options_.top);
         }
+        if (lines.size() > kMostKept) all = !keep_strongest(lines) && all;
       }
     }
     for (Line& line : lines) line.weight /= strongest;
     std::erase_if(lines, [](const Line& line) { return line.weight < kFaintest; });
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.weight < b.weight; });
+    all = !keep_strongest(lines) && all;
+    std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+      return std::tuple(a.weight, a.head, a.query, a.key) <
+             std::tuple(b.weight, b.head, b.query, b.key);
+    });
     return lines;
   }
 
-  void draw_lines(Canvas& canvas, const Box& frame) const {
+  void draw_lines(Canvas& canvas, const Box& frame, const std::vector<Line>& lines) const {
     const auto height = [&](std::size_t token, std::size_t count) {
       return frame.top +
              (static_cast<double>(token) + 0.5) / static_cast<double>(count) * frame.height();
     };
     const Matrix& any = matrices_[0];
-    for (const Line& line : chosen()) {
+    for (const Line& line : lines) {
       canvas.line({frame.left, height(line.query, any.rows())},
                   {frame.right, height(line.key, any.columns())}, kHeads[line.head % kHeads.size()],
                   line.weight, figure_.pixels(kThinnest + (kThickest - kThinnest) * line.weight));

@@ -6,6 +6,7 @@
 
 #include "plot/cell_ticks.hpp"
 #include "plot/legend.hpp"
+#include "support/parallel_for.hpp"
 
 namespace attn {
 namespace plot {
@@ -22,6 +23,7 @@ constexpr double kLeastStripedCell = 8;       // points; smaller cells mix their
 constexpr double kCellLine = 0.8;             // points
 constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
 constexpr std::size_t kMostParts = 32;
+constexpr std::size_t kManyCells = 1 << 20;  // of fewer, threads gain nothing
 
 // Okabe and Ito's colours, which the colour-blind tell apart, and a grey.
 constexpr Colour kSeen = {0, 114, 178}, kSeenAsGlobal = {86, 180, 233};
@@ -78,12 +80,16 @@ class MaskFigure {
         key_{labels_or(labels_.key, "K_", columns_, mask.first_key), options.ticks, options.style,
              mask.first_key} {
     if (mask.global) global_ = mask.global.values<std::uint8_t>();
-    for (std::size_t i = 0; i < rows_ * columns_; ++i) looks_.try_emplace(reason(i));
+    Reason last = reason(0);
+    looks_.try_emplace(last);
+    for (std::size_t i = 1; i < rows_ * columns_; ++i) {
+      if (const Reason now = reason(i); now != last) looks_.try_emplace(last = now);
+    }
     for (auto& [reason, look] : looks_) look = look_of(reason);
   }
 
   Picture draw() {
-    const std::vector<LegendEntry> entries = legend_entries();
+    const std::vector<LegendEntry> entries = legend_entries(true);
     const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
       const Axes axes = axes_in(without_legend(box, entries, figure), figure);
       return united(decorate(axes, figure.typesetter()).layout_bounds, box);
@@ -91,7 +97,7 @@ class MaskFigure {
     const Axes axes = axes_in(without_legend(area, entries, figure_), figure_);
     const Decorations decorations = decorate(axes, figure_.typesetter());
     const Point corner = {axes.box.right + figure_.pixels(kLegendGap), axes.box.top};
-    const Legend legend(entries, corner, figure_);
+    const Legend legend(legend_entries(striped(axes.box)), corner, figure_);
     return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
       draw_cells(canvas, axes.box);
       draw_axes(canvas, axes, decorations, figure_);
@@ -157,13 +163,25 @@ class MaskFigure {
     return look;
   }
 
-  /// Those that occur, seen ones first.
-  std::vector<LegendEntry> legend_entries() const {
+  /// Those that occur, seen ones first, in the colours of their cells.
+  std::vector<LegendEntry> legend_entries(bool with_stripes) const {
     std::vector<LegendEntry> entries;
-    for (const auto& [reason, look] : looks_)
-      entries.push_back({look.name, look.colour, look.stripes});
+    for (const auto& [reason, look] : looks_) {
+      if (with_stripes) {
+        entries.push_back({look.name, look.colour, look.stripes});
+      } else {
+        entries.push_back({look.name, look.small});
+      }
+    }
     return entries;
   }
+
+  /// The shorter side of a cell in points.
+  double cell_side(const Box& box) const {
+    return figure_.points(std::min(box.width() / static_cast<double>(columns_),
+                                   box.height() / static_cast<double>(rows_)));
+  }
+  bool striped(const Box& box) const { return cell_side(box) >= kLeastStripedCell; }
 
   Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
@@ -184,12 +202,11 @@ class MaskFigure {
   void draw_cells(Canvas& canvas, const Box& box) {
     const double width = box.width() / static_cast<double>(columns_);
     const double height = box.height() / static_cast<double>(rows_);
-    const double side = figure_.points(std::min(width, height));
-    if (side < kLeastFramedCell) {
+    if (cell_side(box) < kLeastFramedCell) {
       draw_small_cells(canvas, box);
       return;
     }
-    const bool striped = side >= kLeastStripedCell;
+    const bool with_stripes = striped(box);
     std::map<Reason, std::vector<Box>> boxes;
     for (std::size_t i = 0; i < rows_; ++i) {
       for (std::size_t j = 0; j < columns_; ++j) {
@@ -200,8 +217,8 @@ class MaskFigure {
     }
     for (const auto& [reason, cells] : boxes) {
       const Look& look = looks_.at(reason);
-      for (const Box& cell : cells) canvas.fill(cell, striped ? look.colour : look.small);
-      if (striped && look.stripes) draw_stripes(canvas, cells, *look.stripes, figure_);
+      for (const Box& cell : cells) canvas.fill(cell, with_stripes ? look.colour : look.small);
+      if (with_stripes && look.stripes) draw_stripes(canvas, cells, *look.stripes, figure_);
     }
     const double line = figure_.pixels(kCellLine);
     for (std::size_t i = 1; i < rows_; ++i) {
@@ -222,37 +239,33 @@ class MaskFigure {
         raster ? static_cast<std::size_t>(area.width) : std::min(columns_, kMostRectangles);
     const std::size_t height =
         raster ? static_cast<std::size_t>(area.height) : std::min(rows_, kMostRectangles);
-    std::vector<Colour> colours;
-    colours.reserve(rows_ * columns_);
-    Reason last{~std::uint64_t{0}, true};
-    Colour colour = kSeen;
-    for (std::size_t i = 0; i < rows_ * columns_; ++i) {
-      if (const Reason now = reason(i); now != last) {
-        last = now;
-        colour = looks_.at(now).small;
-      }
-      colours.push_back(colour);
-    }
     Pixels pixels(width * height);
-    for (std::size_t y = 0; y < height; ++y) {
+    const std::size_t threads = rows_ >= kManyCells / columns_ ? options_.threads : 1;
+    parallel_for(height, threads, [&](std::size_t y) {
       const std::size_t top = y * rows_ / height;
       const std::size_t bottom = std::max(top + 1, (y + 1) * rows_ / height);
+      Reason last = reason(top * columns_);
+      Colour colour = looks_.at(last).small;
       for (std::size_t x = 0; x < width; ++x) {
         const std::size_t left = x * columns_ / width;
         const std::size_t right = std::max(left + 1, (x + 1) * columns_ / width);
-        std::uint32_t red = 0, green = 0, blue = 0;
+        std::size_t red = 0, green = 0, blue = 0;
         for (std::size_t i = top; i < bottom; ++i) {
           for (std::size_t j = left; j < right; ++j) {
-            const Colour cell = colours[i * columns_ + j];
-            red += cell.red;
-            green += cell.green;
-            blue += cell.blue;
+            if (const Reason now = reason(i * columns_ + j); now != last) {
+              last = now;
+              colour = looks_.at(last).small;
+            }
+            red += colour.red;
+            green += colour.green;
+            blue += colour.blue;
           }
         }
-        const auto count = static_cast<std::uint32_t>((bottom - top) * (right - left));
-        pixels[y * width + x] = red / count << 16 | green / count << 8 | blue / count;
+        const std::size_t count = (bottom - top) * (right - left);
+        pixels[y * width + x] =
+            static_cast<std::uint32_t>(red / count << 16 | green / count << 8 | blue / count);
       }
-    }
+    });
     if (raster) {
       canvas.copy(pixels, area, box);
       return;

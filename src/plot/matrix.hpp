@@ -28,19 +28,25 @@ class Matrix {
 
   bool has_hidden() const { return static_cast<bool>(allowed_); }
   bool hidden(std::size_t row, std::size_t column) const {
-    return has_hidden() && allowed_.values<std::uint8_t>()[row * columns_ + column] == 0;
+    return has_hidden() && flags_[row * columns_ + column] == 0;
   }
+
+  /// All elements, row by row: of one of the two types, the other's are empty.
+  std::span<const float> floats() const { return floats_; }
+  std::span<const double> doubles() const { return doubles_; }
 
  private:
   Tensor weights_, allowed_;
   std::size_t rows_ = 0, columns_ = 0;
   std::span<const float> floats_;
   std::span<const double> doubles_;
+  std::span<const std::uint8_t> flags_;
 };
 
 /// The smallest and the largest finite value of all matrices, hidden cells apart if
 /// `without_hidden`, those above zero if `positive`; equal ones are spread a little, and without
-/// any such value it is 0…1, or 0.1…1.
-Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive = false);
+/// any such value it is 0…1, or 0.1…1. It is the same for any number of threads.
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive = false,
+                     std::size_t threads = 1);
 
 }  // namespace attn::plot

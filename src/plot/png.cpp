@@ -21,16 +21,22 @@ namespace {
 constexpr std::uint32_t kCompressionLevel = 1;
 constexpr std::size_t kSpareBytes = 1 << 16;
 
+struct Workspace {
+  isal_zstream stream;
+  std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> tables;
+};
+
 /// What stb_image_write calls to compress: a zlib stream that it frees with free().
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
-  const std::unique_ptr<std::uint8_t[]> tables(new (std::nothrow)
-                                                   std::uint8_t[ISAL_DEF_LVL1_DEFAULT]);
-  if (tables == nullptr) return nullptr;
-  isal_zstream stream;
+  // Zeroed, all of it: what the memory held before would decide which of equal matches is found,
+  // and equal pictures would be different files.
+  const std::unique_ptr<Workspace> workspace(new (std::nothrow) Workspace());
+  if (workspace == nullptr) return nullptr;
+  isal_zstream& stream = workspace->stream;
   isal_deflate_init(&stream);
   stream.level = kCompressionLevel;
-  stream.level_buf = tables.get();
-  stream.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+  stream.level_buf = workspace->tables.data();
+  stream.level_buf_size = static_cast<std::uint32_t>(workspace->tables.size());
   stream.gzip_flag = IGZIP_ZLIB;
   stream.end_of_stream = 1;
   stream.next_in = data;

@@ -6,10 +6,12 @@
 namespace attn::plot {
 namespace {
 
+constexpr gunichar kFirstSkinTone = 0x1F3FB, kLastSkinTone = 0x1F3FF;
 constexpr gunichar kFirstPictograph = 0x1F000;  // signs below are in fonts of symbols
 constexpr gunichar kFirstRareHan = 0x20000;     // of the supplementary planes
 
 bool is_emoji(gunichar letter) {
+  if (letter >= kFirstSkinTone && letter <= kLastSkinTone) return true;
   const auto* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(letter));
   return letter >= kFirstPictograph &&
          (property->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC ||

@@ -14,6 +14,7 @@
 #include "plot/terminal_line.hpp"
 #include "support/display_width.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 namespace plot {
@@ -48,10 +49,10 @@ std::string formatted(const char* format, double number) {
   return text;
 }
 
-std::vector<std::string> harmless(const std::vector<std::string>& strings) {
+std::vector<std::string> all_printable(const std::vector<std::string>& strings) {
   std::vector<std::string> result;
   result.reserve(strings.size());
-  for (const std::string& string : strings) result.push_back(plot::harmless(string));
+  for (const std::string& string : strings) result.push_back(printable(string));
   return result;
 }
 
@@ -71,9 +72,10 @@ class TerminalHeatmap {
         is_float_(heatmap.weights.dtype() == DType::float32),
         map_(options.cmap),
         columns_(std::max(options.columns, kLeastColumns)),
-        queries_{harmless(labels_or(heatmap.query_labels, "Q_", matrix_.rows())),
+        labels_(shown_labels(heatmap, {})),
+        queries_{all_printable(labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query)),
                  !heatmap.query_labels.empty(), 0},
-        keys_{harmless(labels_or(heatmap.key_labels, "K_", matrix_.columns())),
+        keys_{all_printable(labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key)),
               !heatmap.key_labels.empty(), 0},
         gutter_(widest(queries_.labels, std::min(kWidestLabel, columns_ / 4)) + 1),
         title_(title_lines(heatmap.title)) {}
@@ -116,10 +118,10 @@ class TerminalHeatmap {
     std::vector<std::string> lines;
     std::string_view rest = title.empty() ? kTitle : std::string_view(title);
     for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
-      lines.push_back(attn::shortened(plot::harmless(std::string(rest.substr(0, end))), columns_));
+      lines.push_back(attn::shortened(printable(rest.substr(0, end)), columns_));
       rest.remove_prefix(end + 1);
     }
-    const std::string last = plot::harmless(std::string(rest));
+    const std::string last = printable(rest);
     const bool fits = display_width(last + kAxes) <= columns_;
     lines.push_back(attn::shortened(fits ? last + kAxes : last, columns_));
     return lines;
@@ -310,6 +312,7 @@ class TerminalHeatmap {
   bool is_float_;
   ColourMap map_;
   std::size_t columns_;
+  ShownLabels labels_;
   TerminalAxis queries_, keys_;
   std::size_t gutter_;  // columns of the labels at the left and the space after them
   std::vector<std::string> title_;

@@ -1,10 +1,8 @@
 #include "plot/terminal_labels.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
-#include "plot/text.hpp"
 #include "support/display_width.hpp"
 #include "support/utf8.hpp"
 
@@ -90,26 +88,6 @@ std::string thinned(const TerminalAxis& axis, std::size_t width) {
 }
 
 }  // namespace
-
-std::string harmless(const std::string& string) {
-  const std::string escaped = printable(string);
-  std::string_view rest = escaped;
-  std::string result;
-  while (!rest.empty()) {
-    const std::string_view letter = rest.substr(0, std::max<std::size_t>(1, utf8_length(rest)));
-    // U+0080…U+009F are control characters too: some terminals take U+009B for the start of a
-    // command.
-    if (letter.size() == 2 && letter[0] == '\xC2' && static_cast<unsigned char>(letter[1]) < 0xA0) {
-      char escape[5];
-      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(letter[1]));
-      result += escape;
-    } else {
-      result += letter;
-    }
-    rest.remove_prefix(letter.size());
-  }
-  return result;
-}
 
 std::size_t widest(const std::vector<std::string>& labels, std::size_t most) {
   std::size_t width = 0;

@@ -6,13 +6,9 @@
 
 namespace attn::plot {
 
-/// `string` on one line, with nothing in it that a terminal obeys: control characters and bytes
-/// that are no UTF-8 become escapes such as \n or \x9b.
-std::string harmless(const std::string& string);
-
 /// How the labels of one axis are spread over the cells that a terminal shows.
 struct TerminalAxis {
-  std::vector<std::string> labels;  ///< one a row or column of the matrix, harmless
+  std::vector<std::string> labels;  ///< one a row or column of the matrix, printable
   bool given = false;               ///< not made up: Q_1…
   std::size_t shown = 0;            ///< cells along the axis, at most one a label
 };

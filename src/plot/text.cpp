@@ -1,12 +1,12 @@
 #include "plot/text.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include <utf8proc.h>
 
 #include "plot/script_fonts.hpp"
+#include "support/printable.hpp"
 
 namespace attn::plot {
 namespace {
@@ -68,6 +68,7 @@ const Text& Typesetter::text(const std::string& string, double points) {
   const auto [entry, is_new] = texts_.try_emplace({string, points});
   Text& text = entry->second;
   if (!is_new) return text;
+  text.string = entry->first.first;
 
   const std::string line = printable(string);
   if (hinted_font_ == nullptr || !set_hinted(text, line, points * font_scale_)) {
@@ -130,33 +131,6 @@ std::vector<std::string> Typesetter::warnings() const {
                        packages);
   }
   return warnings;
-}
-
-std::string printable(const std::string& string) {
-  std::string result;
-  const char* at = string.data();
-  const char* const end = at + string.size();
-  const auto escape = [&result](unsigned char byte) {
-    char buffer[5];
-    std::snprintf(buffer, sizeof buffer, "\\x%02x", byte);
-    result += buffer;
-  };
-  while (at < end) {
-    const auto byte = static_cast<unsigned char>(*at);
-    const gunichar letter = g_utf8_get_char_validated(at, end - at);
-    if (byte == '\n' || byte == '\t' || byte == '\r') {
-      result += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : "\\r";
-      ++at;
-    } else if (letter >= 0x80000000U || byte < 0x20 || byte == 0x7f) {
-      escape(byte);
-      ++at;
-    } else {
-      const char* next = g_utf8_next_char(at);
-      result.append(at, next);
-      at = next;
-    }
-  }
-  return result;
 }
 
 std::string shortened(const std::string& string, double points, double width,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,10 +31,11 @@ enum class Lettering {
 struct Text {
   std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
   std::optional<HintedLine> hinted;
-  double width = 0;    ///< from the start to the end of the line, in pixels
-  double height = 0;   ///< the whole height
-  double descent = 0;  ///< the part of the height below the baseline
-  Box ink;             ///< what is inked, relative to the start of the baseline
+  std::string_view string;  ///< what it says; kept by its typesetter
+  double width = 0;         ///< from the start to the end of the line, in pixels
+  double height = 0;        ///< the whole height
+  double descent = 0;       ///< the part of the height below the baseline
+  Box ink;                  ///< what is inked, relative to the start of the baseline
 };
 
 /// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
@@ -68,10 +70,6 @@ class Typesetter {
   std::map<std::pair<std::string, double>, Text> texts_;
   std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
 };
-
-/// `string` as valid UTF-8 on one line: control characters and bytes that are no UTF-8 become
-/// escapes such as \n or \xff.
-std::string printable(const std::string& string);
 
 /// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was
 /// taken out.

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-namespace attn::plot {
+namespace attn {
 namespace {
 
 constexpr std::string_view kContinuation = "##";
@@ -110,9 +110,26 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+/// The byte that SentencePiece writes as "<0x0A>", having no piece for it.
+std::optional<char> byte_of_piece(std::string_view label) {
+  constexpr std::string_view kBefore = "<0x";
+  constexpr std::size_t kDigits = 2;
+  if (label.size() != kBefore.size() + kDigits + 1 || !label.starts_with(kBefore) ||
+      !label.ends_with('>')) {
+    return std::nullopt;
+  }
+  const int high = g_ascii_xdigit_value(label[kBefore.size()]);
+  const int low = g_ascii_xdigit_value(label[kBefore.size() + 1]);
+  if (high < 0 || low < 0) return std::nullopt;
+  return static_cast<char>(high * 16 + low);
+}
+
 /// The token's own text.
 std::string text_of(const std::string& label, TokenSpelling spelling) {
-  if (spelling == TokenSpelling::sentencepiece) return replaced(label, kSentencePieceSpace, " ");
+  if (spelling == TokenSpelling::sentencepiece) {
+    if (const auto byte = byte_of_piece(label)) return {*byte};
+    return replaced(label, kSentencePieceSpace, " ");
+  }
   if (spelling == TokenSpelling::byte_level) return decoded(label).value_or(label);
   return label;
 }
@@ -156,6 +173,26 @@ std::string with_visible_ends(const std::string& text) {
   const std::size_t end = text.find_last_not_of(' ') + 1;
   return replaced(text.substr(0, first), " ", kVisibleSpace) + text.substr(first, end - first) +
          replaced(text.substr(end), " ", kVisibleSpace);
+}
+
+bool is_special(std::string_view label) {
+  constexpr std::size_t kLeastSize = 3;
+  if (label.size() < kLeastSize || byte_of_piece(label)) return false;
+  return (label.front() == '[' && label.back() == ']') ||
+         (label.front() == '<' && label.back() == '>');
+}
+
+bool begins_word(const std::string& label, const std::string& text, TokenSpelling spelling) {
+  switch (spelling) {
+    case TokenSpelling::plain:
+      return true;
+    case TokenSpelling::wordpiece:
+      return label.size() <= kContinuation.size() || !label.starts_with(kContinuation);
+    case TokenSpelling::sentencepiece:
+    case TokenSpelling::byte_level:
+      return text.starts_with(' ') || text.starts_with('\n');
+  }
+  return true;
 }
 
 }  // namespace
@@ -205,4 +242,24 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
   return result;
 }
 
-}  // namespace attn::plot
+std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling spelling) {
+  std::vector<Word> words;
+  bool alone = true;  // whether the word before takes no more pieces
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const bool special = is_special(labels[i]);
+    std::string text = special ? labels[i] : text_of(labels[i], spelling);
+    const bool begins = special || alone || begins_word(labels[i], text, spelling);
+    alone = special;
+    if (!begins) {
+      const bool marked = spelling == TokenSpelling::wordpiece;
+      words.back().text += marked ? text.substr(kContinuation.size()) : text;
+      words.back().end = i + 1;
+      continue;
+    }
+    if (spelling != TokenSpelling::plain && text.starts_with(' ')) text.erase(0, 1);
+    words.push_back({std::move(text), i, i + 1});
+  }
+  return words;
+}
+
+}  // namespace attn

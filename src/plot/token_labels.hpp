@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
-namespace attn::plot {
+namespace attn {
 
 /// How the pieces of words that a tokenizer makes are spelled.
 enum class TokenSpelling {
@@ -22,4 +23,15 @@ TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>&
 std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
                                          TokenSpelling spelling, bool show_spaces);
 
-}  // namespace attn::plot
+/// A word of several tokens, those from `first` up to `end`.
+struct Word {
+  std::string text;
+  std::size_t first = 0, end = 0;
+};
+
+/// Joins pieces of words as their tokenizer marks them; letters that byte-level tokens cut apart
+/// become whole again. Special tokens such as [CLS] and <s> stand alone, and plain tokens are
+/// words.
+std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling spelling);
+
+}  // namespace attn

@@ -148,6 +148,7 @@ class Batch {
     RunOptions options = options_.run;
     options.out = folder;
     if (options.threads == 0) options.threads = 1;
+    options.plot.threads = options.threads;
     options.files.opened = [&](const fs::path& path, std::span<const std::byte> bytes) {
       const std::string name = path.string();
       const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),
@@ -158,11 +159,11 @@ class Batch {
     };
     Document parsed = Document::parse(
         text, record.item.input, document.path == "-" ? fs::path() : document.path.parent_path(),
-        options.files);
+        options.files, json_options(options));
     put_options(options, parsed);
     make_folders_above(folder);
     if (options_.resume) remove_leftovers(folder);
-    const RunOutcome outcome = run_document(options, parsed);
+    const RunOutcome outcome = run_document(options, std::move(parsed));
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
                                   report.warnings.end());

@@ -65,26 +65,30 @@ class Description {
 
 // Naming every member makes a new one an error here until it is described too.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask] = selection;
-  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask);
+  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask, one_sample] =
+      selection;
+  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask,
+                  one_sample);
 }
 
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi, annotate,
                annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale, top,
-               threshold] = plot;
+               threshold, threads] = plot;
+  static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi,
                   annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
                   color_range.high, norm.kind, norm.gamma, pool, font_scale, top, threshold);
 }
 
 void describe(const DocumentOptions& document, Description& description) {
-  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, causal, threads, files] =
-      document;
+  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, pool, causal, threads,
+               files] = document;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
-  description.add(attention, dtype, heads, scale, seed, valid_lens, causal);
+  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal);
+  if (pool) description.add(pool->size, pool->reduction);
 }
 
 }  // namespace
@@ -107,7 +111,7 @@ std::string options_hash(const RunOptions& options) {
   }
   describe(static_cast<const DocumentOptions&>(options), description);
   description.add(options.stages, options.weights, options.timing, options.tensors, options.sample,
-                  options.head, options.plots, options.format);
+                  options.head, options.plots, options.plots_asked_for, options.format);
   describe(options.selection, description);
   describe(options.plot, description);
   return content_hash(std::as_bytes(std::span(description.text())));

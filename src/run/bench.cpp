@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -52,11 +53,12 @@ double measured_peak(DType dtype, std::size_t threads) {
   return best * 1e-9;
 }
 
-// Evenly distributed between ±√3, so that their variance is 1. The speed does not depend on what
+// Evenly distributed between ±√3 times the deviation. The speed does not depend on what
 // the numbers are, so that any mixing of the bits of an index will do (Steele et al. 2014,
 // SplitMix64).
-Tensor random_tensor(Shape shape, DType dtype, std::uint64_t seed) {
+Tensor random_tensor(Shape shape, DType dtype, std::uint64_t seed, double deviation) {
   std::vector<float> numbers(element_count(shape));
+  const auto largest = static_cast<float>(std::numbers::sqrt3 * deviation);
   constexpr std::size_t chunk = 1 << 16U;
   parallel_for((numbers.size() + chunk - 1) / chunk, 0, [&](std::size_t at) {
     const std::size_t end = std::min(numbers.size(), (at + 1) * chunk);
@@ -65,7 +67,7 @@ Tensor random_tensor(Shape shape, DType dtype, std::uint64_t seed) {
       bits = (bits ^ (bits >> 30U)) * 0xBF58476D1CE4E5B9U;
       bits = (bits ^ (bits >> 27U)) * 0x94D049BB133111EBU;
       const auto unit = static_cast<float>(bits >> 40U) * 0x1p-24F;
-      numbers[i] = (2 * unit - 1) * 1.7320508F;
+      numbers[i] = (2 * unit - 1) * largest;
     }
   });
   return Tensor(std::move(shape), std::move(numbers)).converted(dtype);
@@ -88,25 +90,24 @@ AttentionRequest attention_of(const BenchRequest& request) {
   const std::size_t numbers =
       2 * (count_of(query) + count_of(key)) + (request.weights ? count_of(weights) : 0);
   check_memory(numbers, size_of(request.dtype), "the tensors of a shape", "--shape");
-  const auto random = [&](const Shape& shape, std::uint64_t seed) {
-    return random_tensor(shape, request.dtype, seed);
+  const auto random = [&](const Shape& shape, std::uint64_t seed, double deviation = 1) {
+    return random_tensor(shape, request.dtype, seed, deviation);
   };
+  // Sums of products of such numbers grow with the width; this keeps them near 1.
+  const double reduced = 1 / std::sqrt(static_cast<double>(width));
   AttentionRequest attention;
   attention.kind = request.kind;
   attention.dtype = request.dtype;
   attention.query = random(query, 1);
   attention.key = random(key, 2);
   attention.value = random(key, 3);
-  if (request.kind == Kind::general) attention.W = random({width, width}, 4);
+  if (request.kind == Kind::general) attention.W = random({width, width}, 4, reduced);
   if (request.kind == Kind::additive) {
-    attention.W_k = random({width, width}, 4);
-    attention.W_q = random({width, width}, 5);
-    attention.w_v = random({1, width}, 6);
+    attention.W_k = random({width, width}, 4, reduced);
+    attention.W_q = random({width, width}, 5, reduced);
+    attention.w_v = random({1, width}, 6, reduced);
   }
-  // Sums of products of such numbers grow with the width; the scale keeps them near 1.
-  if (request.kind == Kind::dot_product || request.kind == Kind::general) {
-    attention.scale = 1 / std::sqrt(static_cast<double>(width));
-  }
+  if (request.kind == Kind::dot_product || request.kind == Kind::general) attention.scale = reduced;
   attention.mask.causal = request.causal;
   attention.mask.window = request.window;
   attention.weights = request.weights;

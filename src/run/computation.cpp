@@ -7,6 +7,43 @@
 namespace attn {
 namespace {
 
+// What stands for a bin of positions: its first one, by its label or, made up as pictures do, its
+// number.
+std::vector<std::string> bin_labels(const std::vector<std::string>& labels, const char* prefix,
+                                    std::size_t positions, std::size_t bins) {
+  if (positions == bins) return labels;
+  std::vector<std::string> result;
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    const std::size_t first = (bin * positions + bins - 1) / bins;
+    result.push_back(labels.empty() ? prefix + std::to_string(first + 1) : labels[first]);
+  }
+  return result;
+}
+
+void name_bins(std::vector<std::vector<std::string>>& lists, const char* prefix,
+               std::size_t positions, std::size_t bins) {
+  if (lists.empty()) lists.emplace_back();
+  for (auto& labels : lists) labels = bin_labels(labels, prefix, positions, bins);
+  if (lists[0].empty()) lists.clear();
+}
+
+// "128", or "2 to 3" where the bins are not of one size.
+std::string bin_size(std::size_t positions, std::size_t bins) {
+  const std::size_t least = positions / bins;
+  return std::to_string(least) + (positions % bins == 0 ? "" : " to " + std::to_string(least + 1));
+}
+
+void name_bins(WeightMap& map, const Pooling& pooling, const Shape& from) {
+  const Shape& shape = map.weights.shape();
+  const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
+  name_bins(map.labels.query, "Q_", from[0], queries);
+  name_bins(map.labels.key, "K_", from[1], keys);
+  if (from[0] == queries && from[1] == keys) return;
+  const bool largest = pooling.reduction == Pooling::Reduction::max;
+  map.cells = std::string(largest ? "Largest" : "Mean") + " of " + bin_size(from[0], queries) +
+              " × " + bin_size(from[1], keys) + " Weights a Cell";
+}
+
 class Collector {
  public:
   explicit Collector(const DocumentRequest& request) : request_(request) {
@@ -21,19 +58,37 @@ class Collector {
   void add_attention(const AttentionResult& result, const std::string& prefix, const Mask& mask,
                      Labels labels) {
     add(prefix + "weights", result.weights);
+    add(prefix + "pooled_weights", result.pooled);
+    add(prefix + "pooled_allowed", result.pooled_allowed);
     add(prefix + "dropped", result.dropped);
     add(prefix + "allowed", result.allowed);
     add(prefix + "scores", result.scores);
     add(prefix + "capped", result.capped);
     add(prefix + "masked", result.masked);
     add(prefix + "lse", result.lse);
-    result_.shapes.emplace_back(prefix + "weights", result.weights.shape());
     result_.empty_rows += result.empty_rows;
     const AttentionRequest& attention = request_.attention;
-    const bool heads_only =
-        attention.heads && result.weights.rank() == 3 && attention.query.rank() == 2;
-    result_.maps.push_back({prefix, result.weights, result.allowed, result.scores, result.capped,
-                            result.masked, std::move(labels), mask_text(mask), heads_only});
+    WeightMap map{prefix,
+                  result.weights,
+                  result.allowed,
+                  result.scores,
+                  result.capped,
+                  result.masked,
+                  std::move(labels),
+                  mask_text(mask),
+                  {},
+                  false};
+    if (result.pooled) {
+      map.weights = result.pooled;
+      map.allowed = result.pooled_allowed;
+      name_bins(map, *attention.pool, result.pooled_from);
+    }
+    if (map.weights) {
+      result_.shapes.emplace_back(prefix + (result.pooled ? "pooled_weights" : "weights"),
+                                  map.weights.shape());
+      map.heads_only = attention.heads && map.weights.rank() == 3 && attention.query.rank() == 2;
+    }
+    result_.maps.push_back(std::move(map));
   }
 
   void add_output(const Tensor& output) {

@@ -14,10 +14,11 @@ namespace attn {
 /// The weights of one attention of a computation, as pictures and reports need them.
 struct WeightMap {
   std::string prefix;       ///< before the names of its tensors: "", "self.", "layers.0.cross."…
-  Tensor weights, allowed;  ///< allowed is absent without a mask
+  Tensor weights, allowed;  ///< weights are absent if not asked for, allowed without a mask
   Tensor scores, capped, masked;  ///< if stages were asked for
   Labels labels;
   std::string mask;         ///< in words; empty without one
+  std::string cells;        ///< of pooled weights: "Mean of 128×128 Weights a Cell"
   bool heads_only = false;  ///< weights of rank 3 are [H,Lq,Lk], not [B,Lq,Lk]
 };
 

@@ -21,23 +21,28 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 
 }  // namespace
 
-Document Document::open(const std::filesystem::path& path, const FileAccess& access) {
+Document Document::open(const std::filesystem::path& path, const FileAccess& access,
+                        const JsonOptions& options) {
   FileAccess anywhere = access;
   anywhere.restrict_to.reset();
   const auto file = MappedFile::open(path, anywhere);
+  JsonOptions with_owner = options;
+  with_owner.owner = file;
   const bool standard_input = path == "-";
   return parse(file->text(), standard_input ? "standard input" : path.string(),
-               standard_input ? std::filesystem::path() : path.parent_path(), access);
+               standard_input ? std::filesystem::path() : path.parent_path(), access, with_owner);
 }
 
 Document Document::parse(std::string_view text, std::string name, std::filesystem::path folder,
-                         const FileAccess& access) {
+                         const FileAccess& access, const JsonOptions& options) {
   Document document;
   document.name_ = std::move(name);
   document.folder_ = std::move(folder);
   document.access_ = access;
   try {
-    document.root_ = parse_json(text, {access.limits.nesting});
+    JsonOptions within_limits = options;
+    within_limits.depth = access.limits.nesting;
+    document.root_ = parse_json(text, within_limits);
     if (!document.root_.is(JsonValue::Type::object)) {
       throw input_error(
           "an input document is an object, but this is " + std::string(type_text(document.root_)),

@@ -21,10 +21,12 @@ namespace attn {
 class Document {
  public:
   /// Reads and parses a file ("-" = standard input), which may stand anywhere; `access` rules its
-  /// size and the files that it names. Throws Error(file) or Error(input).
-  static Document open(const std::filesystem::path& path, const FileAccess& access = {});
+  /// size, its nesting and the files that it names. Throws Error(file) or Error(input).
+  static Document open(const std::filesystem::path& path, const FileAccess& access = {},
+                       const JsonOptions& options = {.dtype = DType::float32});
   static Document parse(std::string_view text, std::string name, std::filesystem::path folder,
-                        const FileAccess& access = {});
+                        const FileAccess& access = {},
+                        const JsonOptions& options = {.dtype = DType::float32});
 
   /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
   /// there name the flag.
@@ -70,6 +72,8 @@ struct DocumentRequest {
   Labels labels;
   std::string title, description;
   bool weights = true;
+  std::size_t scores_count = 0;   ///< of all attentions
+  std::size_t weights_count = 0;  ///< of one attention, all samples and heads
   std::vector<std::string> warnings;
 };
 

@@ -50,7 +50,7 @@ bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
-constexpr std::array<DocumentKey, 38> keys{{
+constexpr std::array<DocumentKey, 39> keys{{
     {"attention", all, "the kind of attention, or a list of kinds",
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
     {"query", queries, "tensor [L,D], [B,L,D] or [B,H,L,D]", R"("$ref": "#/$defs/tensor")"},
@@ -97,6 +97,8 @@ constexpr std::array<DocumentKey, 38> keys{{
     {"layers", layers, "number of layers", R"("type": "integer", "minimum": 1)"},
     {"eps", layers, "ε of the layer norms", R"("type": "number", "exclusiveMinimum": 0)"},
     {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")"},
+    {"pool", all, "weights reduced to a map of at most so many bins of queries and keys",
+     R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])"},
     {"dropout", all, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
     {"labels", all, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
     {"seed", all, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},

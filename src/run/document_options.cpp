@@ -27,8 +27,15 @@ JsonValue json(std::int64_t number) {
 
 }  // namespace
 
+JsonOptions json_options(const DocumentOptions& options) {
+  JsonOptions reading;
+  reading.threads = options.threads;
+  reading.dtype = options.dtype == "float64" ? DType::float64 : DType::float32;
+  return reading;
+}
+
 Document open_document(const DocumentOptions& options) {
-  Document document = Document::open(options.input, options.files);
+  Document document = Document::open(options.input, options.files, json_options(options));
   put_options(options, document);
   return document;
 }
@@ -53,6 +60,13 @@ void put_options(const DocumentOptions& options, Document& document) {
     JsonValue lens;
     lens.data = JsonValue::Numbers(options.valid_lens->begin(), options.valid_lens->end());
     document.override_with("valid_lens", std::move(lens), "--valid-lens");
+  }
+  if (options.pool) {
+    JsonValue pool;
+    const bool largest = options.pool->reduction == Pooling::Reduction::max;
+    pool.data = JsonValue::Object{{"size", json(static_cast<std::int64_t>(options.pool->size))},
+                                  {"reduction", json(std::string(largest ? "max" : "mean"))}};
+    document.override_with("pool", std::move(pool), "--pool");
   }
   if (options.causal) {
     JsonValue causal;

@@ -6,6 +6,9 @@
 
 namespace attn {
 
+/// How the document's text is best read.
+JsonOptions json_options(const DocumentOptions& options);
+
 /// The document with what the command line says put into it, so that one reader checks both.
 Document open_document(const DocumentOptions& options);
 

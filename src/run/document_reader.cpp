@@ -16,6 +16,7 @@
 #include "run/dropout_reader.hpp"
 #include "run/mask_reader.hpp"
 #include "run/parameters.hpp"
+#include "run/pooling_reader.hpp"
 #include "run/tensor_source.hpp"
 #include "run/token_reader.hpp"
 #include "support/memory_limit.hpp"
@@ -99,7 +100,10 @@ class Reader {
       result_.description = expect_string(value, at);
     });
     read("weights", [&](const JsonValue& value, const std::string& at) {
-      result_.weights = expect_boolean(value, at);
+      result_.weights = attention().weights = expect_boolean(value, at);
+    });
+    read("pool", [&](const JsonValue& value, const std::string& at) {
+      attention().pool = read_pooling(value, at);
     });
     read_count("heads", attention().heads);
     read_count("kv_heads", attention().kv_heads);
@@ -360,12 +364,14 @@ class Reader {
       const Visibility mask_fits(attention().mask, keys);
     }
     const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
-    check_memory(element_count(queries.weights_shape()), layers * size_of(attention().dtype),
-                 "the weights " + text(queries.weights_shape()) +
-                     (layers > 1 ? " of " + std::to_string(layers) + " layers" : ""),
-                 "");
-    tensors_.check_elements(static_cast<double>(element_count(queries.weights_shape())),
-                            "the tensor of weights " + text(queries.weights_shape()), "");
+    result_.weights_count = element_count(queries.weights_shape());
+    result_.scores_count =
+        layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
+    if (result_.weights && !attention().pool) {
+      check_weights_memory(queries, layers, size_of(attention().dtype));
+      tensors_.check_elements(static_cast<double>(result_.weights_count),
+                              "the tensor of weights " + text(queries.weights_shape()), "");
+    }
     read_own_labels(queries, keys);
   }
 

@@ -7,6 +7,6 @@
 namespace attn {
 
 /// run() of a document that was read already; `options.input` is not looked at.
-RunOutcome run_document(const RunOptions& options, const Document& document);
+RunOutcome run_document(const RunOptions& options, Document document);
 
 }  // namespace attn

@@ -86,6 +86,11 @@ std::string prefix_of(const std::string& tensor) {
   return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
 }
 
+// The mask of a map of weights.
+std::string allowed_of(const std::string& tensor) {
+  return prefix_of(tensor) + (tensor.ends_with("pooled_weights") ? "pooled_allowed" : "allowed");
+}
+
 Drawable read_json(const JsonValue& root, const std::filesystem::path& folder,
                    const PlotRequest& request) {
   Drawable drawable;
@@ -109,7 +114,8 @@ Drawable read_json(const JsonValue& root, const std::filesystem::path& folder,
     drawable.tensor = wanted_tensor(request, names);
     const std::string prefix = prefix_of(drawable.tensor);
     drawable.weights = read(drawable.tensor, DType::float64);
-    if (shows_mask(drawable.tensor)) drawable.allowed = read(prefix + "allowed", DType::boolean);
+    if (shows_mask(drawable.tensor))
+      drawable.allowed = read(allowed_of(drawable.tensor), DType::boolean);
     if (request.kind == PlotKind::stages) {
       drawable.scores = read(prefix + "scores", DType::float64);
       drawable.capped = read(prefix + "capped", DType::float64);
@@ -137,7 +143,7 @@ Drawable read_tensor_file(const TensorFile& file, const PlotRequest& request) {
     const Tensor tensor = file.read(name);
     drawable.shapes.emplace_back(name, tensor.shape());
     if (name == drawable.tensor) drawable.weights = drawable_numbers(tensor);
-    if (name == prefix + "allowed" && shows_mask(drawable.tensor))
+    if (name == allowed_of(drawable.tensor) && shows_mask(drawable.tensor))
       drawable.allowed = checked_conversion(tensor, DType::boolean, name);
     if (name == prefix + "scores") drawable.scores = drawable_numbers(tensor);
     if (name == prefix + "capped") drawable.capped = drawable_numbers(tensor);
@@ -192,7 +198,7 @@ Drawable read_file(const PlotRequest& request) {
   if (is_json(file->text())) {
     bool document = false;
     try {
-      const JsonValue root = parse_json(file->text());
+      const JsonValue root = parse_json(file->text(), {.owner = file});
       document =
           request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
       if (!document) {
@@ -243,7 +249,7 @@ Labels labels_in(const std::filesystem::path& path) {
   try {
     const auto file = MappedFile::open(path);
     if (!is_json(file->text())) return {};
-    const JsonValue root = parse_json(file->text());
+    const JsonValue root = parse_json(file->text(), {.owner = file});
     const JsonValue* labels = root.find("labels");
     return labels ? read_labels(*labels, "/labels", 0, 0, 0) : Labels{};
   } catch (const Error&) {

@@ -59,6 +59,8 @@ class KindExplanation {
   Family family() const { return info(request_.attention.kind).family; }
 
   void set_sizes() {
+    request_.attention.pool.reset();
+    request_.attention.weights = true;
     const AttentionRequest& attention = request_.attention;
     std::size_t layers = 1;
     if (family() == Family::transformer) {

@@ -18,14 +18,11 @@
 namespace attn {
 namespace {
 
+// In the order of HidingPart.
 const std::vector<std::string>& part_names() {
   static const std::vector<std::string> names{"causal", "window", "valid_lens", "padding",
                                               "allow",  "block",  "bias"};
   return names;
-}
-
-std::int64_t bit(HidingPart part) {
-  return std::int64_t{1} << static_cast<int>(part);
 }
 
 // Whether heads may see different keys.
@@ -101,15 +98,13 @@ MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::siz
   std::vector<std::int64_t> hidden_by(queries.count() * keys.count());
   std::vector<std::uint8_t> global(globals ? hidden_by.size() : 0);
   parallel_for(queries.count(), threads, [&](std::size_t i) {
+    std::vector<std::uint8_t> parts(geometry.keys), window(globals ? geometry.keys : 0);
+    visibility.hiding_parts(sample, head, queries.first + i, parts);
+    if (globals) without_globals.hiding_parts(sample, head, queries.first + i, window);
     for (std::size_t j = 0; j < keys.count(); ++j) {
-      const std::size_t query = queries.first + i, key = keys.first + j;
-      const std::size_t cell = i * keys.count() + j;
-      for (const HidingPart part : visibility.hidden_by(sample, head, query, key)) {
-        hidden_by[cell] |= bit(part);
-      }
-      if (globals && hidden_by[cell] == 0) {
-        global[cell] = without_globals.hidden_by(sample, head, query, key).empty() ? 0 : 1;
-      }
+      const std::size_t key = keys.first + j, cell = i * keys.count() + j;
+      hidden_by[cell] = parts[key];
+      if (globals) global[cell] = parts[key] == 0 && window[key] != 0 ? 1 : 0;
     }
   });
 
@@ -140,7 +135,8 @@ MaskMap document_mask(std::string_view text, const std::string& name, const Plot
     const std::vector<AttentionOutline> all = outlines(read);
     const AttentionOutline& attention = named(all, request.name);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
-    return mask_map(attention, request.sample, request.head, read.title, request.selection, 0);
+    return mask_map(attention, request.sample, request.head, read.title, request.selection,
+                    request.options.threads);
   } catch (const Error& error) {
     throw error.where().starts_with("--") ? error : document.placed(error);
   }

@@ -2,12 +2,14 @@
 #include <array>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/run.hpp"
 
 #include "io/json_writer.hpp"
 #include "support/display_width.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 namespace {
@@ -39,9 +41,9 @@ std::string table(const ReportedWeights& report) {
   std::vector<std::vector<std::string>> cells(columns.size() + 1);
   cells[0].emplace_back();
   for (const std::size_t i : rows)
-    cells[0].push_back(shortened(report.query_labels[i], widest_label));
+    cells[0].push_back(shortened(printable(report.query_labels[i]), widest_label));
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    cells[c + 1].push_back(shortened(report.key_labels[columns[c]], widest_label));
+    cells[c + 1].push_back(shortened(printable(report.key_labels[columns[c]]), widest_label));
     for (const std::size_t i : rows)
       cells[c + 1].push_back(two_decimals(numbers[i * keys + columns[c]]));
   }
@@ -64,6 +66,16 @@ std::string table(const ReportedWeights& report) {
   return text;
 }
 
+// Free text may have several lines.
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    lines += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return text.empty() ? lines : lines + printable(text) + "\n";
+}
+
 std::string share_hidden(const ReportedWeights& report) {
   std::array<char, 32> percent{};
   std::snprintf(percent.data(), percent.size(), "%.3g",
@@ -75,8 +87,8 @@ std::string share_hidden(const ReportedWeights& report) {
 std::string text_of(const RunReport& report) {
   std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) +
                      ", of " + report.document + "\n";
-  if (!report.title.empty()) text += report.title + "\n";
-  if (!report.description.empty()) text += report.description + "\n";
+  if (!report.title.empty()) text += printable_lines(report.title);
+  if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\nShapes\n";
   std::size_t widest = 0;
@@ -86,16 +98,21 @@ std::string text_of(const RunReport& report) {
   }
   for (const ReportedWeights& weights : report.weights) {
     if (weights.weights) {
-      const std::string name = weights.name == "weights" ? "Weights" : weights.name;
+      const std::string name = weights.name == "weights"          ? "Weights"
+                               : weights.name == "pooled_weights" ? "Pooled weights"
+                                                                  : weights.name;
       text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
               std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
     }
-    if (!weights.mask.empty())
-      text += "\nMask: " + weights.mask + "; " + share_hidden(weights) + "\n";
+    if (!weights.mask.empty()) {
+      text += "\nMask: " + weights.mask;
+      if (weights.cells > 0) text += "; " + share_hidden(weights);
+      text += "\n";
+    }
   }
   if (!report.recovered.empty()) {
     text += "\nRecovered from the embeddings\n";
-    for (const std::string& sample : report.recovered) text += "  " + sample + "\n";
+    for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
   }
   if (!report.files.empty()) {
     text += "\nWritten\n";
@@ -125,6 +142,8 @@ void write_weights(JsonWriter& json, const ReportedWeights& weights) {
   if (!weights.mask.empty()) {
     json.key("mask");
     json.value(weights.mask);
+  }
+  if (weights.cells > 0) {
     json.key("hidden");
     json.value(weights.hidden);
     json.key("cells");

@@ -42,9 +42,10 @@ void write_entry(JsonWriter& json, const Tensor& tensor, const TensorPlace& plac
 
 }  // namespace
 
-void write_result(const ResultFile& result, const std::filesystem::path& path) {
+void write_result(const ResultFile& result, const std::filesystem::path& path,
+                  std::size_t threads) {
   AtomicFile file(path);
-  JsonWriter json([&](std::string_view piece) { file.write(piece); });
+  JsonWriter json([&](std::string_view piece) { file.write(piece); }, threads);
   json.begin_object();
   json.key("format");
   json.value(std::size_t{1});

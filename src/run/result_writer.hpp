@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,7 +29,8 @@ struct ResultFile {
   std::optional<double> seconds;      ///< of the computation; absent = no timing
 };
 
-/// Writes it, whole or not at all.
-void write_result(const ResultFile& result, const std::filesystem::path& path);
+/// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine
+/// has), the same bytes whatever their number.
+void write_result(const ResultFile& result, const std::filesystem::path& path, std::size_t threads);
 
 }  // namespace attn

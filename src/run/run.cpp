@@ -1,6 +1,7 @@
 #include "attn/run.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "run/document.hpp"
 #include "run/document_options.hpp"
 #include "run/document_run.hpp"
+#include "run/file_tasks.hpp"
 #include "run/map_selection.hpp"
 #include "run/mask_picture.hpp"
 #include "run/output_folder.hpp"
@@ -56,8 +58,31 @@ const char* file_stem(PlotKind kind) {
   return "";
 }
 
-bool wants(const RunOptions& options, PlotKind kind) {
-  return std::find(options.plots.begin(), options.plots.end(), kind) != options.plots.end();
+bool shows_weights(PlotKind kind) {
+  return kind != PlotKind::dimensions && kind != PlotKind::mask;
+}
+
+// Weights that nothing but a picture needs are computed up to here unless the picture is asked for.
+constexpr std::size_t most_unasked_weights = std::size_t{1} << 28U;
+
+// A map of bins has no single positions.
+void check_pooled(const RunOptions& options) {
+  const MapSelection& selection = options.selection;
+  const auto refuse = [](const char* flag) {
+    throw Error(ErrorKind::usage,
+                std::string(flag) + " chooses positions, and pooled weights have bins", flag,
+                std::string("leave out ") + flag + " or the number of --pool");
+  };
+  if (selection.queries) refuse("--queries");
+  if (selection.keys) refuse("--keys");
+  if (selection.drop_first > 0) refuse("--drop-first");
+  if (selection.merge_pieces) refuse("--merge-pieces");
+  if (selection.renormalize) refuse("--renormalize");
+  if (std::find(options.plots.begin(), options.plots.end(), PlotKind::stages) !=
+      options.plots.end()) {
+    throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn", "--plots",
+                "leave out stages or the number of --pool");
+  }
 }
 
 bool is_stage(std::string_view name) {
@@ -83,7 +108,16 @@ class KindRun {
   KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
           std::filesystem::path out)
       : options_(options), request_(std::move(request)), out_(std::move(out)) {
-    request_.attention.stages = options.stages || wants(options, PlotKind::stages);
+    const std::optional<Pooling>& pool = request_.attention.pool;
+    if (pool) check_pooled(options);
+    plots_ = options.plots;
+    if (!options.plots_asked_for && !pool && !wants_weights() && !options.heatmaps &&
+        request_.weights_count > most_unasked_weights) {
+      std::erase(plots_, PlotKind::heatmap);
+      warn("the heatmap of so many weights is left out: ask for a map of bins with --pool 1024");
+    }
+    request_.attention.weights = wants_weights() || draws_weights() || options.heatmaps;
+    request_.attention.stages = options.stages || wants(PlotKind::stages);
     request_.attention.threads = options.threads;
     report_.document = document.name();
     report_.title = request_.title;
@@ -99,7 +133,10 @@ class KindRun {
     }
   }
 
-  void compute() {
+  std::size_t scores() const { return request_.scores_count; }
+
+  void compute(const std::function<void(std::size_t)>& progress) {
+    request_.attention.progress = progress;
     const auto start = std::chrono::steady_clock::now();
     computed_ = attn::compute(request_);
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -111,6 +148,13 @@ class KindRun {
     report_.shapes = request_.shapes;
     report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
     for (const WeightMap& map : computed_.maps) {
+      if (!map.weights) {
+        heatmaps_.emplace_back();
+        ReportedWeights& weights = report_.weights.emplace_back();
+        weights.name = map.prefix + "weights";
+        weights.mask = map.mask;
+        continue;
+      }
       const Maps maps(map.weights, map.heads_only);
       maps.check(options_.sample, options_.head);
       heatmaps_.push_back(heatmap_of(map));
@@ -120,10 +164,10 @@ class KindRun {
 
   // Every picture but the comparison: one for each attention, or for all layers.
   void plan_pictures(std::vector<std::function<void()>>& tasks) {
-    if (wants(options_, PlotKind::mask) || wants(options_, PlotKind::stages)) {
+    if (wants(PlotKind::mask) || wants(PlotKind::stages)) {
       outlines_ = outlines(request_);
     }
-    for (const PlotKind kind : options_.plots) {
+    for (const PlotKind kind : plots_) {
       for (const PlannedPicture& planned : planned_pictures(kind)) {
         picture_names_.push_back(planned.name + extension(options_.format));
         pictures_.emplace_back();
@@ -144,9 +188,10 @@ class KindRun {
       }
     }
     make_output_folder(out_);
+    FileTasks tasks;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
-      report_.files.push_back(out_ / picture_names_[i]);
-      write_whole_file(report_.files.back(), pictures_[i].bytes);
+      tasks.add(out_ / picture_names_[i],
+                [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
     }
     // The result comes last, so that it names only what is there.
     ResultFile file;
@@ -154,29 +199,35 @@ class KindRun {
     file.dtype = report_.dtype;
     file.title = request_.title;
     file.description = request_.description;
-    file.labels = request_.labels;
+    file.labels = request_.attention.pool ? computed_.maps[0].labels : request_.labels;
     file.shapes = report_.shapes;
     file.warnings = request_.warnings;
     file.pictures = picture_names_;
     if (options_.timing) file.seconds = seconds_;
     for (const auto& [name, tensor] : computed_.tensors) {
-      const bool weights = name == "weights" || name.ends_with(".weights");
+      const bool weights =
+          name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights");
       if (weights && !wants_weights()) continue;
       if (is_stage(name) && !options_.stages) continue;
       file.tensors.emplace_back(name, tensor);
     }
-    file.places = write_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_,
-                                report_.files);
+    file.places =
+        plan_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_, tasks);
+    report_.files = tasks.write(options_.threads);
     report_.files.push_back(out_ / "result.json");
-    write_result(file, report_.files.back());
+    write_result(file, report_.files.back(), options_.threads);
     report_.warnings = request_.warnings;
   }
 
   void warn(std::string warning) { request_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
+  bool draws_weights() const { return std::any_of(plots_.begin(), plots_.end(), shows_weights); }
   const Heatmap& heatmap() const { return heatmaps_[0]; }
 
  private:
+  bool wants(PlotKind kind) const {
+    return std::find(plots_.begin(), plots_.end(), kind) != plots_.end();
+  }
   bool wants_weights() const { return options_.weights && request_.weights; }
 
   /// A picture and the attentions that it shows.
@@ -220,13 +271,17 @@ class KindRun {
   }
 
   Heatmap heatmap_of(const WeightMap& map) const {
-    return with_maps(map, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
+    Heatmap heatmap =
+        with_maps(map, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
+    if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
+    return heatmap;
   }
 
   ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
     ReportedWeights result;
-    result.name = map.prefix + "weights";
+    result.name = map.prefix + (request_.attention.pool ? "pooled_weights" : "weights");
     result.heatmap = heatmap;
+    result.mask = map.mask;
     if (wants_weights()) {
       result.weights = maps.matrix(options_.sample, options_.head);
       result.query_labels =
@@ -234,9 +289,8 @@ class KindRun {
       result.key_labels =
           named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
     }
-    if (map.allowed) {
+    if (map.allowed && !request_.attention.pool) {
       const auto allowed = map.allowed.values<std::uint8_t>();
-      result.mask = map.mask;
       result.cells = allowed.size();
       result.hidden =
           static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
@@ -261,6 +315,9 @@ class KindRun {
                        options_.plot, options_.format);
     }
     if (kind == PlotKind::grid && of.size() > 1) return draw_layers(of);
+    if (kind == PlotKind::heatmap && options_.selection.heads != MapSelection::Heads::all) {
+      return draw_heatmap(heatmaps_[of[0]], options_.plot, options_.format);
+    }
     return with_maps(map, [&](const SelectedMaps& maps) {
       if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
       const Stages stages{map.scores,  map.capped,  map.masked,
@@ -294,6 +351,7 @@ class KindRun {
   }
 
   const RunOptions& options_;
+  std::vector<PlotKind> plots_;
   DocumentRequest request_;
   std::filesystem::path out_;
   Computation computed_;
@@ -310,7 +368,7 @@ std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<Kin
   std::vector<std::vector<Heatmap>> columns;
   for (const auto& run : runs) {
     Heatmap panel = run->heatmap();
-    if (panel.weights.shape() != runs[0]->heatmap().weights.shape()) return {};
+    if (!panel.weights || panel.weights.shape() != runs[0]->heatmap().weights.shape()) return {};
     panel.title = info(run->report().kind).name;
     columns.push_back({std::move(panel)});
   }
@@ -323,8 +381,13 @@ RunOutcome run(const RunOptions& options) {
   return run_document(options, open_document(options));
 }
 
-RunOutcome run_document(const RunOptions& options, const Document& document) {
+RunOutcome run_document(const RunOptions& options, Document document) {
   // 1. Read and check, all kinds before the first is computed.
+  if (!options.weights) {
+    JsonValue no;
+    no.data = false;
+    document.override_with("weights", std::move(no), "--no-weights");
+  }
   std::vector<std::unique_ptr<KindRun>> runs;
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
@@ -341,13 +404,21 @@ RunOutcome run_document(const RunOptions& options, const Document& document) {
   }
 
   // 2. Compute.
-  for (const auto& run : runs) run->compute();
+  std::size_t all = 0;
+  std::atomic<std::size_t> done = 0;
+  for (const auto& run : runs) all += run->scores();
+  for (const auto& run : runs) {
+    run->compute([&](std::size_t scores) {
+      const std::size_t now = done += scores;
+      if (options.progress) options.progress(now, all);
+    });
+  }
 
   // 3. Draw.
   std::vector<std::function<void()>> tasks;
   for (const auto& run : runs) run->plan_pictures(tasks);
   std::optional<Picture> side_by_side;
-  if (runs.size() > 1 && !options.plots.empty()) {
+  if (runs.size() > 1 && runs[0]->draws_weights()) {
     if (const auto columns = compared(runs); !columns.empty()) {
       tasks.push_back(
           [&, columns] { side_by_side = draw_comparison(columns, options.plot, options.format); });

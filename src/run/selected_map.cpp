@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "run/word_pieces.hpp"
+#include "plot/token_labels.hpp"
 #include "support/count_text.hpp"
 
 namespace attn {
@@ -123,8 +123,9 @@ Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::v
   return words;
 }
 
-std::vector<Word> words_or_positions(const std::vector<std::string>& labels, std::size_t count) {
-  if (!labels.empty()) return words_of(labels);
+std::vector<Word> words_or_positions(const std::vector<std::string>& labels, TokenSpelling spelling,
+                                     std::size_t count) {
+  if (!labels.empty()) return words_of(labels, spelling);
   std::vector<Word> words;
   for (std::size_t i = 0; i < count; ++i) words.push_back({"", i, i + 1});
   return words;
@@ -205,6 +206,8 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   const Positions queries = selected_queries(selection, shown.rows);
   const Positions keys = selected_keys(selection, shown.columns);
   shown = part_of(shown, queries, keys);
+  // A part of the labels may hold no sign of how they are spelled.
+  const auto spelling = token_spelling({&heatmap.query_labels, &heatmap.key_labels});
   cut(heatmap.query_labels, queries);
   cut(heatmap.key_labels, keys);
   heatmap.first_query = queries.first;
@@ -216,8 +219,8 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
       throw input_error("there are no labels that tell which pieces make a word", "--merge-pieces",
                         "give the tokens as labels: {\"query\": […], \"key\": […]}");
     }
-    const auto query_words = words_or_positions(heatmap.query_labels, shown.rows);
-    const auto key_words = words_or_positions(heatmap.key_labels, shown.columns);
+    const auto query_words = words_or_positions(heatmap.query_labels, spelling, shown.rows);
+    const auto key_words = words_or_positions(heatmap.key_labels, spelling, shown.columns);
     shown = merged(shown, query_words, key_words);
     keep_words(heatmap.query_labels, query_words);
     keep_words(heatmap.key_labels, key_words);
@@ -240,9 +243,12 @@ HeatmapGrid selected_heads(const SelectedMaps& maps) {
 HeatmapGrid selected_grid(const SelectedMaps& maps) {
   const bool together = maps.selection.heads == MapSelection::Heads::mean ||
                         maps.selection.heads == MapSelection::Heads::max;
-  HeatmapGrid grid{maps.weights.samples(), together ? 1 : maps.weights.heads(), {}};
+  const bool one_sample = maps.selection.one_sample;
+  HeatmapGrid grid{
+      one_sample ? 1 : maps.weights.samples(), together ? 1 : maps.weights.heads(), {}};
   const bool several = grid.rows * grid.columns > 1;
-  for (std::size_t sample = 0; sample < grid.rows; ++sample) {
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    const std::size_t sample = one_sample ? maps.sample : row;
     for (std::size_t head = 0; head < grid.columns; ++head) {
       Heatmap panel = selected_heatmap(maps, sample, head);
       panel.title = "";

@@ -1,17 +1,14 @@
 #include "run/tensor_writer.hpp"
 
-#include <functional>
 #include <memory>
-#include <string_view>
 
 #include "attn/io.hpp"
 
+#include "io/npy.hpp"
 #include "support/atomic_file.hpp"
 
 namespace attn {
 namespace {
-
-using Sink = std::function<void(const std::string& file, std::string_view bytes)>;
 
 // The place of one matrix among those of its tensor: "", ".sample0", ".sample0.head1".
 std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_only) {
@@ -24,8 +21,8 @@ std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_on
   return suffix;
 }
 
-TensorPlace write_matrices(const std::string& name, const Tensor& tensor, bool heads_only,
-                           const Sink& write) {
+TensorPlace plan_matrices(const std::string& name, const Tensor& tensor, bool heads_only,
+                          const std::filesystem::path& folder, FileTasks& tasks) {
   const Shape& shape = tensor.shape();
   const std::size_t columns = shape.size() < 2 ? 1 : shape.back();
   const std::size_t rows = shape.size() < 2 ? tensor.size() : shape[shape.size() - 2];
@@ -37,22 +34,18 @@ TensorPlace write_matrices(const std::string& name, const Tensor& tensor, bool h
   for (std::size_t i = 0; i < tensor.size() / (rows * columns); ++i) {
     const auto* elements = static_cast<const std::byte*>(tensor.bytes()) + i * bytes;
     place.files.push_back(name + matrix_suffix(leading, i, heads_only) + ".csv");
-    write(place.files.back(),
-          csv_text(Tensor::borrowed({rows, columns}, tensor.dtype(), elements, owner)));
+    const Tensor matrix = Tensor::borrowed({rows, columns}, tensor.dtype(), elements, owner);
+    tasks.add(folder / place.files.back(),
+              [matrix](AtomicFile& file) { file.write(csv_text(matrix)); });
   }
   return place;
 }
 
 }  // namespace
 
-std::vector<TensorPlace> write_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
-                                       TensorFormat format, bool heads_only,
-                                       const std::filesystem::path& folder,
-                                       std::vector<std::filesystem::path>& written) {
-  const Sink write = [&](const std::string& file, std::string_view bytes) {
-    write_whole_file(folder / file, bytes);
-    written.push_back(folder / file);
-  };
+std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
+                                      TensorFormat format, bool heads_only,
+                                      const std::filesystem::path& folder, FileTasks& tasks) {
   std::vector<TensorPlace> places;
   if (format == TensorFormat::json || tensors.empty()) return places;
   if (format == TensorFormat::npz || format == TensorFormat::safetensors) {
@@ -63,15 +56,20 @@ std::vector<TensorPlace> write_tensors(std::span<const std::pair<std::string, Te
       named.push_back({name, tensor});
       places.push_back({{file}, name});
     }
-    write(file, npz ? npz_bytes(named) : safetensors_bytes(named));
+    tasks.add(folder / file, [npz, named](AtomicFile& to) {
+      to.write(npz ? npz_bytes(named) : safetensors_bytes(named));
+    });
     return places;
   }
   for (const auto& [name, tensor] : tensors) {
     if (format == TensorFormat::csv) {
-      places.push_back(write_matrices(name, tensor, heads_only, write));
+      places.push_back(plan_matrices(name, tensor, heads_only, folder, tasks));
     } else {
       places.push_back({{name + ".npy"}, ""});
-      write(places.back().files[0], npy_bytes(tensor));
+      tasks.add(folder / places.back().files[0], [array = tensor](AtomicFile& to) {
+        to.write(npy_header(array.shape(), array.dtype()));
+        to.write({static_cast<const char*>(array.bytes()), array.size() * size_of(array.dtype())});
+      });
     }
   }
   return places;

@@ -10,6 +10,8 @@
 #include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
+#include "run/file_tasks.hpp"
+
 namespace attn {
 
 /// Where a tensor stands beside the result.
@@ -19,15 +21,14 @@ struct TensorPlace {
       name;  ///< in that one file; absent for matrices, which are not read back
 };
 
-/// Writes the tensors into files of the folder, each whole or not at all, and adds their paths to
-/// `written`. One place a tensor; none, and no file, for TensorFormat::json.
+/// Plans to write the tensors into files of the folder. One place a tensor; none, and no file, for
+/// TensorFormat::json.
 ///
 /// As comma-separated values a matrix is a file: `weights.csv`, `weights.sample0.csv`,
 /// `weights.sample0.head1.csv`; the first axis of three counts heads with `heads_only`, samples
 /// otherwise. A tensor of one axis is one column.
-std::vector<TensorPlace> write_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
-                                       TensorFormat format, bool heads_only,
-                                       const std::filesystem::path& folder,
-                                       std::vector<std::filesystem::path>& written);
+std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
+                                      TensorFormat format, bool heads_only,
+                                      const std::filesystem::path& folder, FileTasks& tasks);
 
 }  // namespace attn

@@ -21,7 +21,7 @@ Validation validate(const std::filesystem::path& path, const FileAccess& access)
   Validation validation{path == "-" ? "standard input" : path.string(), {}};
   std::vector<Error>& all = validation.problems;
   try {
-    const Document document = Document::open(path, access);
+    const Document document = Document::open(path, access, {.dtype = DType::float32, .threads = 0});
     Problems problems;
     std::vector<Kind> kinds;
     if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {

@@ -24,7 +24,7 @@ std::string bytes_text(double bytes) {
 }
 
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
-                  const std::string& where) {
+                  const std::string& where, const std::string& help) {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return;
   const double memory = static_cast<double>(pages) * static_cast<double>(page);
@@ -32,7 +32,7 @@ void check_memory(std::size_t elements, std::size_t bytes_each, const std::strin
   if (needed <= memory) return;
   throw input_error(what + " would take " + bytes_text(needed) +
                         ", more than the memory of this machine, " + bytes_text(memory),
-                    where, "make it smaller");
+                    where, help);
 }
 
 }  // namespace attn

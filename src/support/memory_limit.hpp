@@ -9,7 +9,7 @@ namespace attn {
 /// before anything is allocated: the system would grant the memory and end the program when it is
 /// touched.
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
-                  const std::string& where);
+                  const std::string& where, const std::string& help = "make it smaller");
 
 /// "1.5 GB", to three digits.
 std::string bytes_text(double bytes);

@@ -398,7 +398,9 @@ TEST_CASE("weights beyond this machine's memory are refused before anything is a
   const std::string text = error_of(wrong);
   CHECK(text.substr(0, text.find("machine")) ==
         "the weights [1,20000000,20000000] would take 1.6 PB, more than the memory of this ");
-  CHECK(text.substr(text.find("\n")) == "\n  help:  make it smaller");
+  CHECK(text.substr(text.find("\n")) ==
+        "\n  help:  let a map of bins take their place with --pool 1024, or leave them out with "
+        "--no-weights");
 }
 
 }  // namespace

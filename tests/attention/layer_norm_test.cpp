@@ -31,14 +31,14 @@ TEST_CASE("a layer norm gives the numbers of torch.nn.functional.layer_norm") {
   check_recorded(
       recorded_cases("layers.txt", "layer_norm"), [](const RecordedCase& one, DType dtype) {
         const Tensor y = apply(one.norm("norm"), one.tensor("x").converted(DType::float64),
-                               one.number("eps").value());
+                               one.number("eps").value(), 1);
         return Results{{"output", y.converted(dtype)}};
       });
 }
 
 TEST_CASE("a layer norm without weight and bias gives rows of mean 0 and variance 1") {
   RandomRequests random(3);
-  const auto y = numbers(apply(LayerNorm{}, random.normal({4, 50}), 1e-12));
+  const auto y = numbers(apply(LayerNorm{}, random.normal({4, 50}), 1e-12, 1));
   for (std::size_t row = 0; row < 4; ++row) {
     double mean = 0, squares = 0;
     for (std::size_t i = 0; i < 50; ++i) {
@@ -47,6 +47,16 @@ TEST_CASE("a layer norm without weight and bias gives rows of mean 0 and varianc
     }
     CHECK(std::abs(mean) < 1e-14);
     CHECK(squares == doctest::Approx(1).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a layer norm of float32 is that of float64, rounded, on any number of threads") {
+  RandomRequests random(5);
+  const LayerNorm norm{random.normal({70}), random.normal({70})};
+  const Tensor x = random.normal({3, 37, 70}).converted(DType::float32);
+  const Tensor exact = apply(norm, x.converted(DType::float64), 1e-5, 1);
+  for (const std::size_t threads : {1, 2, 3, 7}) {
+    CHECK(same_bits(apply(norm, x, 1e-5, threads), exact.converted(DType::float32)));
   }
 }
 

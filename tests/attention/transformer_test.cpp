@@ -1,6 +1,10 @@
 #include "attention/transformer.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -106,6 +110,83 @@ TEST_CASE("layers are the same on any number of threads") {
   const TransformerResult three = transform(request);
   CHECK(same_bits(one.output, three.output));
   CHECK(same_bits(one.layers[1].cross.weights, three.layers[1].cross.weights));
+}
+
+// A decoder large enough for single precision: two layers of width 48 over [2,90,48].
+TransformerRequest large() {
+  RandomRequests random(7);
+  const std::size_t width = 48, hidden = 128;
+  TransformerRequest request;
+  request.attention.query = random.normal({2, 90, width});
+  request.attention.heads = 3;
+  request.attention.mask.causal = true;
+  request.decoder = true;
+  request.memory = random.normal({2, 110, width});
+  // As layers are initialised: what goes through them keeps its size.
+  const auto linear = [&](std::size_t outputs, std::size_t inputs) {
+    std::vector<double> weight = numbers(random.normal({outputs, inputs}));
+    for (double& w : weight) w /= std::sqrt(static_cast<double>(3 * inputs));
+    return attn::Linear{doubles({outputs, inputs}, std::move(weight)), random.normal({outputs})};
+  };
+  const auto square = [&] { return linear(width, width); };
+  for (int i = 0; i < 2; ++i) {
+    TransformerLayer layer;
+    layer.self_attn = {square(), square(), square(), square()};
+    layer.multihead_attn = {square(), square(), square(), square()};
+    layer.linear1 = linear(hidden, width);
+    layer.linear2 = linear(width, hidden);
+    request.layers.push_back(layer);
+  }
+  return request;
+}
+
+TEST_CASE("large layers in float32 are computed in single precision, near double precision") {
+  for (const bool gelu_first : {false, true}) {
+    TransformerRequest request = large();
+    if (gelu_first) {
+      request.activation = attn::Activation::gelu;
+      request.norm = attn::NormPlace::pre;
+    }
+    request.attention.dtype = DType::float64;
+    const TransformerResult exact = transform(request);
+    request.attention.dtype = DType::float32;
+    const TransformerResult single = transform(request);
+    CHECK(single.output.dtype() == DType::float32);
+    CHECK(single.layers[0].self.weights.dtype() == DType::float32);
+    // Computed in double precision and rounded it would be the same to the bit.
+    CHECK_FALSE(same_bits(single.output, exact.output.converted(DType::float32)));
+    double size = 0;
+    for (const double x : numbers(exact.output)) size = std::max(size, std::abs(x));
+    // The part of the largest number that docs/documents.md allows.
+    CHECK(difference(single.output, exact.output) <= 2e-5 * size);
+    CHECK(difference(single.layers[1].cross.weights, exact.layers[1].cross.weights) <= 2e-5);
+    request.attention.threads = 1;
+    const TransformerResult one = transform(request);
+    for (const std::size_t threads : {2, 3, 7}) {
+      request.attention.threads = threads;
+      const TransformerResult many = transform(request);
+      CHECK(same_bits(one.output, many.output));
+      CHECK(same_bits(one.layers[1].self.weights, many.layers[1].self.weights));
+    }
+  }
+}
+
+TEST_CASE("large layers whose numbers leave single precision are computed in double precision") {
+  TransformerRequest request = large();
+  // Beyond 3.4e38 between the two Linear layers, and back again.
+  for (TransformerLayer& layer : request.layers) {
+    const auto scaled = [](const attn::Linear& linear, double factor) {
+      std::vector<double> weight = numbers(linear.weight);
+      for (double& w : weight) w *= factor;
+      return attn::Linear{doubles(linear.weight.shape(), std::move(weight)), linear.bias};
+    };
+    layer.linear1 = scaled(layer.linear1, 1e39);
+    layer.linear2 = scaled(layer.linear2, 1e-39);
+  }
+  request.attention.dtype = DType::float64;
+  const TransformerResult exact = transform(request);
+  request.attention.dtype = DType::float32;
+  CHECK(same_bits(transform(request).output, exact.output.converted(DType::float32)));
 }
 
 TEST_CASE("the attention of a layer has all stages, as the attention alone has them") {

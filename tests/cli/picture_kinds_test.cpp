@@ -68,6 +68,23 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
             .exit_code == 2);
 }
 
+TEST_CASE("a grid shows layers × heads of a stack, samples × heads, or one sample's heads") {
+  const TemporaryFolder folder;
+  folder.write("layers.json", R"({"attention":"encoder_layer","seed":1,"heads":2,"layers":4,
+    "feed_forward":8,"x":{"randn":[1,5,4]},"parameters":{"init":"torch"}})");
+  CHECK(attn_cli({"run", "layers.json", "--out", "r", "--plots", "grid", "--dpi", "72"},
+                 folder.path())
+            .exit_code == 0);
+  const PngHeader layers = png_header(read_text(folder / "r" / "grid.png"));
+  CHECK(layers.height > layers.width);
+
+  folder.write("w.json", R"({"weights":[[[[0.5,0.5]],[[1,0]]],[[[0.1,0.9]],[[0,1]]]]})");
+  CHECK(plot(folder, {"grid", "w.json"}, "all.png") == 0);
+  CHECK(plot(folder, {"grid", "w.json", "--sample", "1"}, "one.png") == 0);
+  CHECK(png_header(read_text(folder / "one.png")).height <
+        png_header(read_text(folder / "all.png")).height);
+}
+
 TEST_CASE("what is no head and no range is refused with what the flag takes") {
   const Outcome head =
       attn_cli({"plot", "heatmap", "x.json", "--out", "x.png", "--head", "meen"}, ".");

@@ -259,3 +259,15 @@ TEST_CASE("every example in data runs as it is") {
   }
   CHECK(count >= 8);
 }
+
+TEST_CASE("nothing in a report commands the terminal") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"softmax","scores":[[0,1]],"title":"t\u001b[31m",
+    "description":"two\nlines\u0007","labels":{"query":["q\u001b[0m"],"key":["a\nb","\u009bm"]}})");
+  const Outcome run = attn_cli({"run", "d.json", "--out", "r", "--plots", "none"}, folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("t\\x1b[31m\ntwo\nlines\\x07\n") != std::string::npos);
+  CHECK(run.output.find("            a\\nb  \\x9bm\n  q\\x1b[0m  0.27   0.73\n") !=
+        std::string::npos);
+  CHECK(run.output.find('\x1b') == std::string::npos);
+}

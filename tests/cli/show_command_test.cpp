@@ -184,3 +184,29 @@ TEST_CASE("run --show draws the heatmap after the report") {
         "  where: --show\n"
         "  help:  leave one of them out\n");
 }
+
+TEST_CASE("show takes the parts of the weights that plot takes, but no more than one map") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[[[1,0]],[[0.5,0.5]]]]})");
+  const Outcome mean = attn_cli({"show", "w.json", "--head", "mean"}, folder.path());
+  CHECK(mean.exit_code == 0);
+  CHECK(mean.output ==
+        "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)\n"
+        "     K_1 K_2\n"
+        "Q_1 @@@@....\n"
+        "    0.25 ...:::---===+++***###%%%@@@ 0.75\n");
+  const Outcome all = attn_cli({"show", "w.json", "--head", "all"}, folder.path());
+  CHECK(all.exit_code == 2);
+  CHECK(all.errors ==
+        "attn-cli: a terminal shows one map, not all heads\n"
+        "  where: --head\n"
+        "  help:  give a head from 0, mean or max; attn-cli plot draws all side by side\n");
+}
+
+TEST_CASE("the terminal shows tokens as people read them") {
+  const TemporaryFolder folder;
+  const Outcome show = attn_cli({"show", "-"}, folder.path(), R"({"weights":[[0.25,0.75],[1,0]],
+    "labels":{"query":["Ġa","b"],"key":["Ġc","d"]}})");
+  CHECK(holds(show.output, "\na  "));
+  CHECK(holds(show.output, "\n·b "));
+}

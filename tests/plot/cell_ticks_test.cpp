@@ -106,7 +106,6 @@ bool overlapping(const std::vector<PlacedText>& texts) {
 }
 
 TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths") {
-  // The matplotlib style leaves labels to collide, as matplotlib does.
   for (const double scale : {0.5, 1.0, 2.0}) {
     PlotOptions options;
     options.font_scale = scale;
@@ -144,7 +143,7 @@ TEST_CASE("the matplotlib style leaves labels level") {
       axis_of(same("attention", 13), true, PlotStyle::matplotlib, attn::Ticks::automatic);
   CHECK(axis.tick_label_degrees == 0);
   CHECK_FALSE(axis.labels_end_at_tick);
-  CHECK(axis.ticks.size() == 13);
+  CHECK(axis.ticks.size() == 7);  // every second one: there is no room for all
 }
 
 TEST_CASE("index ticks count from 0 and stand between cells in the matplotlib style only") {

@@ -73,4 +73,15 @@ Margins margins_of(const DecodedPicture& picture) {
   return margins;
 }
 
+std::pair<double, double> png_size(const std::string& bytes) {
+  constexpr std::size_t width_at = 16, height_at = 20;
+  const auto number = [&](std::size_t at) {
+    double value = 0;
+    for (std::size_t i = at; i < at + 4; ++i)
+      value = value * 256 + static_cast<unsigned char>(bytes.at(i));
+    return value;
+  };
+  return {number(width_at), number(height_at)};
+}
+
 }  // namespace attn::test

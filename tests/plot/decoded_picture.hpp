@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::test {
@@ -20,6 +21,9 @@ struct DecodedPicture {
 };
 
 DecodedPicture decode_png(const std::string& bytes);
+
+/// Width and height as a PNG file's header tells them.
+std::pair<double, double> png_size(const std::string& bytes);
 
 /// The whole file. Throws std::runtime_error if it cannot be read.
 std::string read_file(const std::string& path);

@@ -1,5 +1,7 @@
 #include "plot/png.hpp"
 
+#include <array>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -81,6 +83,29 @@ TEST_CASE("pixels that hardly compress are written whole") {
     wrong += decoded == expected[i] ? 0 : 1;
   }
   CHECK(wrong == 0);
+}
+
+// Leaves a stack that holds other bytes than a fresh one.
+void fill_stack(unsigned char value) {
+  std::array<volatile unsigned char, 400'000> bytes;
+  for (volatile unsigned char& byte : bytes) byte = value;
+}
+
+TEST_CASE("the same pixels are the same file, whatever was in memory before") {
+  std::vector<std::uint32_t> drawn(400 * 300);
+  for (std::size_t i = 0; i < drawn.size(); ++i)
+    drawn[i] = static_cast<std::uint32_t>((i % 400) / 17 * 0x010203 + i / 7000 * 0x100);
+  std::string first;
+  for (const int value : {0, 1, 85, 255}) {
+    std::thread thread([&] {
+      fill_stack(static_cast<unsigned char>(value));
+      std::vector<std::uint32_t> pixels = drawn;
+      const std::string file = encode_png(pixels, 400, 300, 400, 300);
+      if (first.empty()) first = file;
+      CHECK((file == first));
+    });
+    thread.join();
+  }
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ TEST_CASE("letters belong to a script, and Debian has a font for it") {
   CHECK(told(U'ह') == "Devanagari: fonts-noto-core");
   CHECK(told(0x13000) == "Egyp: fonts-noto-core");
   CHECK(told(0x1F600) == "emoji: fonts-noto-color-emoji");
+  CHECK(told(0x1F3FD) == "emoji: fonts-noto-color-emoji");
   CHECK(told(U'∀') == "symbols: fonts-noto-core or fonts-symbola");
 }
 

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/printable.hpp"
+
 namespace {
 
 using namespace attn::plot;
@@ -53,14 +55,6 @@ TEST_CASE("letters that no font has are told by their script") {
   }
 }
 
-TEST_CASE("text that is no printable line is made one") {
-  CHECK(printable("plain") == "plain");
-  CHECK(printable("a\nb\tc\rd") == "a\\nb\\tc\\rd");
-  CHECK(printable(std::string("nul\0!", 5)) == "nul\\x00!");
-  CHECK(printable("bad \xff\xc3") == "bad \\xff\\xc3");
-  CHECK(printable("学习 …") == "学习 …");
-}
-
 TEST_CASE("long text is shortened in its middle, not within a letter") {
   Typesetter typesetter(1, Lettering::outlines);
   CHECK(shortened("short", 10, 100, typesetter) == "short");
@@ -70,7 +64,7 @@ TEST_CASE("long text is shortened in its middle, not within a letter") {
   CHECK(result.starts_with("机器"));
   CHECK(result.ends_with("gh"));
   CHECK(result.find("…") != std::string::npos);
-  CHECK(printable(result) == result);
+  CHECK(attn::printable(result) == result);
 }
 
 TEST_CASE("aligned text stands where its alignment says") {

@@ -18,8 +18,9 @@ const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8};
 std::vector<TensorPlace> write(const TemporaryFolder& folder, const Tensor& tensor,
                                TensorFormat format, bool heads_only = false) {
   const std::vector<std::pair<std::string, Tensor>> tensors{{"weights", tensor}};
-  std::vector<std::filesystem::path> written;
-  const auto places = attn::write_tensors(tensors, format, heads_only, folder.path(), written);
+  attn::FileTasks tasks;
+  const auto places = attn::plan_tensors(tensors, format, heads_only, folder.path(), tasks);
+  const std::vector<std::filesystem::path> written = tasks.write(2);
   std::vector<std::filesystem::path> named;
   for (const TensorPlace& place : places) {
     for (const std::string& file : place.files) named.push_back(folder / file);

@@ -1,0 +1,174 @@
+#include "attention/additive_scores.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
+#include "kernels/additive_scores.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t block_queries = 96;
+
+// Rows of `width` numbers each, whether heads stand apart or side by side.
+Tensor as_rows(const Tensor& states, std::size_t width) {
+  return states.converted(DType::float32).reshaped({states.size() / width, width});
+}
+
+}  // namespace
+
+AdditiveScores::AdditiveScores(const AttentionRequest& request, const Geometry& geometry)
+    : units_(request.w_v.size()),
+      row_floats_(kernels::additive_row_floats(units_)),
+      panel_keys_(kernels::additive_panel_keys()),
+      panels_((geometry.keys + panel_keys_ - 1) / panel_keys_),
+      group_(geometry.heads / geometry.kv_heads),
+      scale_(static_cast<float>(request.scale.value_or(1))),
+      softcap_(static_cast<float>(request.softcap.value_or(0))),
+      weights_(row_floats_) {
+  // 1. w_v, and whether sums of its products with powers stay in range.
+  constexpr float largest_weight = 0x1p30F;
+  const Tensor w = request.w_v.converted(DType::float32);
+  double sum = 0;
+  for (std::size_t u = 0; u < units_; ++u) {
+    weights_[u] = w.values<float>()[u];
+    sum += weights_[u];
+    wide_weights_ = wide_weights_ || !(std::abs(weights_[u]) <= largest_weight);
+  }
+  weight_sum_ = static_cast<float>(sum);
+  // 2. Projections.
+  const Tensor& key = request.key ? request.key : request.query;
+  queries_ = project(request.query, {}, request.W_q, geometry.heads, request.threads);
+  keys_ = project(key, request.past_key, request.W_k, geometry.kv_heads, request.threads);
+  // 3. Powers.
+  make_query_powers(request.threads);
+  make_key_powers(request.threads);
+}
+
+AdditiveScores::Projected AdditiveScores::project(const Tensor& states, const Tensor& past,
+                                                  const Tensor& weight, std::size_t heads,
+                                                  std::size_t threads) const {
+  const std::size_t width = weight.shape()[1];
+  Projected result;
+  result.heads = heads;
+  const std::size_t rank = states.rank();
+  result.batch = rank < 3 ? 1 : states.shape()[0];
+  if (past && past.rank() >= 3) result.batch = std::max(result.batch, past.shape()[0]);
+  result.repeated = result.batch == 1;
+  const std::size_t past_length = past ? past.shape()[past.rank() - 2] : 0;
+  result.length = past_length + states.shape()[rank - 2];
+  result.rows = new_elements<float>(result.batch * heads * result.length * units_);
+  const auto put = [&](const Tensor& from, std::size_t start) {
+    if (!from) return;
+    const Tensor projected = apply(Linear{weight, {}}, as_rows(from, width), threads);
+    const float* numbers = projected.values<float>().data();
+    const std::size_t length = from.shape()[from.rank() - 2];
+    const std::size_t batch = from.rank() < 3 ? 1 : from.shape()[0];
+    const bool apart = from.rank() == 4;
+    parallel_for(result.batch * heads, threads, [&](std::size_t at) {
+      const std::size_t b = batch == 1 ? 0 : at / heads, h = at % heads;
+      for (std::size_t i = 0; i < length; ++i) {
+        const std::size_t source =
+            apart ? (b * heads + h) * length + i : (b * length + i) * heads + h;
+        std::copy_n(numbers + source * units_, units_,
+                    result.rows.get() + (at * result.length + start + i) * units_);
+      }
+    });
+  };
+  put(past, 0);
+  put(states, past_length);
+  return result;
+}
+
+const float* AdditiveScores::row(const Projected& projected, std::size_t batch, std::size_t head,
+                                 std::size_t i) const {
+  const std::size_t sample = projected.repeated ? 0 : batch;
+  return projected.rows.get() + ((sample * projected.heads + head) * projected.length + i) * units_;
+}
+
+void AdditiveScores::make_query_powers(std::size_t threads) {
+  const std::size_t rows = queries_.batch * queries_.heads * queries_.length;
+  query_powers_ = new_elements<float>(rows * row_floats_);
+  largest_query_.resize(rows);
+  parallel_for((rows + block_queries - 1) / block_queries, threads, [&](std::size_t block) {
+    const std::size_t end = std::min(rows, (block + 1) * block_queries);
+    for (std::size_t i = block * block_queries; i < end; ++i) {
+      largest_query_[i] = kernels::additive_query_powers(queries_.rows.get() + i * units_, units_,
+                                                         query_powers_.get() + i * row_floats_);
+    }
+  });
+}
+
+void AdditiveScores::make_key_powers(std::size_t threads) {
+  const std::size_t heads = keys_.batch * keys_.heads;
+  key_powers_ = new_elements<float>(heads * panels_ * panel_keys_ * row_floats_);
+  largest_key_.resize(heads * panels_);
+  wide_panels_.resize(heads * panels_);
+  wide_keys_.resize(heads * panels_ * panel_keys_);
+  parallel_for(heads * panels_, threads, [&](std::size_t at) {
+    const std::size_t head = at / panels_, first = at % panels_ * panel_keys_;
+    const std::size_t count = std::min(panel_keys_, keys_.length - first);
+    std::uint8_t* wide = wide_keys_.data() + at * panel_keys_;
+    largest_key_[at] = kernels::additive_key_powers(
+        keys_.rows.get() + (head * keys_.length + first) * units_, units_, count, units_,
+        key_powers_.get() + at * panel_keys_ * row_floats_, wide);
+    wide_panels_[at] = std::any_of(wide, wide + count, [](std::uint8_t x) { return x != 0; });
+  });
+}
+
+void AdditiveScores::compute(std::size_t batch, std::size_t head, std::size_t first_query,
+                             std::span<const std::uint32_t> starts,
+                             std::span<const std::uint32_t> ends, float* rows) const {
+  const std::size_t key_head = head / group_;
+  const std::size_t first_row =
+      ((queries_.repeated ? 0 : batch) * queries_.heads + head) * queries_.length + first_query;
+  const std::size_t key_rows = (keys_.repeated ? 0 : batch) * keys_.heads + key_head;
+  std::array<const float*, block_queries> powers{};
+  std::array<float*, block_queries> scores{};
+  for (std::size_t p = 0; p < panels_; ++p) {
+    const std::size_t first = p * panel_keys_, panel = key_rows * panels_ + p;
+    const std::size_t end = std::min(first + panel_keys_, keys_.length);
+    // 1. Fractions, for the queries that see a key of the panel.
+    std::size_t count = 0;
+    float largest = 0;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      if (starts[i] >= end || ends[i] <= first || wide_weights_) continue;
+      if (std::isinf(largest_query_[first_row + i])) continue;
+      largest = std::max(largest, largest_query_[first_row + i]);
+      powers[count] = query_powers_.get() + (first_row + i) * row_floats_;
+      scores[count] = rows + i * stride() + first;
+      ++count;
+    }
+    const bool capped = !(largest * largest_key_[panel] < kernels::additive_cap - 1);
+    kernels::additive_scores({powers.data(), count, units_, weights_.data(), weight_sum_,
+                              key_powers_.get() + panel * panel_keys_ * row_floats_, capped,
+                              scores.data()});
+    // 2. Pairs with a wide row.
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const bool wide = wide_weights_ || std::isinf(largest_query_[first_row + i]);
+      if (!wide && wide_panels_[panel] == 0) continue;
+      const std::size_t last = std::min<std::size_t>(end, ends[i]);
+      for (std::size_t j = std::max<std::size_t>(first, starts[i]); j < last; ++j) {
+        if (!wide && wide_keys_[panel * panel_keys_ + j - first] == 0) continue;
+        rows[i * stride() + j] =
+            kernels::additive_score(row(queries_, batch, head, first_query + i),
+                                    row(keys_, batch, key_head, j), weights_.data(), units_);
+      }
+    }
+  }
+  // 3. Scale and softcap.
+  if (scale_ == 1 && softcap_ == 0) return;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    for (std::size_t j = starts[i]; j < ends[i]; ++j) {
+      float& score = rows[i * stride() + j];
+      score *= scale_;
+      if (softcap_ != 0) score = softcap_ * std::tanh(score / softcap_);
+    }
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,73 @@
+#include "cli/progress_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/output.hpp"
+
+namespace attn::cli {
+namespace {
+
+constexpr const char* start_of_line = "\r\x1b[K";
+
+// "12 s", "3 min", "2 h"
+std::string duration(double seconds) {
+  constexpr double minute = 60, hour = 3600;
+  const auto text = [](double count, const char* unit) {
+    return std::to_string(static_cast<long long>(std::ceil(count))) + " " + unit;
+  };
+  if (seconds < 2 * minute) return text(seconds, "s");
+  if (seconds < 2 * hour) return text(seconds / minute, "min");
+  return text(std::min(seconds / hour, 1e6), "h");
+}
+
+std::string rate(double each_second) {
+  constexpr std::array<const char*, 5> units{"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  for (; each_second >= 999.5 && unit + 1 < units.size(); ++unit) each_second /= 1000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g%s", each_second, units[unit]);
+  return text.data();
+}
+
+}  // namespace
+
+std::string progress_text(std::size_t done, std::size_t all, double seconds) {
+  done = std::min(done, all);
+  const double share =
+      static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(all, 1));
+  std::string text = "computing " + std::to_string(static_cast<int>(100 * share)) + " %";
+  if (done == 0 || seconds <= 0) return text;
+  text += ", " + rate(static_cast<double>(done) / seconds) + " scores/s";
+  if (done < all) text += ", " + duration(seconds * (1 - share) / share) + " left";
+  return text;
+}
+
+ProgressLine::ProgressLine(bool quiet)
+    : shown_(!quiet && isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      next_(start_ + std::chrono::seconds(1)) {}
+
+void ProgressLine::show(std::size_t done, std::size_t all) {
+  if (!shown_) return;
+  // Whoever finds another one drawing goes on computing.
+  const std::unique_lock lock(guard_, std::try_to_lock);
+  const Clock::time_point now = Clock::now();
+  if (!lock || now < next_) return;
+  next_ = now + std::chrono::milliseconds(200);
+  drawn_ = true;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  attn::cli::show(start_of_line + progress_text(done, all, seconds));
+}
+
+void ProgressLine::clear() noexcept {
+  const std::lock_guard lock(guard_);
+  if (drawn_) attn::cli::show(start_of_line);
+  drawn_ = shown_ = false;
+}
+
+}  // namespace attn::cli

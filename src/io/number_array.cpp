@@ -1,0 +1,360 @@
+#include "io/number_array.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "io/json_number.hpp"
+#include "support/large_block.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+// NumPy's own limit.
+constexpr std::size_t most_axes = 32;
+// Of a text that starts like an array of numbers but is none, shorter arrays inside are left to the
+// other parser.
+constexpr std::size_t least_inner_bytes = 256;
+constexpr std::size_t elements_a_mark = std::size_t{1} << 15;
+
+struct Word {
+  std::string_view text;
+  double value;
+};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::array<Word, 5> words = {{{"true", 1},
+                                        {"false", 0},
+                                        {"\"inf\"", infinity},
+                                        {"\"-inf\"", -infinity},
+                                        {"\"nan\"", std::numeric_limits<double>::quiet_NaN()}}};
+
+const Word* word_at(std::string_view text) {
+  for (const Word& word : words) {
+    if (text.starts_with(word.text)) return &word;
+  }
+  return nullptr;
+}
+
+constexpr std::uint64_t each_byte(unsigned byte) {
+  return 0x0101010101010101U * byte;
+}
+
+// Bytes that are none of white space, "+,-./", digits and 'e': the highest bit of each, right up to
+// the first such byte.
+std::uint64_t odd_bytes(std::uint64_t word) {
+  constexpr std::uint64_t highest = each_byte(0x80), rest = each_byte(0x7F);
+  const std::uint64_t low = word & rest;
+  const std::uint64_t above_space = low + each_byte(0x80 - 0x21);
+  const std::uint64_t below_plus = ~(low + each_byte(0x80 - 0x2B));
+  const std::uint64_t above_nine = low + each_byte(0x80 - 0x3A);
+  const std::uint64_t not_e = ((word | each_byte(0x20)) ^ each_byte('e')) & rest;
+  return (word | (above_space & (below_plus | above_nine) & (not_e + rest))) & highest;
+}
+
+// The highest bit of each comma.
+std::uint64_t commas(std::uint64_t word) {
+  constexpr std::uint64_t rest = each_byte(0x7F);
+  const std::uint64_t others = word ^ each_byte(',');
+  return ~(((others & rest) + rest) | others | rest);
+}
+
+// How many bytes have their highest bit set; no other bit may be.
+std::size_t count_bytes(std::uint64_t highest_bits) {
+  return (highest_bits >> 7) * each_byte(1) >> 56;
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+// Follows one array of numbers from its opening bracket.
+class Follower {
+ public:
+  explicit Follower(std::string_view text) : text_(text) {}
+
+  // Whether there is one; `end()` is where it ends, or where it was found to be none.
+  bool follow(std::size_t begin) {
+    begin_ = at_ = begin;
+    do {
+      skip_space();
+      if (at_ == text_.size()) return false;
+      const char c = text_[at_];
+      if (c == '[') {
+        if (!open()) return false;
+      } else if (depth_ > 0 && depth_ == leaf_depth()) {
+        if (!follow_row()) return false;
+        if (!close()) return false;
+      } else {
+        return false;
+      }
+    } while (depth_ > 0);
+    return true;
+  }
+
+  std::size_t end() const { return at_; }
+
+  NumberArray take() {
+    NumberArray result;
+    result.text = text_.substr(begin_, at_ - begin_);
+    result.shape.assign(sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(axes_));
+    result.numbers_alone = numbers_alone_;
+    result.marks = std::move(marks_);
+    return result;
+  }
+
+  // The inner arrays that are number arrays: where they begin.
+  const std::vector<std::size_t>& inner() const { return inner_; }
+
+ private:
+  // The depth at which elements stand; before the first of them, wherever one may stand.
+  std::size_t leaf_depth() const { return axes_ > 0 ? axes_ : depth_; }
+
+  void skip_space() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+
+  bool open() {
+    if (depth_ == most_axes || (axes_ > 0 && depth_ == axes_)) return false;
+    starts_[depth_] = at_;
+    inner_count_[depth_] = inner_.size();
+    counts_[depth_] = 0;
+    ++depth_;
+    ++at_;
+    return true;
+  }
+
+  // The elements of an innermost array, up to its closing bracket.
+  bool follow_row() {
+    if (text_[at_] == ']') return false;
+    if (axes_ == 0) axes_ = depth_;
+    std::size_t count = 1;
+    if (elements_ - last_mark_ >= elements_a_mark || marks_.empty()) mark(0);
+    const char* const begin = text_.data();
+    const char* const end = begin + text_.size();
+    while (at_ < text_.size()) {
+      const std::uint64_t word = eight_characters(begin + at_, end);
+      const std::uint64_t odd = odd_bytes(word);
+      const auto length = static_cast<unsigned>(std::countr_zero(odd)) / 8;
+      std::uint64_t found = commas(word);
+      if (length < 8) found &= (std::uint64_t{1} << (8 * length)) - 1;
+      count += count_bytes(found);
+      if (elements_ + count - last_mark_ > elements_a_mark && found != 0) {
+        const auto last = static_cast<unsigned>(63 - std::countl_zero(found)) / 8;
+        const std::size_t here = at_;
+        at_ += last + 1;
+        mark(count - 1);
+        at_ = here;
+      }
+      at_ = std::min(at_ + length, text_.size());
+      if (length == 8) continue;
+      if (at_ == text_.size()) return false;
+      if (text_[at_] == ']') {
+        counts_[depth_ - 1] = count;
+        elements_ += count;
+        return true;
+      }
+      const Word* const special = word_at(text_.substr(at_));
+      if (special == nullptr) return false;
+      numbers_alone_ = false;
+      at_ += special->text.size();
+    }
+    return false;
+  }
+
+  void mark(std::size_t elements_of_row) {
+    last_mark_ = elements_ + elements_of_row;
+    marks_.push_back({at_ - begin_, last_mark_});
+  }
+
+  // At a closing bracket: closes that array, and those around it that end here too. Stops at what
+  // stands where the next element should.
+  bool close() {
+    while (true) {
+      --depth_;
+      const std::size_t count = counts_[depth_];
+      if (sizes_[depth_] == 0) sizes_[depth_] = count;
+      if (sizes_[depth_] != count) return false;
+      ++at_;
+      if (depth_ == 0) return true;
+      note_inner();
+      ++counts_[depth_ - 1];
+      skip_space();
+      if (at_ == text_.size()) return false;
+      if (text_[at_] == ',') {
+        ++at_;
+        return true;
+      }
+      if (text_[at_] != ']') return false;
+    }
+  }
+
+  void note_inner() {
+    inner_.resize(inner_count_[depth_]);
+    if (at_ - starts_[depth_] >= least_inner_bytes) inner_.push_back(starts_[depth_]);
+  }
+
+  std::string_view text_;
+  std::size_t begin_ = 0, at_ = 0, depth_ = 0, axes_ = 0, elements_ = 0, last_mark_ = 0;
+  std::array<std::size_t, most_axes> starts_{}, counts_{}, sizes_{}, inner_count_{};
+  bool numbers_alone_ = true;
+  std::vector<NumberArray::Mark> marks_;
+  std::vector<std::size_t> inner_;
+};
+
+const char* skip_to_element(const char* at, const char* end) {
+  while (at < end && (is_space(*at) || *at == ',' || *at == '[' || *at == ']')) ++at;
+  return at;
+}
+
+const char* skip_space(const char* at, const char* end) {
+  while (at < end && is_space(*at)) ++at;
+  return at;
+}
+
+enum class Read { valid, unusual, invalid };
+
+// One element, which `at` is moved behind.
+template <class T>
+Read read_element(const char*& at, const char* end, T& element) {
+  const auto take = [&](double value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      element = static_cast<T>(value);
+      return Read::valid;
+    } else {
+      const bool fits = std::is_same_v<T, std::uint8_t>
+                            ? value == 0 || value == 1
+                            : std::abs(value) < 0x1p63 && std::trunc(value) == value;
+      if (!fits) return Read::unusual;
+      element = static_cast<T>(value);
+      return Read::valid;
+    }
+  };
+  const JsonNumber number = json_number<true>(at, end);
+  if (number.end == nullptr) {
+    const Word* const word = word_at({at, static_cast<std::size_t>(end - at)});
+    if (word == nullptr) return Read::invalid;
+    at += word->text.size();
+    if (!std::is_floating_point_v<T> && word->text[0] == '"') return Read::unusual;
+    return take(word->value);
+  }
+  at = number.end;
+  // Integers that a double may not hold.
+  constexpr std::ptrdiff_t exact_digits = 15;
+  if (number.integral && number.digit_count > exact_digits) return Read::unusual;
+  if constexpr (std::is_floating_point_v<T>) {
+    element = nearest<T>(number);
+    if (!std::isinf(element)) return Read::valid;
+    return std::isinf(nearest<double>(number)) ? Read::invalid : Read::unusual;
+  } else {
+    const auto value = nearest<double>(number);
+    return std::isinf(value) ? Read::invalid : take(value);
+  }
+}
+
+// The elements between two marks.
+template <class T>
+Read read_part(const NumberArray& array, std::size_t part, std::span<T> elements) {
+  const bool last = part + 1 == array.marks.size();
+  const char* const text = array.text.data();
+  const char* const end = text + array.text.size();
+  const char* at = text + array.marks[part].offset;
+  const char* const stop = last ? end : text + array.marks[part + 1].offset;
+  Read outcome = Read::valid;
+  // Brackets were followed before: behind one that closes, the next element of all is meant. The
+  // last character is such a bracket, so that nothing below runs beyond the end.
+  at = skip_space(at, end);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (i > 0) {
+      if (*at == ',') {
+        ++at;
+        at += *at == ' ' ? 1 : 0;
+        if (is_space(*at)) at = skip_space(at, end);
+      } else if (*at == ']') {
+        at = skip_to_element(at, end);
+        if (at == end) return Read::invalid;
+      } else {
+        return Read::invalid;
+      }
+    }
+    const Read read = read_element(at, end, elements[i]);
+    if (read == Read::invalid) return read;
+    if (read == Read::unusual) outcome = read;
+    if (is_space(*at)) at = skip_space(at, end);
+  }
+  if (*at != ',' && *at != ']') return Read::invalid;
+  if (skip_to_element(at, end) != skip_to_element(stop, end)) return Read::invalid;
+  return outcome;
+}
+
+template <class T>
+NumberArrayContent read_as(const NumberArray& array, std::size_t threads) {
+  const std::size_t count = element_count(array.shape);
+  const std::shared_ptr<void> block(allocate_block(count * sizeof(T)), FreeBlock());
+  if (block == nullptr) throw std::bad_alloc();
+  const std::span<T> elements(static_cast<T*>(block.get()), count);
+  std::atomic<Read> worst = Read::valid;
+  parallel_for(array.marks.size(), threads, [&](std::size_t part) {
+    const std::size_t first = array.marks[part].element;
+    const std::size_t end = part + 1 < array.marks.size() ? array.marks[part + 1].element : count;
+    const Read read = read_part(array, part, elements.subspan(first, end - first));
+    Read known = worst;
+    while (known < read && !worst.compare_exchange_weak(known, read)) {
+    }
+  });
+  if (worst == Read::invalid) return {{}, false};
+  if (worst == Read::unusual) return {};
+  return {Tensor::borrowed(array.shape, dtype_of<T>(), elements.data(), block), true};
+}
+
+}  // namespace
+
+std::vector<NumberArray> find_number_arrays(std::string_view text) {
+  std::vector<NumberArray> found;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '"') {
+      // Past the string: a quote behind a backslash does not end it.
+      ++at;
+      while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+      ++at;
+    } else if (c == '[') {
+      Follower follower(text);
+      if (follower.follow(at)) {
+        found.push_back(follower.take());
+      } else {
+        for (const std::size_t begin : follower.inner()) {
+          Follower inner(text);
+          if (inner.follow(begin)) found.push_back(inner.take());
+        }
+      }
+      at = std::max(follower.end(), at + 1);
+    } else {
+      ++at;
+    }
+  }
+  return found;
+}
+
+NumberArrayContent read_number_array(const NumberArray& array, DType dtype, std::size_t threads) {
+  switch (dtype) {
+    case DType::float32:
+      return read_as<float>(array, threads);
+    case DType::float64:
+      return read_as<double>(array, threads);
+    case DType::int64:
+      return read_as<std::int64_t>(array, threads);
+    case DType::boolean:
+      return read_as<std::uint8_t>(array, threads);
+  }
+  return {};
+}
+
+}  // namespace attn

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/attention_block.hpp"
+
+namespace attn::kernels {
+
+/// Most queries of a head for which the functions below pay: packing its keys would take longer
+/// than the products.
+constexpr std::size_t few_queries = 8;
+
+/// Keys that one call of attend_keys() takes at most. Fixed, so that results do not depend on how
+/// many threads share the keys.
+constexpr std::size_t key_part = 1024;
+
+/// How many numbers attend_keys() writes: of each query the unscaled output, the shift of its
+/// scores and the sum of its exponentials.
+constexpr std::size_t partial_count(std::size_t queries, const HeadSizes& sizes) {
+  return queries * (sizes.value_width + 2);
+}
+
+/// What the keys [first, first + count) contribute to a block of up to few_queries queries. The
+/// rows are those of the whole head.
+void attend_keys(const QueryBlock<float>& block, const float* const* key_rows,
+                 const float* const* value_rows, std::size_t first, std::size_t count,
+                 float* partial) noexcept;
+void attend_keys(const QueryBlock<double>& block, const double* const* key_rows,
+                 const double* const* value_rows, std::size_t first, std::size_t count,
+                 double* partial) noexcept;
+
+/// The output of a block from the partial results of all parts of its keys, which stand one after
+/// the other and are overwritten.
+BlockOutcome merge_partials(const QueryBlock<float>& block, float* partials,
+                            std::size_t parts) noexcept;
+BlockOutcome merge_partials(const QueryBlock<double>& block, double* partials,
+                            std::size_t parts) noexcept;
+
+}  // namespace attn::kernels

@@ -1,0 +1,469 @@
+#include "kernels/narrow_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/narrow_attention.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/attention_rows_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr std::size_t key_block = 192;  // whose scores for a panel stay in the first-level cache
+static_assert(key_block % tile_rows == 0);
+constexpr std::size_t line = 64;
+
+template <class T>
+constexpr std::size_t in_lines(std::size_t count) {
+  return rounded_up(count, line / sizeof(T));
+}
+
+// The rows of the tile that adds values: those that leave the fewest of them empty.
+std::size_t value_rows_of(std::size_t width) {
+  std::size_t best = 4;
+  for (std::size_t rows : tile_rows == 12 ? std::array<std::size_t, 3>{4, 8, 12}
+                                          : std::array<std::size_t, 3>{4, 6, 6}) {
+    if (rounded_up(width, rows) <= rounded_up(width, best)) best = rows;
+  }
+  return best;
+}
+
+template <class T>
+std::size_t key_count(const HeadSizes& sizes) {
+  return in_lines<T>(rounded_up(sizes.keys, tile_rows) * sizes.width);
+}
+
+template <class T>
+std::size_t value_count(const HeadSizes& sizes) {
+  return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, value_rows_of(sizes.value_width)));
+}
+
+// Of a row too short for vectors to pay.
+template <class T>
+bool all_finite_numbers(const T* row, std::size_t count) {
+  bool odd = false;
+  for (std::size_t k = 0; k < count; ++k) odd |= !(std::abs(row[k]) < infinite<T>);
+  return !odd;
+}
+
+// Whether all are finite.
+template <class T>
+bool copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
+  bool odd = false;
+  for (std::size_t k = 0; k < count; ++k) {
+    to[k] = from[k];
+    odd |= !(std::abs(from[k]) < infinite<T>);
+  }
+  return !odd;
+}
+
+// Keys as they stand; values as panels [keys][value rows] of columns.
+template <class T>
+void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
+          PackedHead<T>& head) {
+  const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
+  head.odd_count = 0;
+  const std::size_t value_width = sizes.value_width;
+  for (std::size_t key = 0; key < sizes.keys; ++key) {
+    T* to = head.keys + key * width;
+    if (!copy_row(key_rows[key], width, to)) forget_digits(to, width, 1);
+    const T* from = value_rows[key];
+    for (std::size_t column = 0; column < value_width; column += rows) {
+      T* part = head.values + column * sizes.keys + key * rows;
+      const std::size_t count = std::min(rows, value_width - column);
+      copy_row(from + column, count, part);
+      for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
+    }
+    if (all_finite_numbers(from, value_width)) continue;
+    head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+    for (std::size_t column = 0; column < value_width; column += rows) {
+      std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
+    }
+  }
+  std::fill_n(head.keys + sizes.keys * width,
+              (rounded_up(sizes.keys, tile_rows) - sizes.keys) * width, T(0));
+}
+
+// Queries in the lanes of two vectors.
+template <class T>
+class Panel {
+  using Tag = hn::ScalableTag<T>;
+  using V = hn::Vec<Tag>;
+  static constexpr std::size_t size = lanes_of<T>, columns = columns_of<T>;
+
+ public:
+  Panel(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
+        T* scratch)
+      : block_(block),
+        head_(head),
+        value_rows_(value_rows),
+        softcap_(static_cast<T>(block.softcap * log2_e)),
+        value_tile_(value_rows_of(block.sizes.value_width)),
+        output_width_(rounded_up(block.sizes.value_width, value_tile_)),
+        queries_(scratch),
+        sums_(queries_ + block.sizes.width * columns),
+        lanes_(sums_ + output_width_ * columns),
+        scores_(lanes_ + states * columns),
+        room_(scores_ + key_block * columns) {}
+
+  static std::size_t scratch_count(const HeadSizes& sizes) {
+    return (sizes.width + rounded_up(sizes.value_width, value_rows_of(sizes.value_width)) + states +
+            key_block) *
+               columns +
+           key_block;
+  }
+
+  void compute(std::size_t first, BlockOutcome& outcome) {
+    query_ = first;
+    count_ = std::min(columns, block_.queries - first);
+    begin();
+    const StripView view = view_of(block_.mask, first, count_);
+    for (std::size_t base = view.any.first / key_block * key_block; base < view.any.end;
+         base += key_block) {
+      const std::size_t keys = std::min(key_block, block_.sizes.keys - base);
+      const bool full =
+          block_.mask.added == nullptr && view.all.first <= base && base + keys <= view.all.end;
+      add_keys(base, view.any.within(base, keys), full);
+    }
+    finish(outcome);
+  }
+
+ private:
+  // What is known of a query, in its lane.
+  enum State : std::size_t {
+    largest,
+    shift,
+    turned,
+    subtracted,
+    total,
+    first_key,
+    end_key,
+    states
+  };
+  T* state(State which) { return lanes_ + which * columns; }
+
+  void begin() {
+    std::array<const T*, columns> rows{};
+    for (std::size_t i = 0; i < count_; ++i) {
+      rows[i] = block_.query + (query_ + i) * block_.query_stride;
+    }
+    pack_rows<columns>(rows.data(), count_, block_.sizes.width,
+                       static_cast<T>(block_.scale * log2_e), queries_);
+    std::fill_n(sums_, output_width_ * columns, T(0));
+    std::fill_n(lanes_, states * columns, T(0));
+    std::fill_n(state(largest), columns, -infinite<T>);
+    std::fill_n(state(turned), columns, rounding<T>);
+  }
+
+  void add_keys(std::size_t base, const Range& seen, bool full) {
+    const std::size_t width = block_.sizes.width;
+    for (std::size_t key = seen.first / tile_rows * tile_rows; key < seen.end; key += tile_rows) {
+      multiply_tile<false>(head_.keys + (base + key) * width, width, queries_, width,
+                           scores_ + key * columns, columns, false);
+    }
+    if (softcap_ > 0) cap(seen);
+    if (!full) mask(base, seen);
+    raise(seen);
+    if (head_.odd_count > 0) add_odd_keys(base, seen);
+    if (full && every_lane_began()) {
+      exponentials<false>(seen);
+    } else {
+      exponentials<true>(seen);
+    }
+    for (std::size_t column = 0; column < output_width_; column += value_tile_) {
+      const T* values =
+          head_.values + column * block_.sizes.keys + (base + seen.first) * value_tile_;
+      const T* scores = scores_ + seen.first * columns;
+      const std::size_t depth = seen.end - seen.first;
+      T* sums = sums_ + column * columns;
+      switch (value_tile_) {
+        case 4:
+          multiply_tile<true, 4>(values, 0, scores, depth, sums, columns, true);
+          break;
+        case 6:
+          multiply_tile<true, 6>(values, 0, scores, depth, sums, columns, true);
+          break;
+        case 8:
+          if constexpr (tile_rows == 12) {
+            multiply_tile<true, 8>(values, 0, scores, depth, sums, columns, true);
+          }
+          break;
+        default:
+          multiply_tile<true>(values, 0, scores, depth, sums, columns, true);
+      }
+    }
+  }
+
+  void cap(const Range& seen) {
+    const Tag d;
+    const V most = hn::Set(d, softcap_);
+    for (T* s = scores_ + seen.first * columns; s < scores_ + seen.end * columns; s += size) {
+      hn::StoreU(hn::Mul(most, hyperbolic_tangent(d, hn::Div(hn::LoadU(d, s), most))), d, s);
+    }
+  }
+
+  void mask(std::size_t base, const Range& seen) {
+    const Tag d;
+    T *firsts = state(first_key), *ends = state(end_key);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::size_t query = query_ + i;
+      const Range own =
+          Range{block_.mask.first[query], block_.mask.end[query]}.within(base, seen.end);
+      firsts[i] = static_cast<T>(own.first);
+      ends[i] = static_cast<T>(own.end);
+      if (block_.mask.added == nullptr || own.empty()) continue;
+      block_.mask.added(block_.mask.context, query, base + own.first, own.end - own.first, room_);
+      for (std::size_t key = own.first; key < own.end; ++key) {
+        T& score = scores_[key * columns + i];
+        score = with_added(score, room_[key - own.first]);
+      }
+    }
+    const V hidden = hn::Set(d, -infinite<T>);
+    for (std::size_t side = 0; side < columns; side += size) {
+      const V first = hn::LoadU(d, firsts + side), end = hn::LoadU(d, ends + side);
+      for (std::size_t key = seen.first; key < seen.end; ++key) {
+        const V at = hn::Set(d, static_cast<T>(key));
+        T* s = scores_ + key * columns + side;
+        const V from_first = hn::IfThenElse(hn::Ge(at, first), hn::LoadU(d, s), hidden);
+        hn::StoreU(hn::IfThenElse(hn::Lt(at, end), from_first, hidden), d, s);
+      }
+    }
+  }
+
+  // Shifts the lanes whose largest score has grown.
+  void raise(const Range& seen) {
+    const Tag d;
+    for (std::size_t side = 0; side < columns; side += size) {
+      const V before = hn::LoadU(d, state(largest) + side);
+      V now = before, other = before;
+      std::size_t key = seen.first;
+      for (; key + 2 <= seen.end; key += 2) {
+        now = larger(d, hn::LoadU(d, scores_ + key * columns + side), now);
+        other = larger(d, hn::LoadU(d, scores_ + (key + 1) * columns + side), other);
+      }
+      if (key < seen.end) now = larger(d, hn::LoadU(d, scores_ + key * columns + side), now);
+      now = hn::Max(now, other);
+      if (hn::AllFalse(d, hn::Gt(now, before))) continue;
+      hn::StoreU(now, d, state(largest) + side);
+      HWY_ALIGN std::array<T, size> factor{};
+      for (std::size_t i = side; i < side + size; ++i) factor[i - side] = raise_lane(i);
+      const V factors = hn::LoadU(d, factor.data());
+      for (T* sum = sums_ + side; sum < sums_ + output_width_ * columns; sum += columns) {
+        hn::StoreU(hn::Mul(factors, hn::LoadU(d, sum)), d, sum);
+      }
+      T* totals = state(total) + side;
+      hn::StoreU(hn::Mul(factors, hn::LoadU(d, totals)), d, totals);
+    }
+  }
+
+  // What a lane's sums are multiplied by.
+  T raise_lane(std::size_t i) {
+    const T most = state(largest)[i];
+    if (most == -infinite<T>) return T(1);
+    const Shift<T> now = Shift<T>::of(most);
+    const T before = state(shift)[i];
+    // A total of zero: no score came before, and the sums are zeros or not finite.
+    const bool begun = state(total)[i] != 0;
+    state(shift)[i] = now.value;
+    state(turned)[i] = now.turned;
+    state(subtracted)[i] = now.outside() ? now.value : T(0);
+    if (!begun || before == now.value) return T(1);
+    // An infinite value stays infinite, however small its weight becomes.
+    const T least = head_.odd_count > 0 ? std::numeric_limits<T>::min() : T(0);
+    return std::max(least, std::exp2(before - now.value));
+  }
+
+  // Values that are not finite, for the queries that see them; the scores are masked already.
+  void add_odd_keys(std::size_t base, const Range& seen) {
+    const std::uint32_t* const last = head_.odd_keys + head_.odd_count;
+    const std::uint32_t* key = std::lower_bound<const std::uint32_t*>(
+        head_.odd_keys, last, static_cast<std::uint32_t>(base + seen.first));
+    for (; key != last && *key < base + seen.end; ++key) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        const T score = scores_[(*key - base) * columns + i];
+        if (score == -infinite<T>) continue;
+        const T weight = odd_weight(score, state(shift)[i]);
+        for (std::size_t k = 0; k < block_.sizes.value_width; ++k) {
+          sums_[k * columns + i] += weight * value_rows_[*key][k];
+        }
+      }
+    }
+  }
+
+  bool every_lane_began() {
+    return std::all_of(state(largest), state(largest) + columns,
+                       [](T most) { return most != -infinite<T>; });
+  }
+
+  template <bool hidden>
+  void exponentials(const Range& seen) {
+    const T* outside = state(subtracted);
+    if (std::any_of(outside, outside + columns, [](T value) { return value != 0; })) {
+      for (std::size_t key = seen.first; key < seen.end; ++key) {
+        for (std::size_t i = 0; i < columns; ++i) scores_[key * columns + i] -= outside[i];
+      }
+    }
+    const Tag d;
+    const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
+    const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
+    const V least0 = hn::Add(hn::Sub(round, turn0), room);
+    const V least1 = hn::Add(hn::Sub(round, turn1), room);
+    V sum0 = hn::LoadU(d, state(total)), sum1 = hn::LoadU(d, state(total) + size);
+    T* const end = scores_ + seen.end * columns;
+    for (T* s = scores_ + seen.first * columns; s < end; s += columns) {
+      const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
+      const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
+      hn::StoreU(x, d, s);
+      hn::StoreU(y, d, s + size);
+      sum0 = hn::Add(sum0, x);
+      sum1 = hn::Add(sum1, y);
+    }
+    hn::StoreU(sum0, d, state(total));
+    hn::StoreU(sum1, d, state(total) + size);
+  }
+
+  void finish(BlockOutcome& outcome) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const T sum = state(total)[i];
+      if (state(largest)[i] == -infinite<T> && sum == sum) {
+        ++outcome.empty_rows;
+        std::fill_n(block_.output + (query_ + i) * block_.output_stride, block_.sizes.value_width,
+                    T(0));
+        continue;
+      }
+      if (!std::isfinite(sum)) outcome.overflow = true;
+      const T factor = 1 / sum;
+      T* to = block_.output + (query_ + i) * block_.output_stride;
+      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) {
+        to[k] = sums_[k * columns + i] * factor;
+      }
+      if (!all_finite(to, block_.sizes.value_width)) outcome.overflow = true;
+    }
+  }
+
+  const QueryBlock<T>& block_;
+  const PackedHead<T>& head_;
+  const T* const* value_rows_;
+  T softcap_;
+  std::size_t value_tile_, output_width_;
+  T *queries_, *sums_, *lanes_, *scores_, *room_;
+  std::size_t query_ = 0, count_ = 0;
+};
+
+template <class T>
+BlockOutcome attend(const QueryBlock<T>& block, const PackedHead<T>& head,
+                    const T* const* value_rows, T* scratch) {
+  BlockOutcome outcome;
+  Panel<T> panel(block, head, value_rows, scratch);
+  for (std::size_t query = 0; query < block.queries; query += columns_of<T>) {
+    panel.compute(query, outcome);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::size_t narrow_key_floats(const HeadSizes& sizes) {
+  return key_count<float>(sizes);
+}
+std::size_t narrow_key_doubles(const HeadSizes& sizes) {
+  return key_count<double>(sizes);
+}
+std::size_t narrow_value_floats(const HeadSizes& sizes) {
+  return value_count<float>(sizes);
+}
+std::size_t narrow_value_doubles(const HeadSizes& sizes) {
+  return value_count<double>(sizes);
+}
+std::size_t narrow_floats(const HeadSizes& sizes) {
+  return Panel<float>::scratch_count(sizes);
+}
+std::size_t narrow_doubles(const HeadSizes& sizes) {
+  return Panel<double>::scratch_count(sizes);
+}
+void pack_narrow_floats(const HeadSizes& sizes, const float* const* key_rows,
+                        const float* const* value_rows, PackedHead<float>& head) {
+  pack(sizes, key_rows, value_rows, head);
+}
+void pack_narrow_doubles(const HeadSizes& sizes, const double* const* key_rows,
+                         const double* const* value_rows, PackedHead<double>& head) {
+  pack(sizes, key_rows, value_rows, head);
+}
+BlockOutcome attend_narrow_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                  const float* const* value_rows, float* scratch) {
+  return attend(block, head, value_rows, scratch);
+}
+BlockOutcome attend_narrow_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
+                                   const double* const* value_rows, double* scratch) {
+  return attend(block, head, value_rows, scratch);
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+
+HWY_EXPORT(narrow_key_floats);
+HWY_EXPORT(narrow_key_doubles);
+HWY_EXPORT(narrow_value_floats);
+HWY_EXPORT(narrow_value_doubles);
+HWY_EXPORT(narrow_floats);
+HWY_EXPORT(narrow_doubles);
+HWY_EXPORT(pack_narrow_floats);
+HWY_EXPORT(pack_narrow_doubles);
+HWY_EXPORT(attend_narrow_floats);
+HWY_EXPORT(attend_narrow_doubles);
+
+template <>
+std::size_t narrow_key_count<float>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_key_floats)(sizes);
+}
+template <>
+std::size_t narrow_key_count<double>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_key_doubles)(sizes);
+}
+template <>
+std::size_t narrow_value_count<float>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_value_floats)(sizes);
+}
+template <>
+std::size_t narrow_value_count<double>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_value_doubles)(sizes);
+}
+template <>
+std::size_t narrow_scratch_count<float>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_floats)(sizes);
+}
+template <>
+std::size_t narrow_scratch_count<double>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrow_doubles)(sizes);
+}
+
+void pack_narrow_head(const HeadSizes& sizes, const float* const* key_rows,
+                      const float* const* value_rows, PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_narrow_floats)(sizes, key_rows, value_rows, head);
+}
+void pack_narrow_head(const HeadSizes& sizes, const double* const* key_rows,
+                      const double* const* value_rows, PackedHead<double>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_narrow_doubles)(sizes, key_rows, value_rows, head);
+}
+
+BlockOutcome attend_narrow_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                 const float* const* value_rows, float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_narrow_floats)(block, head, value_rows, scratch);
+}
+BlockOutcome attend_narrow_block(const QueryBlock<double>& block, const PackedHead<double>& head,
+                                 const double* const* value_rows, double* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_narrow_doubles)(block, head, value_rows, scratch);
+}
+
+}  // namespace attn::kernels
+#endif

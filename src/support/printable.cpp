@@ -1,0 +1,48 @@
+#include "support/printable.hpp"
+
+#include "support/utf8.hpp"
+
+namespace attn {
+namespace {
+
+std::string escape(char byte) {
+  constexpr char digits[] = "0123456789abcdef";
+  switch (byte) {
+    case '\n':
+      return "\\n";
+    case '\t':
+      return "\\t";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  const auto number = static_cast<unsigned char>(byte);
+  return {'\\', 'x', digits[number >> 4], digits[number & 15]};
+}
+
+// Some terminals take U+009B, among those from U+0080 to U+009F, for the start of a command.
+bool is_control(std::string_view letter) {
+  const auto first = static_cast<unsigned char>(letter[0]);
+  return first < 0x20 || first == 0x7F ||
+         (letter.size() == 2 && first == 0xC2 && static_cast<unsigned char>(letter[1]) < 0xA0);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view letter = text.substr(0, length == 0 ? 1 : length);
+    if (length == 0 || is_control(letter)) {
+      result += escape(letter.back());
+    } else {
+      result += letter;
+    }
+    text.remove_prefix(letter.size());
+  }
+  return result;
+}
+
+}  // namespace attn

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+/// The text as valid UTF-8 on one line with nothing in it that a terminal obeys: control characters
+/// and bytes that are no UTF-8 become escapes such as \n, \x07 or \xff.
+std::string printable(std::string_view text);
+
+}  // namespace attn

@@ -1,0 +1,282 @@
+#include "attention/additive_scores.hpp"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attention/fast_path.hpp"
+#include "attention/random_request.hpp"
+#include "attention/reference.hpp"
+#include "kernels/every_target.hpp"
+
+namespace {
+
+using attn::AttentionRequest;
+using attn::AttentionResult;
+using attn::DType;
+using attn::Kind;
+using attn::Shape;
+using attn::Tensor;
+using attn::testing::numbers;
+using attn::testing::on_every_target;
+using attn::testing::RandomRequests;
+using attn::testing::same_bits;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+AttentionRequest rounded(AttentionRequest request) {
+  request.dtype = DType::float32;
+  request.stages = false;
+  for (Tensor* tensor : {&request.query, &request.key, &request.value, &request.past_key,
+                         &request.past_value, &request.W_q, &request.W_k, &request.w_v}) {
+    *tensor = tensor->converted(DType::float32);
+  }
+  return request;
+}
+
+AttentionRequest additive(RandomRequests& random, const Shape& query, const Shape& key,
+                          std::size_t hidden) {
+  AttentionRequest request = random.request(Kind::additive, query, key);
+  request.W_q = random.normal({hidden, query.back()});
+  request.W_k = random.normal({hidden, key.back()});
+  request.w_v = random.normal({1, hidden});
+  return rounded(request);
+}
+
+std::optional<AttentionResult> fast(const AttentionRequest& request) {
+  const attn::Geometry geometry = attn::check_geometry(request);
+  const attn::Visibility visibility(request.mask, geometry);
+  REQUIRE(attn::fast_path_supports(request, visibility));
+  return attn::fast_attention(request, geometry, visibility);
+}
+
+AttentionResult reference(AttentionRequest request) {
+  request.dtype = DType::float64;
+  const attn::Geometry geometry = attn::check_geometry(request);
+  return attn::reference_attention(request, geometry, attn::Visibility(request.mask, geometry));
+}
+
+double largest(const Tensor& tensor) {
+  double size = 0;
+  for (const double x : numbers(tensor)) size = std::max(size, std::abs(x));
+  return size;
+}
+
+// How far a score can be from that of the reference: the bound of the kernel, and what rounding the
+// projections, sums of D products, makes of it; tanh grows at most as fast as its argument.
+double score_bound(const AttentionRequest& request) {
+  double weights = 0;
+  for (const double w : numbers(request.w_v)) weights += std::abs(w);
+  const auto projection = [](const Tensor& states, const Tensor& W) {
+    const auto width = static_cast<double>(W.shape()[1]);
+    return (width + 1) * width * largest(states) * largest(W);
+  };
+  const Tensor& key = request.key ? request.key : request.query;
+  const double projections =
+      projection(request.query, request.W_q) +
+      std::max(projection(key, request.W_k), projection(request.past_key, request.W_k));
+  const double units = static_cast<double>(request.w_v.size());
+  const double scale = std::abs(request.scale.value_or(1));
+  // The scale and the softcap round too.
+  return (44 + units / 2 + projections + 4) * 0x1p-24 * weights * scale;
+}
+
+// A weight whose score and largest score are off by δ each is off by a factor e^(2δ); the softmax
+// of the kernels is within 2e-5.
+void check_as_reference(const AttentionRequest& request) {
+  const AttentionResult expected = reference(request);
+  const double relative = std::expm1(2 * score_bound(request)) + 2e-5;
+  const Tensor& value = request.value ? request.value : request.key ? request.key : request.query;
+  const double value_size = std::max(largest(value), largest(request.past_value));
+  for (const bool weights : {true, false}) {
+    AttentionRequest wanted = request;
+    wanted.weights = weights;
+    const std::optional<AttentionResult> result = fast(wanted);
+    REQUIRE(result);
+    CHECK(result->output.shape() == expected.output.shape());
+    CHECK(attn::testing::difference(result->output, expected.output) <= relative * value_size);
+    CHECK(result->empty_rows == expected.empty_rows);
+    CHECK(static_cast<bool>(result->weights) == weights);
+    if (!weights) continue;
+    CHECK(same_bits(result->allowed, expected.allowed));
+    const std::vector<double> found = numbers(result->weights), exact = numbers(expected.weights);
+    REQUIRE(found.size() == exact.size());
+    bool near = true;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      near = near && std::abs(found[i] - exact[i]) <= relative * exact[i];
+    }
+    CHECK(near);
+  }
+}
+
+Tensor with_number(const Tensor& tensor, std::size_t at, float number) {
+  const auto values = tensor.values<float>();
+  std::vector<float> copy(values.begin(), values.end());
+  copy[at] = number;
+  return {tensor.shape(), std::move(copy)};
+}
+
+TEST_CASE("fast additive attention agrees with the reference for every arrangement of heads") {
+  on_every_target([] {
+    RandomRequests random(1);
+    check_as_reference(additive(random, {7, 3}, {40, 2}, 5));
+    check_as_reference(additive(random, {2, 100, 3}, {2, 70, 2}, 9));
+    check_as_reference(additive(random, {2, 6, 20, 3}, {2, 2, 35, 4}, 8));
+    check_as_reference(additive(random, {1, 4, 20, 3}, {3, 2, 35, 4}, 8));
+    check_as_reference(additive(random, {3, 4, 20, 3}, {1, 2, 35, 4}, 8));
+    AttentionRequest split = additive(random, {2, 20, 12}, {2, 30, 6}, 4);
+    split.heads = 6;
+    split.kv_heads = 3;
+    split.W_q = random.normal({4, 2});
+    split.W_k = random.normal({4, 2});
+    split.value = random.normal({2, 30, 9});
+    check_as_reference(rounded(split));
+    AttentionRequest continued = additive(random, {2, 3, 20, 4}, {2, 3, 30, 4}, 6);
+    continued.past_key = random.normal({2, 3, 17, 4});
+    Shape past = continued.value.shape();
+    past[2] = 17;
+    continued.past_value = random.normal(past);
+    continued.mask.causal = true;
+    check_as_reference(rounded(continued));
+    AttentionRequest self = additive(random, {2, 50, 4}, {2, 50, 4}, 6);
+    self.key = self.value = {};
+    check_as_reference(self);
+  });
+}
+
+TEST_CASE("fast additive attention agrees with the reference for every part of a mask") {
+  on_every_target([] {
+    RandomRequests random(2);
+    const auto request = [&] { return additive(random, {2, 2, 110, 3}, {2, 2, 150, 3}, 6); };
+    AttentionRequest causal = request();
+    causal.mask.causal = true;
+    check_as_reference(causal);
+    causal.mask.window = attn::Window{10, {}};
+    check_as_reference(causal);
+    AttentionRequest window = request();
+    window.mask.window = attn::Window{3, 50};
+    window.mask.global = {0, 77, 149};
+    check_as_reference(window);
+    AttentionRequest empty = request();
+    empty.mask.valid_lens = Tensor({2}, std::vector<std::int64_t>{0, 101});
+    check_as_reference(empty);
+    AttentionRequest flags = request();
+    flags.mask.padding = random.flags({2, 150}, 0.3);
+    flags.mask.allow = random.flags({2, 1, 110, 150}, 0.5);
+    flags.mask.bias = random.normal({110, 150});
+    check_as_reference(flags);
+  });
+}
+
+TEST_CASE("fast additive attention agrees with the reference for scale and softcap") {
+  on_every_target([] {
+    RandomRequests random(3);
+    AttentionRequest request = additive(random, {2, 50, 4}, {2, 60, 4}, 6);
+    request.scale = -0.7;
+    check_as_reference(request);
+    request.softcap = 1.5;
+    request.mask.causal = true;
+    check_as_reference(request);
+  });
+}
+
+TEST_CASE("fast additive attention agrees with the reference where projections are large") {
+  on_every_target([] {
+    RandomRequests random(4);
+    // A projection is a row's only number times ±1: exact.
+    for (const float large : {42.9F, 43.1F, 44.0F, 1e5F, 3e38F}) {
+      CAPTURE(large);
+      AttentionRequest request = additive(random, {40, 1}, {50, 1}, 3);
+      request.W_q = Tensor({3, 1}, std::vector<float>{1, -1, 1});
+      request.W_k = Tensor({3, 1}, std::vector<float>{1, 1, -1});
+      for (std::size_t i = 0; i < 40; i += 5) {
+        request.query = with_number(request.query, i, i % 2 == 0 ? large : -large);
+      }
+      for (std::size_t j = 0; j < 50; j += 7) {
+        request.key = with_number(request.key, j, j % 2 == 0 ? large : -large);
+      }
+      const AttentionResult expected = reference(request);
+      const std::optional<AttentionResult> result = fast(request);
+      REQUIRE(result);
+      // Rounding a + b to single precision changes tanh by less than half a unit; the rest is as in
+      // score_bound(), without projections.
+      double weights = 0;
+      for (const double w : numbers(request.w_v)) weights += std::abs(w);
+      const double relative = std::expm1(2 * (44 + 1.5 + 4) * 0x1p-24 * weights) + 2e-5;
+      CHECK(attn::testing::difference(result->weights, expected.weights) <= relative);
+    }
+  });
+}
+
+TEST_CASE("wide keys that are hidden change no bit of fast additive attention") {
+  on_every_target([] {
+    RandomRequests random(5);
+    AttentionRequest request = additive(random, {30, 6}, {80, 6}, 7);
+    request.value = random.normal({80, 3}).converted(DType::float32);
+    request.mask.valid_lens = Tensor({}, std::vector<std::int64_t>{71});
+    const std::optional<AttentionResult> plain = fast(request);
+    REQUIRE(plain);
+    for (const float odd : {100.0F, infinity, -infinity, std::nanf("")}) {
+      AttentionRequest other = request;
+      other.key = with_number(other.key, 71 * 6 + 1, odd);
+      other.value = with_number(other.value, 75 * 3 + 2, odd);
+      const std::optional<AttentionResult> result = fast(other);
+      REQUIRE(result);
+      CHECK(same_bits(result->weights, plain->weights));
+      CHECK(same_bits(result->output, plain->output));
+    }
+  });
+}
+
+TEST_CASE("NaN and infinity that additive attention sees give what the reference gives") {
+  RandomRequests random(6);
+  for (const float odd : {infinity, -infinity, std::nanf("")}) {
+    for (const bool in_query : {true, false}) {
+      CAPTURE(odd);
+      CAPTURE(in_query);
+      AttentionRequest request = additive(random, {1, 64, 16}, {1, 512, 16}, 128);
+      request.value = random.normal({1, 512, 128}).converted(DType::float32);
+      Tensor& tensor = in_query ? request.query : request.key;
+      tensor = with_number(tensor, 20 * 16 + 3, odd);
+      // An infinite number makes the projections of its row infinite, whose tanh is ±1.
+      const AttentionResult result = attend(request), expected = reference(request);
+      const std::vector<double> found = numbers(result.output), exact = numbers(expected.output);
+      bool near = found.size() == exact.size();
+      for (std::size_t i = 0; near && i < found.size(); ++i) {
+        // Scores of 128 units whose projections sum 16 products, as score_bound() has it.
+        near =
+            (std::isnan(found[i]) && std::isnan(exact[i])) || std::abs(found[i] - exact[i]) <= 5e-3;
+      }
+      CHECK(near);
+    }
+  }
+}
+
+TEST_CASE("fast additive attention has the same bits for any number of threads") {
+  on_every_target([] {
+    RandomRequests random(7);
+    for (const Shape& shape : {Shape{1, 1, 200, 5}, Shape{3, 4, 60, 5}}) {
+      AttentionRequest request = additive(random, shape, shape, 7);
+      request.mask.causal = true;
+      request.key = with_number(request.key, 150, 1e3F);
+      for (const bool weights : {true, false}) {
+        request.weights = weights;
+        request.threads = 1;
+        const std::optional<AttentionResult> one = fast(request);
+        REQUIRE(one);
+        for (const std::size_t threads : {2, 3, 7}) {
+          request.threads = threads;
+          const std::optional<AttentionResult> many = fast(request);
+          REQUIRE(many);
+          CHECK(same_bits(many->output, one->output));
+          if (weights) CHECK(same_bits(many->weights, one->weights));
+        }
+      }
+    }
+  });
+}
+
+}  // namespace

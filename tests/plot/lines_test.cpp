@@ -1,0 +1,101 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/decoded_picture.hpp"
+#include "plot/example_figures.hpp"
+
+namespace {
+
+using namespace attn;
+
+HeadLines heads(std::size_t count, std::size_t queries, std::size_t keys) {
+  HeadLines lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    Heatmap head;
+    head.weights = test::example_weights(queries, keys, i);
+    head.title = "Head " + std::to_string(i + 1);
+    lines.heads.push_back(std::move(head));
+  }
+  return lines;
+}
+
+PlotOptions small() {
+  PlotOptions options;
+  options.dpi = 60;
+  return options;
+}
+
+std::string refusal(const HeadLines& lines) {
+  try {
+    draw_lines(lines, small(), PictureFormat::png);
+  } catch (const Error& error) {
+    return error.problem() + " | " + error.where() + " | " + error.help();
+  }
+  return "drawn";
+}
+
+/// How many lines an SVG file has between its columns: strokes that let shine through.
+std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
+  const std::string svg = draw_lines(lines, options, PictureFormat::svg).bytes;
+  std::size_t count = 0;
+  for (std::size_t at = svg.find("stroke-width"); at != std::string::npos;
+       at = svg.find("stroke-width", at + 1))
+    ++count;
+  return count;
+}
+
+TEST_CASE("each weight is a line, and of each query only the strongest are drawn if so asked") {
+  PlotOptions options = small();
+  const std::size_t all = lines_in(heads(1, 4, 5), options);
+  CHECK(all == 20);
+  options.top = 2;
+  CHECK(lines_in(heads(1, 4, 5), options) == 8);
+  CHECK(lines_in(heads(3, 4, 5), options) == 24 + 3);  // and the squares of the legend
+  options.top = 9;
+  CHECK(lines_in(heads(1, 4, 5), options) == all);
+}
+
+TEST_CASE("weights below the threshold are no lines") {
+  PlotOptions options = small();
+  HeadLines lines = heads(1, 1, 3);
+  lines.heads[0].weights = Tensor({1, 3}, std::vector<float>{0.5F, 0.3F, 0.2F});
+  CHECK(lines_in(lines, options) == 3);
+  options.threshold = 0.3;
+  CHECK(lines_in(lines, options) == 2);  // 0.3 as float32 is a little more
+  options.threshold = 0.31;
+  CHECK(lines_in(lines, options) == 1);
+}
+
+TEST_CASE("one head needs no legend, several are named in it") {
+  const auto written = [](const Picture& picture, const std::string& text) {
+    std::size_t count = 0;
+    for (const PictureText& line : picture.texts) count += line.text == text ? 1 : 0;
+    return count;
+  };
+  CHECK(written(draw_lines(heads(1, 2, 2), small(), PictureFormat::png), "Head 1") == 0);
+  CHECK(written(draw_lines(heads(2, 2, 2), small(), PictureFormat::png), "Head 2") == 1);
+}
+
+TEST_CASE("of very many lines the strongest are drawn, and a warning says so") {
+  const Picture picture = draw_lines(heads(1, 200, 200), small(), PictureFormat::png);
+  REQUIRE(picture.warnings.size() == 1);
+  CHECK(picture.warnings[0] ==
+        "only the 20000 strongest lines are drawn: choose fewer keys a query, stronger weights, or "
+        "a part of the positions");
+  CHECK(draw_lines(heads(1, 100, 100), small(), PictureFormat::png).warnings.empty());
+}
+
+TEST_CASE("what has no weights, or weights of several shapes, is refused") {
+  CHECK(refusal({}) == "there are no weights to draw |  | give at least one head");
+  HeadLines lines = heads(2, 2, 2);
+  lines.heads[1].weights = test::example_weights(2, 3);
+  CHECK(refusal(lines) == "the heads' weights differ in shape | head 2 | all must have one shape");
+  lines.heads[1].weights = Tensor();
+  CHECK(refusal(lines) == "there are no weights to draw | head 2 | give a matrix of weights");
+}
+
+}  // namespace

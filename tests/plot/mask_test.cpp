@@ -1,0 +1,112 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/decoded_picture.hpp"
+
+namespace {
+
+using namespace attn;
+
+constexpr std::int64_t kCausal = 1, kPadding = 8;
+
+// Causal; of `count` keys the last one is padding.
+MaskMap causal(std::size_t count) {
+  std::vector<std::int64_t> hidden_by;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < count; ++j)
+      hidden_by.push_back((j > i ? kCausal : 0) + (j + 1 == count ? kPadding : 0));
+  }
+  MaskMap mask;
+  mask.hidden_by = Tensor({count, count}, std::move(hidden_by));
+  mask.parts = {"causal", "window", "valid_lens", "padding"};
+  return mask;
+}
+
+Picture drawn(const MaskMap& mask, PictureFormat format = PictureFormat::png) {
+  PlotOptions options;
+  options.dpi = 60;
+  return draw_mask(mask, options, format);
+}
+
+std::string refusal(const MaskMap& mask) {
+  try {
+    drawn(mask);
+  } catch (const Error& error) {
+    return error.problem() + " | " + error.help();
+  }
+  return "drawn";
+}
+
+bool writes(const Picture& picture, const std::string& text) {
+  for (const PictureText& written : picture.texts) {
+    if (written.text == text) return true;
+  }
+  return false;
+}
+
+bool has_colour(const Picture& picture, std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+  const auto pixels = attn::test::decode_png(picture.bytes);
+  for (std::size_t i = 0; i + 2 < pixels.rgb.size(); i += 3) {
+    if (pixels.rgb[i] == red && pixels.rgb[i + 1] == green && pixels.rgb[i + 2] == blue)
+      return true;
+  }
+  return false;
+}
+
+TEST_CASE("the legend of a mask names what occurs, alone and together") {
+  const Picture picture = drawn(causal(4));
+  for (const char* name : {"seen", "causal", "padding", "causal + padding"}) {
+    CAPTURE(name);
+    CHECK(writes(picture, name));
+  }
+  CHECK_FALSE(writes(picture, "window"));
+}
+
+TEST_CASE("a mask without known reasons tells seen from hidden") {
+  MaskMap mask = causal(3);
+  mask.parts.clear();
+  const Picture picture = drawn(mask);
+  CHECK(writes(picture, "seen"));
+  CHECK(writes(picture, "hidden"));
+}
+
+TEST_CASE("cells too small for stripes mix their colours, in the legend too") {
+  // Of the orange of causality and the grey of padding.
+  CHECK(has_colour(drawn(causal(300)), 200, 164, 85));
+  CHECK_FALSE(has_colour(drawn(causal(4)), 200, 164, 85));
+}
+
+TEST_CASE("masks of more cells than pixels are drawn in every format") {
+  for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+    CHECK(drawn(causal(1500), format).bytes.size() > 1000);
+  }
+}
+
+TEST_CASE("what is no mask is refused") {
+  const std::string none = "there is no mask to draw | give a matrix [queries,keys] of sums of 2^i";
+  CHECK(refusal({}) == none);
+  MaskMap mask = causal(2);
+  mask.hidden_by = Tensor({2, 2}, std::vector<float>{0, 0, 1, 1});
+  CHECK(refusal(mask) == none);
+  mask.hidden_by = Tensor({4}, std::vector<std::int64_t>{0, 0, 1, 1});
+  CHECK(refusal(mask) == none);
+  mask = causal(2);
+  mask.parts.assign(33, "part");
+  CHECK(refusal(mask) == none);
+}
+
+TEST_CASE("labels and global cells that do not fit a mask are refused") {
+  MaskMap mask = causal(2);
+  mask.key_labels = {"one"};
+  CHECK(refusal(mask) ==
+        "1 labels for 2 rows or columns of the mask | give one label for each, or none");
+  mask = causal(2);
+  mask.global = Tensor({1, 2}, std::vector<std::uint8_t>{0, 1});
+  CHECK(refusal(mask) == "the global cells do not fit the mask | give both the same shape");
+}
+
+}  // namespace

@@ -1,0 +1,209 @@
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "plot/decoded_picture.hpp"
+#include "plot/example_figures.hpp"
+
+namespace {
+
+using namespace attn;
+using attn::test::example_weights;
+
+struct Corner {
+  double x, y;
+};
+using Corners = std::array<Corner, 4>;
+
+// The box around a text's ink, a little smaller: neighbours may touch.
+Corners corners_of(const PictureText& text) {
+  constexpr double touch = 0.75;  // pixels; whole pixels round to either side
+  const double turn = text.degrees * std::numbers::pi / 180;
+  const auto at = [&](double right, double down) {
+    return Corner{text.x + right * std::cos(turn) + down * std::sin(turn),
+                  text.y + down * std::cos(turn) - right * std::sin(turn)};
+  };
+  return {at(text.left + touch, text.top + touch), at(text.right - touch, text.top + touch),
+          at(text.right - touch, text.bottom - touch), at(text.left + touch, text.bottom - touch)};
+}
+
+// Two rectangles lie apart if a line along a side of either parts them.
+bool overlap(const Corners& a, const Corners& b) {
+  for (const Corners* of : {&a, &b}) {
+    for (const std::size_t side : {0, 1}) {
+      const double dx = (*of)[side + 1].x - (*of)[side].x, dy = (*of)[side + 1].y - (*of)[side].y;
+      const auto extent = [&](const Corners& corners) {
+        std::pair<double, double> range{1e300, -1e300};
+        for (const Corner corner : corners) {
+          const double place = corner.x * dx + corner.y * dy;
+          range = {std::min(range.first, place), std::max(range.second, place)};
+        }
+        return range;
+      };
+      const auto in_a = extent(a), in_b = extent(b);
+      if (in_a.second <= in_b.first || in_b.second <= in_a.first) return false;
+    }
+  }
+  return true;
+}
+
+/// What overlaps or is cut in a picture, in words; nothing if all is well.
+std::string faults(const Picture& picture) {
+  const auto header = attn::test::png_size(picture.bytes);
+  std::vector<Corners> boxes;
+  for (const PictureText& text : picture.texts) {
+    if (!(text.right > text.left)) continue;  // a space
+    boxes.push_back(corners_of(text));
+    for (const Corner corner : boxes.back()) {
+      if (corner.x < 0 || corner.y < 0 || corner.x > header.first || corner.y > header.second) {
+        return "\"" + text.text + "\" is cut";
+      }
+    }
+    for (std::size_t i = 0; i + 1 < boxes.size(); ++i) {
+      if (overlap(boxes[i], boxes.back())) {
+        return "\"" + text.text + "\" overlaps \"" + picture.texts[i].text + "\"";
+      }
+    }
+  }
+  return "";
+}
+
+enum class Names { none, short_words, long_words };
+
+std::vector<std::string> names(Names which, std::size_t count) {
+  const std::vector<std::string> short_words{"The", "it", "a", "was", "。", "学习"};
+  const std::vector<std::string> long_words{"internationalisation", "a", "animal",
+                                            "antidisestablishmentarianism"};
+  std::vector<std::string> list;
+  if (which == Names::none) return list;
+  const auto& words = which == Names::short_words ? short_words : long_words;
+  for (std::size_t i = 0; i < count; ++i) list.push_back(words[i % words.size()]);
+  return list;
+}
+
+Heatmap heatmap_of(std::size_t queries, std::size_t keys, Names which, std::size_t seed = 0) {
+  Heatmap heatmap;
+  heatmap.weights = example_weights(queries, keys, seed);
+  heatmap.query_labels = names(which, queries);
+  heatmap.key_labels = names(which, keys);
+  heatmap.title = "What each word of a sentence looks at\n(Sample 1, Head 1)";
+  return heatmap;
+}
+
+PlotOptions options_of(PlotStyle style) {
+  PlotOptions options;
+  options.style = style;
+  options.dpi = 80;
+  options.threads = 1;
+  return options;
+}
+
+const std::vector<std::size_t> kCounts{1, 2, 3, 5, 8, 13, 18, 20, 25, 33, 64, 100, 256};
+const std::array kStyles{PlotStyle::standard, PlotStyle::matplotlib};
+const std::array kNames{Names::none, Names::short_words, Names::long_words};
+
+template <class Check>
+void for_each_figure(Check check) {
+  for (const PlotStyle style : kStyles) {
+    for (const Names which : kNames) {
+      for (const std::size_t count : kCounts) {
+        CAPTURE(static_cast<int>(style));
+        CAPTURE(static_cast<int>(which));
+        CAPTURE(count);
+        check(options_of(style), which, count);
+      }
+    }
+  }
+}
+
+TEST_CASE("nothing written in a heatmap overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
+    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png)) == "");
+    const std::size_t others = count < 9 ? 4 * count : count / 4;
+    CHECK(faults(draw_heatmap(heatmap_of(count, others, which), options, PictureFormat::png)) ==
+          "");
+  });
+}
+
+TEST_CASE("nothing written in a grid overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
+    HeatmapGrid grid{2, 3, {}};
+    for (std::size_t i = 0; i < 6; ++i) {
+      grid.panels.push_back(heatmap_of(count, count, which, i));
+      grid.panels.back().title = "";
+    }
+    PlotOptions of_grid = options;
+    CHECK(faults(draw_grid(grid, of_grid, PictureFormat::png)) == "");
+    of_grid.color_range.scope = ColorRange::Scope::panel;
+    CHECK(faults(draw_grid(grid, of_grid, PictureFormat::png)) == "");
+  });
+}
+
+TEST_CASE("nothing written in stages overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](PlotOptions options, Names which, std::size_t count) {
+    const std::vector<std::pair<std::string, std::string>> steps{
+        {"Scores", "q·k"},
+        {"Scaled", "scores · 1/√64 = scores · 0.125"},
+        {"Masked", "s + bias; hidden: −∞"},
+        {"Weights", "softmax(s) = exp(s) / Σ exp(s)"}};
+    HeatmapGrid grid{1, steps.size(), {}};
+    grid.panel_side = 3.2;
+    for (const auto& [title, caption] : steps) {
+      grid.panels.push_back(heatmap_of(count, count, which));
+      grid.panels.back().title = title;
+      grid.panels.back().caption = caption;
+    }
+    options.title = "From Scores to Weights (Sample 1, Head 1)";
+    options.color_range.scope = ColorRange::Scope::panel;
+    CHECK(faults(draw_grid(grid, options, PictureFormat::png)) == "");
+  });
+}
+
+TEST_CASE("nothing written in a mask overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
+    MaskMap mask;
+    std::vector<std::int64_t> hidden_by;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j) {
+        hidden_by.push_back((j > i ? 1 : 0) + (j + 2 > count ? 8 : 0));
+      }
+    }
+    mask.hidden_by = Tensor({count, count}, std::move(hidden_by));
+    mask.parts = {"causal", "window", "valid_lens", "padding"};
+    mask.query_labels = mask.key_labels = names(which, count);
+    mask.title = "Attention Mask (Sample 1)";
+    CHECK(faults(draw_mask(mask, options, PictureFormat::png)) == "");
+  });
+}
+
+TEST_CASE("nothing written between lines overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](PlotOptions options, Names which, std::size_t count) {
+    options.top = 1;
+    for (const std::size_t heads : {1, 12}) {
+      HeadLines lines;
+      for (std::size_t i = 0; i < heads; ++i) {
+        lines.heads.push_back(heatmap_of(count, count, which, i));
+        lines.heads.back().title = "Head " + std::to_string(i + 1);
+      }
+      lines.title = "Attention between Tokens (Sample 1, Head 1)";
+      CHECK(faults(draw_lines(lines, options, PictureFormat::png)) == "");
+    }
+  });
+}
+
+TEST_CASE("nothing written in a chart of dimensions overlaps or is cut for sizes up to billions") {
+  for (const PlotStyle style : kStyles) {
+    for (const std::size_t size : {1UL, 3UL, 10UL, 64UL, 256UL, 4096UL, 131072UL, 1000000007UL}) {
+      CAPTURE(static_cast<int>(style));
+      CAPTURE(size);
+      const DimensionChart chart{{2, size, 64}, {2, size, 64}, {2, size, size}, {2, 1, size}};
+      CHECK(faults(draw_dimensions(chart, options_of(style), PictureFormat::png)) == "");
+    }
+  }
+}
+
+}  // namespace
