@@ -1,6 +1,6 @@
 #include "kernels/kernels_libraries.hpp"
 
-#include <hwy/base.h>
+#include <hwy/highway.h>
 
 namespace attn {
 
