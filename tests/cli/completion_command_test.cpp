@@ -9,12 +9,12 @@ namespace {
 
 /// What bash offers for the words so far, the last of which may be begun; one a line.
 std::string bash_offers(const std::string& words, const std::string& count) {
-  return shell(
-             "command -v bash >/dev/null || exit 77\n\"$ATTN\" completion bash > script\n"
-             "bash -c 'source ./script; COMP_WORDS=(" +
-             words + "); COMP_CWORD=" + count +
-             "; _attn_cli; printf \"%s\\n\" \"${COMPREPLY[@]}\"'\nrm script")
-      .output;
+  const TemporaryFolder folder;
+  const std::string script =
+      "\"$ATTN\" completion bash > script\n"
+      "bash -c 'source ./script; COMP_WORDS=(" +
+      words + "); COMP_CWORD=" + count + "; _attn_cli; printf \"%s\\n\" \"${COMPREPLY[@]}\"'";
+  return shell(script, folder.path()).output;
 }
 
 }  // namespace
