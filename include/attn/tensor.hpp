@@ -54,7 +54,7 @@ class Tensor {
 
   /// Takes the elements over. Throws Error(internal) if their number is not that of the shape.
   template <class T>
-  Tensor(Shape shape, std::vector<T> elements) {
+  Tensor(Shape shape, std::vector<T> elements) {  // NOLINT(performance-*): moved
     auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
     adopt(std::move(shape), dtype_of<T>(), owner->data(), owner->size(), owner);
   }

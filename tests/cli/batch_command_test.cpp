@@ -194,9 +194,9 @@ TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its en
   }
   const TemporaryFolder folder;
   folder.write("l.jsonl", good + "\n" + good + "\n");
-  const Outcome run = shell(
-      "script -qec \"$ATTN batch l.jsonl --out r --plots none --jobs 1\" typed </dev/null",
-      folder.path());
+  const Outcome run =
+      shell("script -qec \"$ATTN batch l.jsonl --out r --plots none --jobs 1\" typed </dev/null",
+            folder.path());
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("[####################                    ] 1/2  ") != std::string::npos);
   CHECK(run.output.find("/s  0:0") != std::string::npos);
