@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
 
 std::string two_decimals(double number) {
+  if (std::isnan(number)) return "nan";  // whatever its sign
   std::array<char, 400> text{};  // the largest double has 309 digits before the point
   std::snprintf(text.data(), text.size(), "%.2f", number);
   return text.data();

@@ -271,3 +271,13 @@ TEST_CASE("nothing in a report commands the terminal") {
         std::string::npos);
   CHECK(run.output.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("weights that are no numbers are shown as such, without a sign") {
+  const TemporaryFolder folder;
+  folder.write("document.json", R"({"attention": "softmax", "scores": [[1, "inf"], [0, 0]]})");
+  const Outcome outcome =
+      attn_cli({"run", "document.json", "--plots", "none", "--show"}, folder.path());
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("  Q_1   nan   nan\n  Q_2  0.50  0.50\n") != std::string::npos);
+  CHECK(outcome.output.find("-nan") == std::string::npos);
+}
