@@ -23,7 +23,7 @@ std::shared_ptr<T> new_elements(std::size_t count) {
 
 /// The tensor of these elements, once they are filled.
 template <class T>
-Tensor filled(Shape shape, const std::shared_ptr<T>& elements) {
+Tensor filled(Shape shape, const std::shared_ptr<T>& elements) {  // NOLINT(performance-*): moved
   return Tensor::borrowed(std::move(shape), dtype_of<T>(), elements.get(), elements);
 }
 

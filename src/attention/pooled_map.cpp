@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace attn {
+namespace {
+
+constexpr double lowest = -std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 PooledMap::PooledMap(const Pooling& pooling, const Geometry& geometry, std::size_t most_queries)
     : largest_(pooling.reduction == Pooling::Reduction::max),
@@ -33,8 +38,7 @@ PooledMap::PooledMap(const Pooling& pooling, const Geometry& geometry, std::size
     rows_ += bins;
     bin += bins;
   }
-  cells_.assign(maps_ * rows_ * key_bins_,
-                largest_ ? -std::numeric_limits<double>::infinity() : 0.0);
+  cells_.assign(maps_ * rows_ * key_bins_, largest_ ? lowest : 0.0);
   seen_.assign(cells_.size(), 0);
 }
 
@@ -122,7 +126,7 @@ Tensor PooledMap::reduced() const {
       const std::size_t bin = block->first_bin, bins = block->bins;
       for (std::size_t b = 0; b < bins; ++b) {
         // The blocks that hold a part of this bin follow one another.
-        std::fill(row.begin(), row.end(), largest_ ? -std::numeric_limits<double>::infinity() : 0);
+        std::fill(row.begin(), row.end(), largest_ ? lowest : 0.0);
         auto part = block;
         do {
           const double* const from = cells_.data() + (map * rows_ + part->row + b) * key_bins_;

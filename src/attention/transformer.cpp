@@ -81,7 +81,7 @@ Error renamed_for_memory(const Error& error) {
                                  {"/value", "/memory"},
                                  {"/mask", "/memory_mask"},
                                  {"/valid_lens", "/memory_valid_lens"}}) {
-    if (where == from || where.starts_with(from + "/")) where = to + where.substr(from.size());
+    if (where == from || where.starts_with(from + "/")) where.replace(0, from.size(), to);
   }
   return {error.kind(), problem, where, error.help()};
 }
