@@ -270,7 +270,7 @@ void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, dou
   const double end = std::min(std::ceil(to.x), length);
   const auto mix = [&](std::uint32_t& pixel, double share) {
     constexpr int one = 1 << 16;
-    const int weight = static_cast<int>(share * one + 0.5);
+    const int weight = static_cast<int>(share * one + 0.5);  // NOLINT(bugprone-*): not negative
     const auto mixed = [&](int shift, int channel) {
       const int below = static_cast<int>(pixel >> shift & 255);
       return static_cast<std::uint32_t>(below + ((channel - below) * weight + one / 2) / one)
@@ -278,7 +278,7 @@ void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, dou
     };
     pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
   };
-  for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {
+  for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {  // NOLINT: whole numbers
     const double middle = from.y + slope * (u + 0.5 - from.x);
     const double low = std::clamp(middle - half, 0.0, breadth);
     const double high = std::clamp(middle + half, 0.0, breadth);

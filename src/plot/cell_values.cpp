@@ -17,7 +17,7 @@ std::string value_text(double value, PlotStyle style) {
   char buffer[400];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 2).ptr;
-  const std::string text(buffer, end);
+  std::string text(buffer, end);
   if (style == PlotStyle::matplotlib) return text;
   return text == "-0.00" ? "0.00" : with_minus_signs(text);
 }
@@ -54,7 +54,7 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix,
     if (demanded || fit(cell, matrix, style, kSize, typesetter)) return kSize;
     return std::nullopt;
   }
-  for (double size = kSize; size >= kLeastSize; --size) {
+  for (double size = kSize; size >= kLeastSize; --size) {  // NOLINT: whole numbers
     if (fit(cell, matrix, style, size, typesetter)) return size;
   }
   return demanded ? std::optional(kLeastSize) : std::nullopt;

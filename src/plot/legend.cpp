@@ -28,7 +28,7 @@ Legend::Legend(const std::vector<LegendEntry>& entries, Point corner, Figure& fi
     line.colour = entry.colour;
     line.stripes = entry.stripes;
     bounds_ = united(bounds_, united(line.square, line.name.bounds));
-    lines_.push_back(std::move(line));
+    lines_.push_back(line);
     corner.y += figure.pixels(kLead);
   }
 }

@@ -42,7 +42,7 @@ struct Reason {
   std::uint64_t parts = 0;
   bool global = false;
 
-  friend auto operator<=>(const Reason&, const Reason&) = default;
+  friend auto operator<=>(const Reason&, const Reason&) = default;  // NOLINT(modernize-*)
 };
 
 Colour mixed(const std::vector<Colour>& colours) {

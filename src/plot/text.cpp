@@ -126,9 +126,11 @@ void Typesetter::note_missing_letters(PangoLayout* layout) {
 std::vector<std::string> Typesetter::warnings() const {
   std::vector<std::string> warnings;
   for (const auto& [script, packages] : missing_scripts_) {
-    warnings.push_back("no installed font has some letters of the script " + script +
-                       ": they are drawn as boxes; install a font for it, on Debian the package " +
-                       packages);
+    std::string& warning =
+        warnings.emplace_back("no installed font has some letters of the script ");
+    warning += script;
+    warning += ": they are drawn as boxes; install a font for it, on Debian the package ";
+    warning += packages;
   }
   return warnings;
 }

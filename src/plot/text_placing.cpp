@@ -128,7 +128,9 @@ std::string wrapped(const std::string& string, double points, double width,
     while (start <= line.size()) {
       const std::size_t end = std::min(line.find(' ', start), line.size());
       const std::string word = line.substr(start, end - start);
-      const std::string longer = start == 0 ? word : shown + " " + word;
+      std::string longer = shown;
+      if (start > 0) longer += ' ';
+      longer += word;
       if (start > 0 && typesetter.text(longer, points).width > width) {
         result += shown + '\n';
         shown = word;

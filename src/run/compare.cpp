@@ -26,6 +26,7 @@ std::vector<Pair> pairs_of(const std::vector<std::string>& a, const std::vector<
   if (a.size() == 1 && b.size() == 1 && (a[0].empty() || b[0].empty())) return {{a[0], b[0]}};
   const std::set<std::string_view> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
   std::vector<Pair> pairs;
+  pairs.reserve(a.size());
   for (const std::string& name : a) {
     pairs.push_back({name, in_b.contains(name) ? std::optional(name) : std::nullopt});
   }
