@@ -45,7 +45,7 @@ std::string in_the_middle(std::string_view text, std::size_t width) {
 
 std::string formatted(const char* format, double number) {
   if (std::isnan(number)) return "nan";  // whatever its sign
-  char text[400];  // the largest double has 309 digits before the point
+  char text[400];                        // the largest double has 309 digits before the point
   std::snprintf(text, sizeof text, format, number);
   return text;
 }
