@@ -20,7 +20,7 @@ constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
 
 std::string two_decimals(double number) {
   if (std::isnan(number)) return "nan";  // whatever its sign
-  std::array<char, 400> text{};  // the largest double has 309 digits before the point
+  std::array<char, 400> text{};          // the largest double has 309 digits before the point
   std::snprintf(text.data(), text.size(), "%.2f", number);
   return text.data();
 }
