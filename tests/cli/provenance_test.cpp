@@ -18,13 +18,13 @@ struct File {
 };
 
 // So for the files of pictures.
-constexpr File weights{"weights.json", "[[0.25, 0.75]]", "3ef7cf6f94789992fa5b1f329f0351b3"};
-constexpr File other{"other.json", R"({"weights": [[0.5, 0.5]]})",
-                     "40ac32beb618157ec3a254f499251278"};
-constexpr File labels{"labels.json", R"({"query": ["a"], "key": ["b", "c"]})",
-                      "300b6867dab4398e792e60163400f60c"};
-constexpr File result{"result.json", R"({"tensors": {"weights": {"file": "weights.json"}}})",
-                      "95b89d96ed0224e604d45fb0465b64bd"};
+constexpr File weights_file{"weights.json", "[[0.25, 0.75]]", "3ef7cf6f94789992fa5b1f329f0351b3"};
+constexpr File other_file{"other.json", R"({"weights": [[0.5, 0.5]]})",
+                          "40ac32beb618157ec3a254f499251278"};
+constexpr File labels_file{"labels.json", R"({"query": ["a"], "key": ["b", "c"]})",
+                           "300b6867dab4398e792e60163400f60c"};
+constexpr File result_file{"result.json", R"({"tensors": {"weights": {"file": "weights.json"}}})",
+                           "95b89d96ed0224e604d45fb0465b64bd"};
 
 std::string told(const File& file) {
   return "; " + std::string(file.name) + " xxh128:" + file.hash;
@@ -85,7 +85,8 @@ TEST_CASE("pictures of every format keep the provenance in their metadata, or do
 
 TEST_CASE("a picture of numbers that exist tells every file it was drawn from if it is asked to") {
   const TemporaryFolder folder;
-  for (const File& file : {weights, other, labels, result}) folder.write(file.name, file.text);
+  for (const File& file : {weights_file, other_file, labels_file, result_file})
+    folder.write(file.name, file.text);
   folder.write("document.json", document);
   const auto picture = [&](const std::string& words) {
     const Outcome outcome =
@@ -98,13 +99,15 @@ TEST_CASE("a picture of numbers that exist tells every file it was drawn from if
   const std::string plain = picture(heatmap);
   CHECK(plain.find("xxh128") == std::string::npos);
   std::string marked = picture(heatmap + " --provenance");
-  const std::string all = "; CPU target scalar" + told(result) + told(weights) + told(labels);
+  const std::string all =
+      "; CPU target scalar" + told(result_file) + told(weights_file) + told(labels_file);
   CAPTURE(marked.substr(0, 600));
   REQUIRE(marked.find(all) != std::string::npos);
   CHECK(marked.erase(marked.find(all), all.size()) == plain);
 
   CHECK(picture("comparison weights.json other.json --provenance")
-            .find("; CPU target scalar" + told(weights) + told(other)) != std::string::npos);
+            .find("; CPU target scalar" + told(weights_file) + told(other_file)) !=
+        std::string::npos);
 }
 
 TEST_CASE("the picture of a document's mask tells the document if it is asked to") {
@@ -119,7 +122,7 @@ TEST_CASE("the picture of a document's mask tells the document if it is asked to
 
 TEST_CASE("the picture of a difference tells both files if it is asked to") {
   const TemporaryFolder folder;
-  for (const File& file : {weights, other}) folder.write(file.name, file.text);
+  for (const File& file : {weights_file, other_file}) folder.write(file.name, file.text);
   const auto picture = [&](const std::string& flags) {
     const Outcome outcome =
         shell("\"$ATTN\" compare weights.json other.json --cpu scalar --plot picture.svg " + flags,
@@ -128,8 +131,9 @@ TEST_CASE("the picture of a difference tells both files if it is asked to") {
     return read_text(folder / "picture.svg");
   };
   CHECK(picture("").find("xxh128") == std::string::npos);
-  CHECK(picture("--provenance").find("; CPU target scalar" + told(weights) + told(other)) !=
-        std::string::npos);
+  CHECK(
+      picture("--provenance").find("; CPU target scalar" + told(weights_file) + told(other_file)) !=
+      std::string::npos);
 }
 
 TEST_CASE("a comparison without a picture has nowhere to tell its provenance") {
