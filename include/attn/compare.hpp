@@ -24,7 +24,8 @@ struct CompareRequest {
   std::optional<double> rtol, atol;  ///< finite, at least 0
   std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
   std::optional<PictureFormat>
-      picture;  ///< whether a picture of the difference is wanted, and which
+      picture;              ///< whether a picture of the difference is wanted, and which
+  bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
 };
 
 /// The tensor of one name in both files.

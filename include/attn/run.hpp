@@ -142,6 +142,7 @@ struct PlotRequest {
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions options;
+  bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
 };
 
 Picture plot(const PlotRequest& request);

@@ -119,6 +119,11 @@ void add_document(CLI::App& app, DocumentArguments& document,
   add_files(app, document.files);
 }
 
+void add_provenance(CLI::App& app, bool& target, const std::string& where) {
+  app.add_flag("--provenance", target,
+               "Write the program's version, the CPU target and hashes of the input into " + where);
+}
+
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -158,10 +163,7 @@ void add_results(CLI::App& app, RunArguments& arguments) {
                "Write the steps of the score too: scores, capped, masked, lse");
   app.add_flag("--no-weights", arguments.no_weights, "Do not write the weights");
   app.add_flag("--timing", arguments.timing, "Write the seconds taken into result.json");
-  app.add_flag(
-      "--provenance", arguments.provenance,
-      "Write the program's version, the CPU target and hashes of the input into result.json "
-      "and the pictures");
+  add_provenance(app, arguments.provenance, "result.json and the pictures");
   add_picture(app, arguments.picture);
   app.get_option("--pool")->description(
       "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
@@ -205,6 +207,7 @@ void add_plot(CLI::App& app, PlotArguments& arguments) {
            "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
   add_text(app, "--name", arguments.name, "NAME",
            "Tensor to draw (default weights, or the only one)");
+  add_provenance(app, arguments.provenance, "the picture");
   add_picture(app, arguments.picture);
   add_common(app, arguments.common);
 }
@@ -216,6 +219,7 @@ void add_compare(CLI::App& app, CompareArguments& arguments) {
   add_text(app, "--atol", arguments.atol, "X", "Absolute tolerance (default 1e-6; 0 for integers)");
   add_text(app, "--plot", arguments.plot, "FILE",
            "Picture of the largest difference to write: .png, .svg or .pdf");
+  add_provenance(app, arguments.provenance, "the picture");
   add_common(app, arguments.common);
 }
 
@@ -363,7 +367,7 @@ std::vector<CommandSummary> command_summaries() {
       } else {
         summary.flags.push_back({"--" + option->get_lnames()[0],
                                  option->get_expected_max() == 0 ? "" : option->get_type_name(),
-                                 option->get_description()});
+                                 option->get_description(), option->get_expected_max() > 1});
       }
     }
     summaries.push_back(std::move(summary));

@@ -61,12 +61,14 @@ struct PlotArguments {
   PictureArguments picture;
   std::vector<std::string> words;  ///< KIND FILE…
   Text out, labels, name;
+  bool provenance = false;
 };
 
 struct CompareArguments {
   CommonArguments common;
   std::vector<std::string> files;  ///< A B
   Text rtol, atol, plot;
+  bool provenance = false;
 };
 
 struct ExplainArguments : DocumentArguments {
@@ -116,6 +118,7 @@ struct FlagSummary {
   std::string name;   ///< "--out"
   std::string value;  ///< "DIR"; empty for a switch
   std::string help;
+  bool repeats = false;  ///< whether it may be given more than once
 };
 
 /// A command, as help pages tell of it.

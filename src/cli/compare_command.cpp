@@ -22,6 +22,11 @@ CompareRequest request_of(const CompareArguments& arguments) {
   CompareRequest request;
   request.a = files[0];
   request.b = files[1];
+  if (arguments.provenance && !arguments.plot) {
+    throw Error(ErrorKind::usage, "--provenance is given without --plot", "attn-cli compare",
+                "name a picture to write it into with --plot FILE");
+  }
+  request.provenance = arguments.provenance;
   if (arguments.rtol) request.rtol = finite_size("--rtol", *arguments.rtol);
   if (arguments.atol) request.atol = finite_size("--atol", *arguments.atol);
   if (arguments.common.threads)

@@ -1,5 +1,7 @@
 #include "cli/completion_command.hpp"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,30 +29,54 @@ Words map_names() {
 
 const Words plot_kinds{"heatmap", "dimensions", "grid", "mask", "stages", "lines", "comparison"};
 
-/// What a flag can be set to, if that is a few words.
-Words choices(const std::string& flag) {
-  if (flag == "--attention") return kind_names();
-  if (flag == "--cmap") return map_names();
-  if (flag == "--plots")
-    return {"heatmap", "dimensions", "grid", "mask", "stages", "lines", "all", "none"};
-  if (flag == "--format") return {"png", "svg", "pdf"};
-  if (flag == "--tensors") return {"json", "npy", "npz", "safetensors", "csv"};
-  if (flag == "--dtype") return {"float32", "float64"};
-  if (flag == "--style") return {"standard", "matplotlib"};
-  if (flag == "--annotate") return {"auto", "on", "off"};
-  if (flag == "--ticks") return {"auto", "labels", "index"};
-  if (flag == "--color") return {"auto", "always", "never"};
-  if (flag == "--color-range") return {"shared", "panel"};
-  if (flag == "--norm") return {"linear", "log", "power"};
+/// What completes the value of a flag.
+struct Completion {
+  enum class Names { none, files, folders } names = Names::none;
+  Words words;
+  bool list = false;  ///< the words may follow one another with commas between them
+};
+
+Completion completion(const FlagSummary& flag) {
+  using Names = Completion::Names;
+  static const std::map<std::string, Words> words{
+      {"--format", {"png", "svg", "pdf"}},
+      {"--tensors", {"json", "npy", "npz", "safetensors", "csv"}},
+      {"--dtype", {"float32", "float64"}},
+      {"--cpu", {"avx512", "avx2", "sse4", "scalar"}},
+      {"--head", {"mean", "max", "all"}},
+      {"--pool", {"mean", "max"}},
+      {"--style", {"standard", "matplotlib"}},
+      {"--annotate", {"auto", "on", "off"}},
+      {"--ticks", {"auto", "labels", "index"}},
+      {"--color", {"auto", "always", "never"}},
+      {"--color-range", {"shared", "panel"}},
+      {"--norm", {"linear", "log", "power"}},
+  };
+  if (flag.name == "--attention") return {Names::none, kind_names()};
+  if (flag.name == "--cmap") return {Names::none, map_names()};
+  if (flag.name == "--plots") {
+    return {Names::none,
+            {"heatmap", "dimensions", "grid", "mask", "stages", "lines", "all", "none"},
+            true};
+  }
+  if (const auto known = words.find(flag.name); known != words.end()) {
+    return {Names::none, known->second};
+  }
+  if (flag.value == "DIR") return {Names::folders, {}};
+  if (flag.value == "FILE" || flag.value == "LIST") return {Names::files, {}};
   return {};
 }
 
-/// What can stand after a command without a flag, if that is not the name of a file.
+/// What can stand after a command without a flag. For a kind of picture, files follow it.
 Words words_after(const std::string& command) {
   if (command == "example") return kind_names();
   if (command == "plot") return plot_kinds;
   if (command == "completion") return {"bash", "zsh", "fish"};
   return {};
+}
+
+bool takes_files(const CommandSummary& command) {
+  return command.name == "plot" || (!command.words.empty() && words_after(command.name).empty());
 }
 
 std::string joined(const Words& words, const std::string& separator) {
@@ -64,9 +90,10 @@ std::vector<FlagSummary> flags_with_value(const std::vector<CommandSummary>& com
   std::vector<FlagSummary> found;
   for (const CommandSummary& command : commands) {
     for (const FlagSummary& flag : command.flags) {
-      bool known = flag.value.empty();
-      for (const FlagSummary& other : found) known = known || other.name == flag.name;
-      if (!known) found.push_back(flag);
+      const bool known = std::any_of(found.begin(), found.end(), [&](const FlagSummary& other) {
+        return other.name == flag.name;
+      });
+      if (!flag.value.empty() && !known) found.push_back(flag);
     }
   }
   return found;
@@ -78,7 +105,8 @@ std::string bash_script(const std::vector<CommandSummary>& commands) {
   std::string script =
       "# bash completion of attn-cli; where no word fits, bash completes file names\n"
       "_attn_cli() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags= words=\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local flags= words= files= first= other\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"" +
@@ -86,30 +114,47 @@ std::string bash_script(const std::vector<CommandSummary>& commands) {
       " --help --version\" -- \"$word\"))\n"
       "    return\n"
       "  fi\n"
+      "  # bash takes --flag=value for three words.\n"
+      "  if [ \"$word\" = = ]; then\n"
+      "    word=\n"
+      "  elif [ \"$before\" = = ]; then\n"
+      "    before=${COMP_WORDS[COMP_CWORD-2]}\n"
+      "  fi\n"
       "  case $before in\n";
-  Words free;
+  Words free, files;
   for (const FlagSummary& flag : flags_with_value(commands)) {
-    const Words words = choices(flag.name);
-    if (words.empty()) {
-      free.push_back(flag.name);
+    const Completion values = completion(flag);
+    const std::string reply = "$(compgen -W \"" + joined(values.words, " ") + "\" -- \"$word\")";
+    if (values.list) {
+      script += "    " + flag.name +
+                ") [[ $word == *,* ]] && first=${word%,*},\n"
+                "      COMPREPLY=($(compgen -P \"$first\" -W \"" +
+                joined(values.words, " ") + "\" -- \"${word##*,}\")); return ;;\n";
+    } else if (!values.words.empty()) {
+      script += "    " + flag.name + ") COMPREPLY=(" + reply + "); return ;;\n";
     } else {
-      script += "    " + flag.name + ") COMPREPLY=($(compgen -W \"" + joined(words, " ") +
-                "\" -- \"$word\")); return ;;\n";
+      (values.names == Completion::Names::none ? free : files).push_back(flag.name);
     }
   }
-  script += "    " + joined(free, "|") + ") return ;;\n  esac\n  case ${COMP_WORDS[1]} in\n";
+  script += "    " + joined(files, "|") + ") return ;;\n    " + joined(free, "|") +
+            ") compopt +o default 2>/dev/null; return ;;\n  esac\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandSummary& command : commands) {
     Words flags;
     for (const FlagSummary& flag : command.flags) flags.push_back(flag.name);
     script += "    " + command.name + ") flags=\"" + joined(flags, " ") + "\" words=\"" +
-              joined(words_after(command.name), " ") + "\" ;;\n";
+              joined(words_after(command.name), " ") + "\"" +
+              (takes_files(command) ? " files=1" : "") + " ;;\n";
   }
   return script +
          "  esac\n"
          "  case $word in\n"
-         "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+         "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")); return ;;\n"
          "  esac\n"
+         "  for other in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\"; do\n"
+         "    [[ \" $words \" == *\" $other \"* ]] && words=\n"
+         "  done\n"
+         "  [ -n \"$files\" ] || compopt +o default 2>/dev/null\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "}\n"
          "complete -o default -F _attn_cli attn-cli\n";
 }
@@ -128,6 +173,21 @@ std::string quoted(const std::string& text, bool zsh) {
   return result;
 }
 
+std::string zsh_action(const Completion& values) {
+  if (values.list) return "_values -s , value " + joined(values.words, " ");
+  if (!values.words.empty()) return "(" + joined(values.words, " ") + ")";
+  if (values.names == Completion::Names::folders) return "_files -/";
+  return values.names == Completion::Names::files ? "_files" : " ";
+}
+
+std::string zsh_flag(const FlagSummary& flag) {
+  const std::string help = "[" + quoted(flag.help, true) + "]";
+  if (flag.name == "--help") return "'(- *)'{-h,--help}'" + help + "'";
+  if (flag.value.empty()) return "'" + flag.name + help + "'";
+  return std::string("'") + (flag.repeats ? "*" : "") + flag.name + "=" + help + ":" +
+         quoted(flag.value, true) + ":" + zsh_action(completion(flag)) + "'";
+}
+
 std::string zsh_script(const std::vector<CommandSummary>& commands) {
   std::string script = "#compdef attn-cli\n_attn_cli() {\n  local -a commands=(\n";
   for (const CommandSummary& command : commands) {
@@ -136,7 +196,9 @@ std::string zsh_script(const std::vector<CommandSummary>& commands) {
   script +=
       "  )\n"
       "  if (( CURRENT == 2 )); then\n"
-      "    _describe command commands\n"
+      "    _arguments '(- *)'{-h,--help}'[Print this help]' '(- *)--version[Print the version]' "
+      "\\\n"
+      "      '1: :{_describe command commands}'\n"
       "    return\n"
       "  fi\n"
       "  local command=$words[2]\n"
@@ -145,43 +207,48 @@ std::string zsh_script(const std::vector<CommandSummary>& commands) {
       "  case $command in\n";
   for (const CommandSummary& command : commands) {
     script += "    " + command.name + ") _arguments";
-    for (const FlagSummary& flag : command.flags) {
-      script += " \\\n      '" + flag.name + "[" + quoted(flag.help, true) + "]";
-      if (!flag.value.empty()) {
-        const Words words = choices(flag.name);
-        script += ":" + quoted(flag.value, true) + ":" +
-                  (words.empty() ? "_files" : "(" + joined(words, " ") + ")");
-      }
-      script += "'";
-    }
+    for (const FlagSummary& flag : command.flags) script += " \\\n      " + zsh_flag(flag);
     const Words words = words_after(command.name);
-    if (!words.empty())
-      script += " \\\n      '1:" + command.words + ":(" + joined(words, " ") + ")'";
-    if (!command.words.empty()) script += " \\\n      '*:file:_files'";
+    if (!words.empty()) script += " \\\n      '1:word:(" + joined(words, " ") + ")'";
+    if (takes_files(command)) script += " \\\n      '*:file:_files'";
     script += " ;;\n";
   }
   return script + "  esac\n}\n_attn_cli \"$@\"\n";
 }
 
+std::string fish_values(const Completion& values) {
+  if (values.list) {
+    return " -x -a '(__fish_append , " + joined(values.words, " ") + ")'";
+  }
+  if (!values.words.empty()) return " -x -a '" + joined(values.words, " ") + "'";
+  if (values.names == Completion::Names::folders) return " -x -a '(__fish_complete_directories)'";
+  return values.names == Completion::Names::files ? " -r -F" : " -x";
+}
+
 std::string fish_script(const std::vector<CommandSummary>& commands) {
-  std::string script = "# fish completion of attn-cli\n";
+  std::string script =
+      "# fish completion of attn-cli\n"
+      "function __attn_cli_command\n"
+      "  set -l words (commandline -opc)\n"
+      "  test \"$words[2]\" = $argv[1]\n"
+      "end\n"
+      "complete -c attn-cli -n __fish_use_subcommand -s h -l help -d 'Print this help'\n"
+      "complete -c attn-cli -n __fish_use_subcommand -l version -d 'Print the version'\n";
   for (const CommandSummary& command : commands) {
     script += "complete -c attn-cli -n __fish_use_subcommand -f -a " + command.name + " -d '" +
               quoted(command.help, false) + "'\n";
   }
   for (const CommandSummary& command : commands) {
-    const std::string start =
-        "complete -c attn-cli -n '__fish_seen_subcommand_from " + command.name + "'";
-    const Words after = words_after(command.name);
-    if (!after.empty()) script += start + " -a '" + joined(after, " ") + "'\n";
+    const std::string with = "complete -c attn-cli -n '__attn_cli_command " + command.name;
+    const std::string after = joined(words_after(command.name), " ");
+    if (!after.empty()) {
+      script +=
+          with + "; and not __fish_seen_subcommand_from " + after + "' -f -a '" + after + "'\n";
+    }
+    if (!takes_files(command)) script += with + "' -f\n";
     for (const FlagSummary& flag : command.flags) {
-      script += start + " -l " + flag.name.substr(2);
-      const Words words = choices(flag.name);
-      if (!words.empty()) {
-        script += " -x -a '" + joined(words, " ") + "'";
-      } else if (!flag.value.empty()) {
-        script += " -r";
-      }
+      script += with + "'" + (flag.name == "--help" ? " -s h" : "") + " -l " + flag.name.substr(2);
+      if (!flag.value.empty()) script += fish_values(completion(flag));
       script += " -d '" + quoted(flag.help, false) + "'\n";
     }
   }

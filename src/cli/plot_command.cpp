@@ -27,6 +27,7 @@ int plot_command(const PlotArguments& arguments) {
   request.input = arguments.words[1];
   request.others.assign(arguments.words.begin() + 2, arguments.words.end());
   request.name = arguments.name;
+  request.provenance = arguments.provenance;
   if (arguments.labels) request.labels = *arguments.labels;
   const bool to_standard_output = *arguments.out == "-";
   if (!to_standard_output) request.format = picture_format(*arguments.out);

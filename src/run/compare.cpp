@@ -11,6 +11,7 @@
 
 #include "run/difference_picture.hpp"
 #include "run/element_comparison.hpp"
+#include "run/provenance.hpp"
 
 namespace attn {
 namespace {
@@ -91,7 +92,7 @@ std::string name_of(const std::filesystem::path& path) {
 }
 
 void draw(const CompareRequest& request, const TensorFile& a, const TensorFile& b,
-          const std::vector<Pair>& pairs, Comparison& comparison) {
+          const std::vector<Pair>& pairs, const Provenance& provenance, Comparison& comparison) {
   // The matrix with the largest error; without any error, the first one.
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -109,7 +110,8 @@ void draw(const CompareRequest& request, const TensorFile& a, const TensorFile& 
   DifferenceMap map{a.read(*pairs[*chosen].a), b.read(*pairs[*chosen].b), tensor.name,
                     tensor.absolute.index.value_or(Shape(tensor.a.shape.size())), request.a};
   comparison.pictured = pictured_name(map);
-  comparison.picture = draw_difference(map, *request.picture);
+  comparison.picture =
+      draw_difference(map, *request.picture, request.provenance ? provenance.text() : "");
   for (const std::string& warning : comparison.picture->warnings) {
     comparison.warnings.push_back(warning);
   }
@@ -124,7 +126,10 @@ bool Comparison::agree() const noexcept {
 }
 
 Comparison compare(const CompareRequest& request) {
-  const TensorFile a = TensorFile::open(request.a), b = TensorFile::open(request.b);
+  Provenance provenance;
+  FileAccess access;
+  if (request.provenance) provenance.watch(access);
+  const TensorFile a = TensorFile::open(request.a, access), b = TensorFile::open(request.b, access);
   Comparison comparison;
   comparison.a = name_of(request.a);
   comparison.b = name_of(request.b);
@@ -154,7 +159,7 @@ Comparison compare(const CompareRequest& request) {
     }
     comparison.tensors.push_back(std::move(tensor));
   }
-  if (request.picture) draw(request, a, b, pairs, comparison);
+  if (request.picture) draw(request, a, b, pairs, provenance, comparison);
   return comparison;
 }
 

@@ -61,12 +61,14 @@ std::string pictured_name(const DifferenceMap& map) {
   return (map.name.empty() ? "the array" : map.name) + (before.empty() ? "" : text(before));
 }
 
-Picture draw_difference(const DifferenceMap& map, PictureFormat format) {
+Picture draw_difference(const DifferenceMap& map, PictureFormat format,
+                        const std::string& provenance) {
   Heatmap heatmap;
   heatmap.weights = difference(matrix(map.a, map.index), matrix(map.b, map.index));
   heatmap.title = "Difference A − B of " + pictured_name(map);
   PlotOptions options;
   options.cmap = "RdBu_r";
+  options.provenance = provenance;
   options.colorbar_label = "A − B";
   // Two decimals would show most differences as zero.
   options.annotate = Annotate::off;

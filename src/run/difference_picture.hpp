@@ -19,7 +19,9 @@ struct DifferenceMap {
 /// "weights", or "weights[0,1]" where the matrix is one of several.
 std::string pictured_name(const DifferenceMap& map);
 
-/// A heatmap of a − b on a diverging colour map whose middle is zero.
-Picture draw_difference(const DifferenceMap& map, PictureFormat format);
+/// A heatmap of a − b on a diverging colour map whose middle is zero; `provenance` goes into its
+/// metadata.
+Picture draw_difference(const DifferenceMap& map, PictureFormat format,
+                        const std::string& provenance = {});
 
 }  // namespace attn

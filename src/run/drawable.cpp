@@ -99,9 +99,9 @@ std::string allowed_of(const std::string& tensor) {
 }
 
 Drawable read_json(const JsonValue& root, const std::filesystem::path& folder,
-                   const PlotRequest& request) {
+                   const PlotRequest& request, const FileAccess& access) {
   Drawable drawable;
-  TensorSource tensors(folder);
+  TensorSource tensors(folder, access);
   if (root.is(JsonValue::Type::array)) {
     drawable.weights = tensors.read(root, DType::float64, "");
     return drawable;
@@ -183,8 +183,8 @@ void check_labels(const Labels& labels, const Maps& maps) {
   check(labels.key, maps.keys(), "key");
 }
 
-Labels read_label_file(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
+Labels read_label_file(const std::filesystem::path& path, const FileAccess& access) {
+  const auto file = MappedFile::open(path, access);
   try {
     return read_labels(parse_json(file->text()), "", 0, 0, 0);
   } catch (const Error& error) {
@@ -197,8 +197,8 @@ bool is_document(const JsonValue& root) {
   return root.find("attention") && !root.find("tensors");
 }
 
-Drawable read_file(const PlotRequest& request) {
-  const auto file = MappedFile::open(request.input);
+Drawable read_file(const PlotRequest& request, const FileAccess& access) {
+  const auto file = MappedFile::open(request.input, access);
   const bool standard_input = request.input == "-";
   const std::string name = standard_input ? "standard input" : request.input.string();
   Drawable drawable;
@@ -209,13 +209,14 @@ Drawable read_file(const PlotRequest& request) {
       document =
           request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
       if (!document) {
-        drawable = read_json(
-            root, standard_input ? std::filesystem::path() : request.input.parent_path(), request);
+        drawable =
+            read_json(root, standard_input ? std::filesystem::path() : request.input.parent_path(),
+                      request, access);
       }
     } catch (const Error& error) {
       throw error.where().starts_with("--") ? error : error.inside(name);
     }
-    if (document) drawable.mask = document_mask(file->text(), name, request);
+    if (document) drawable.mask = document_mask(file->text(), name, request, access);
   } else {
     drawable = read_tensor_file(TensorFile::from_memory(file->bytes(), file, name), request);
   }
@@ -225,9 +226,9 @@ Drawable read_file(const PlotRequest& request) {
 
 }  // namespace
 
-Drawable read_drawable(const PlotRequest& request) {
-  Drawable drawable = read_file(request);
-  if (request.labels) drawable.labels = read_label_file(*request.labels);
+Drawable read_drawable(const PlotRequest& request, const FileAccess& access) {
+  Drawable drawable = read_file(request, access);
+  if (request.labels) drawable.labels = read_label_file(*request.labels, access);
   return drawable;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 #include "attn/tensor.hpp"
@@ -29,7 +30,7 @@ struct Drawable {
 
 /// Reads the input of a picture and the labels given beside it. Throws Error(input) or Error(file)
 /// naming the file.
-Drawable read_drawable(const PlotRequest& request);
+Drawable read_drawable(const PlotRequest& request, const FileAccess& access = {});
 
 /// The weights of a drawable as maps, with those that tell which cells no mask hides, if they are
 /// known.

@@ -123,10 +123,11 @@ MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::siz
   return map;
 }
 
-MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request) {
+MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
+                      const FileAccess& access) {
   const bool standard_input = request.input == "-";
   const Document document = Document::parse(
-      text, name, standard_input ? std::filesystem::path() : request.input.parent_path());
+      text, name, standard_input ? std::filesystem::path() : request.input.parent_path(), access);
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
     Problems problems;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
@@ -30,7 +31,8 @@ MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::siz
                  const std::string& title, const MapSelection& selection, std::size_t threads);
 
 /// The same from an input document, of which nothing is computed. Errors name the document.
-MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request);
+MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
+                      const FileAccess& access);
 
 /// What is known where only seen and hidden cells are told apart.
 MaskMap mask_map(const Heatmap& heatmap, const std::string& title);

@@ -7,6 +7,7 @@
 #include "run/dimension_chart.hpp"
 #include "run/drawable.hpp"
 #include "run/mask_picture.hpp"
+#include "run/provenance.hpp"
 #include "run/stages_picture.hpp"
 #include "run/tensor_meaning.hpp"
 #include "run/weights_picture.hpp"
@@ -95,7 +96,7 @@ std::vector<std::string> names_of(const std::vector<std::filesystem::path>& path
   return names;
 }
 
-Picture draw_files(const PlotRequest& request) {
+Picture draw_files(PlotRequest request, const Provenance& provenance, const FileAccess& access) {
   std::vector<std::filesystem::path> paths{request.input};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   const std::vector<std::string> names = names_of(paths);
@@ -103,7 +104,7 @@ Picture draw_files(const PlotRequest& request) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     PlotRequest one = request;
     one.input = paths[i];
-    const Drawable drawable = read_drawable(one);
+    const Drawable drawable = read_drawable(one, access);
     try {
       const DrawableMaps maps = maps_of(drawable);
       const SelectedMaps chosen = selected(maps, one, drawable);
@@ -126,6 +127,7 @@ Picture draw_files(const PlotRequest& request) {
       throw placed(error, drawable);
     }
   }
+  if (request.provenance) request.options.provenance = provenance.text();
   return draw_comparison(columns, request.options, request.format);
 }
 
@@ -160,9 +162,14 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
 
 }  // namespace
 
-Picture plot(const PlotRequest& request) {
-  if (request.kind == PlotKind::comparison) return draw_files(request);
-  const Drawable drawable = read_drawable(request);
+Picture plot(const PlotRequest& given) {
+  PlotRequest request = given;
+  Provenance provenance;
+  FileAccess access;
+  if (request.provenance) provenance.watch(access);
+  if (request.kind == PlotKind::comparison) return draw_files(request, provenance, access);
+  const Drawable drawable = read_drawable(request, access);
+  if (request.provenance) request.options.provenance = provenance.text();
   try {
     return draw(request, drawable);
   } catch (const Error& error) {

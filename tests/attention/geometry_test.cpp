@@ -11,6 +11,8 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 namespace {
 
 using attn::AttentionRequest;
@@ -43,13 +45,7 @@ AttentionRequest given_scores(Shape scores, Shape value = {}) {
 }
 
 std::string error_of(const AttentionRequest& wrong) {
-  try {
-    check_geometry(wrong);
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { check_geometry(wrong); });
 }
 
 void check_shapes(const AttentionRequest& right, const Shape& weights, const Shape& output) {

@@ -9,6 +9,7 @@
 
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
+#include "error_from.hpp"
 
 namespace {
 
@@ -19,13 +20,7 @@ using attn::Shape;
 using attn::Tensor;
 
 std::string refusal(const Linear& linear, const Shape& x) {
-  try {
-    check_linear(linear, x, "self_attn.", "W_q");
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
+  return error_from([&] { check_linear(linear, x, "self_attn.", "W_q"); });
 }
 
 TEST_CASE("a Linear layer gives the numbers of torch.nn.functional.linear") {

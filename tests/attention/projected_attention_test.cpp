@@ -10,6 +10,7 @@
 
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
+#include "error_from.hpp"
 
 namespace {
 
@@ -33,13 +34,7 @@ ProjectedAttentionRequest random_request(RandomRequests& random) {
 }
 
 std::string error_of(const ProjectedAttentionRequest& wrong) {
-  try {
-    attend_projected(wrong);
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { attend_projected(wrong); });
 }
 
 // x Wᵀ + b, an entry at a time.

@@ -65,7 +65,9 @@ struct RecordedCase {
     mask.causal = options.contains("causal");
     if (word("align") == "lower_right") mask.align = Alignment::lower_right;
     mask.fill = number("fill");
-    if (options.contains("global")) mask.global = {*count("global")};
+    if (options.contains("global")) {
+      for (const std::string& at : options.at("global")) mask.global.push_back(std::stoul(at));
+    }
     if (options.contains("window")) {
       const auto reach = [&](std::size_t side) -> std::optional<std::size_t> {
         const std::string& text = options.at("window").at(side);

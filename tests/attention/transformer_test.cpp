@@ -12,6 +12,7 @@
 
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
+#include "error_from.hpp"
 
 namespace {
 
@@ -76,13 +77,7 @@ TransformerRequest sound(bool decoder = true) {
 }
 
 std::string refusal(const TransformerRequest& request) {
-  try {
-    transform(request);
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "accepted";
+  return error_from([&] { transform(request); });
 }
 
 TEST_CASE("encoder layers give the numbers of torch.nn.TransformerEncoderLayer") {

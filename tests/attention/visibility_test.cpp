@@ -12,6 +12,8 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 namespace {
 
 using attn::Alignment;
@@ -64,13 +66,7 @@ std::string picture(const Mask& mask, const Geometry& geometry, std::size_t batc
 }
 
 std::string error_of(const Mask& mask, const Geometry& geometry) {
-  try {
-    const Visibility visibility(mask, geometry);
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { const Visibility visibility(mask, geometry); });
 }
 
 TEST_CASE("without a mask every key is seen") {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string good = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string harmless = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
 const std::string large = R"({"attention":"sdpa","seed":1,"query":{"randn":[300,8]}})";
 
 std::size_t files_below(const fs::path& folder) {
@@ -42,7 +42,7 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
         "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
   CHECK(files_below(folder / "r") == 0);
 
-  folder.write("b.json", good);
+  folder.write("b.json", harmless);
   const Outcome batch =
       shell(limited + "exec \"$ATTN\" batch a.json b.json --plots none --out b", folder.path());
   CHECK(batch.exit_code == 1);
@@ -108,7 +108,7 @@ TEST_CASE(
 
 TEST_CASE("a summary that cannot be written ends a batch") {
   const TemporaryFolder folder;
-  folder.write("a.json", good);
+  folder.write("a.json", harmless);
   fs::create_directory(folder / "r");
   fs::create_symlink("/dev/full", folder / "r/summary.jsonl");
   const Outcome run = attn_cli({"batch", "a.json", "--out", "r", "--plots", "none"}, folder.path());
@@ -118,7 +118,7 @@ TEST_CASE("a summary that cannot be written ends a batch") {
 
 TEST_CASE("a folder that cannot be written to is told") {
   const TemporaryFolder folder;
-  folder.write("a.json", good);
+  folder.write("a.json", harmless);
   fs::create_directory(folder / "locked");
   fs::permissions(folder / "locked", fs::perms::owner_read | fs::perms::owner_exec);
   // Permissions hold nobody back who is root.
@@ -146,7 +146,7 @@ TEST_CASE("a folder that cannot be written to is told") {
 
 TEST_CASE("too few descriptors of files are told") {
   const TemporaryFolder folder;
-  folder.write("a.json", good);
+  folder.write("a.json", harmless);
   // What the test's own parents left open would count too.
   const std::string limited = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec ";
   const Outcome run = shell(limited + "\"$ATTN\" run a.json --out r", folder.path());
@@ -162,7 +162,7 @@ TEST_CASE("too few descriptors of files are told") {
 
 TEST_CASE("a batch whose standard output is closed or a broken pipe does its work") {
   const TemporaryFolder folder;
-  folder.write("a.json", good);
+  folder.write("a.json", harmless);
   const Outcome closed = shell("\"$ATTN\" batch a.json --plots none --out c >&-", folder.path());
   CHECK(closed.exit_code == 0);
   CHECK(fs::exists(folder / "c/a/result.json"));
@@ -208,7 +208,7 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
   const std::string huge =
       R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,9000,4]}})";
   folder.write("huge.json", huge);
-  folder.write("small.json", good);
+  folder.write("small.json", harmless);
   // Sanitizers reserve more address space than any limit would leave.
   if (shell("ulimit -v 400000; \"$ATTN\" --version").exit_code != 0) {
     MESSAGE("skipped: the program does not start with a limit of its memory");

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -17,12 +18,53 @@ std::string bash_offers(const std::string& words, const std::string& count) {
   return shell(script, folder.path()).output;
 }
 
+/// CTest reports a test that says so as skipped.
+bool installed(const std::string& program) {
+  if (shell("command -v " + program).exit_code == 0) return true;
+  MESSAGE("left out: " << program << " is not installed");
+  return false;
+}
+
+/// A folder in which only this is to be found.
+void fill(const TemporaryFolder& folder) {
+  folder.write("document.json", "");
+  std::filesystem::create_directory(folder / "results");
+}
+
+/// What fish offers for a begun command line, one a line.
+std::string fish_offers(const std::string& line) {
+  const TemporaryFolder folder, script;
+  fill(folder);
+  // Its home is where fish keeps files of its own.
+  return shell("export HOME=" + script.path().string() +
+                   "\n\"$ATTN\" completion fish > \"$HOME/script\"\n"
+                   "fish --no-config -c 'source $HOME/script; complete -C \"" +
+                   line + "\"' | cut -f 1 | LC_ALL=C sort",
+               folder.path())
+      .output;
+}
+
+/// The same of zsh for several command lines, each of which stands before what is offered for it.
+std::string zsh_offers(const std::string& lines) {
+  const TemporaryFolder folder;
+  fill(folder);
+  return shell(
+             "\"$ATTN\" completion zsh > _attn-cli\n"
+             "HOME=$PWD timeout 60 zsh -f '" ATTN_TEST_DATA "/cli/zsh_offers.zsh' " +
+                 lines,
+             folder.path())
+      .output;
+}
+
 }  // namespace
 
 TEST_CASE("bash completes commands, flags, and the values of flags") {
   CHECK(bash_offers("attn-cli exa", "1") == "example\n");
   CHECK(bash_offers("attn-cli run --drop", "2") == "--drop-first\n");
   CHECK(bash_offers("attn-cli run --format s", "3") == "svg\n");
+  CHECK(bash_offers("attn-cli run --format = s", "4") == "svg\n");
+  CHECK(bash_offers("attn-cli run --format =", "3") == "png\nsvg\npdf\n");
+  CHECK(bash_offers("attn-cli run --plots grid,m", "3") == "grid,mask\n");
   CHECK(bash_offers("attn-cli plot sta", "2") == "stages\n");
   CHECK(bash_offers("attn-cli example enc", "2") == "encoder_layer\n");
 }
@@ -30,28 +72,68 @@ TEST_CASE("bash completes commands, flags, and the values of flags") {
 TEST_CASE("what bash cannot know is left to its completion of file names") {
   CHECK(bash_offers("attn-cli run --out x", "3") == "\n");
   CHECK(bash_offers("attn-cli run doc", "2") == "\n");
+  CHECK(bash_offers("attn-cli plot heatmap \"\"", "3") == "\n");
+}
+
+TEST_CASE("fish completes commands, flags, the values of flags, and files where files belong") {
+  if (!installed("fish")) return;
+  CHECK(fish_offers("attn-cli exa") == "example\n");
+  CHECK(fish_offers("attn-cli --v") == "--version\n");
+  CHECK(fish_offers("attn-cli run --drop") == "--drop-first\n");
+  CHECK(fish_offers("attn-cli run --format ") == "pdf\npng\nsvg\n");
+  CHECK(fish_offers("attn-cli run --plots grid,m") == "grid,mask\n");
+  CHECK(fish_offers("attn-cli run --attention enc") == "encoder_layer\n");
+  CHECK(fish_offers("attn-cli show --cmap viridis_") == "viridis_r\n");
+  CHECK(fish_offers("attn-cli plot ") ==
+        "comparison\ndimensions\ngrid\nheatmap\nlines\nmask\nstages\n");
+  CHECK(fish_offers("attn-cli plot heatmap ") == "document.json\nresults/\n");
+  CHECK(fish_offers("attn-cli run ") == "document.json\nresults/\n");
+  CHECK(fish_offers("attn-cli run --out ") == "results/\n");
+  CHECK(fish_offers("attn-cli run --threads ").empty());
+  CHECK(fish_offers("attn-cli completion ") == "bash\nfish\nzsh\n");
+  CHECK(fish_offers("attn-cli schema ").empty());
+}
+
+TEST_CASE("zsh completes commands, flags, the values of flags, and files where files belong") {
+  if (!installed("zsh")) return;
+  const std::string kinds = "comparison\ndimensions\ngrid\nheatmap\nlines\nmask\nstages\n";
+  const std::string files = "_attn-cli\ndocument.json\nresults\n";
+  CHECK(zsh_offers("'attn-cli exa' 'attn-cli --v' 'attn-cli run --drop' 'attn-cli run --format ' "
+                   "'attn-cli run --format=p' 'attn-cli run --plots grid,m' "
+                   "'attn-cli run --attention self --att' 'attn-cli show --cmap viridis_' "
+                   "'attn-cli plot ' 'attn-cli plot heatmap ' 'attn-cli run ' "
+                   "'attn-cli run --out ' 'attn-cli run --threads ' 'attn-cli completion ' "
+                   "'attn-cli schema '") ==
+        "attn-cli exa\nexample\n"
+        "attn-cli --v\n--version\n"
+        "attn-cli run --drop\n--drop-first\n"
+        "attn-cli run --format \npdf\npng\nsvg\n"
+        "attn-cli run --format=p\npdf\npng\n"
+        "attn-cli run --plots grid,m\nmask\n"
+        "attn-cli run --attention self --att\n--attention\n"
+        "attn-cli show --cmap viridis_\nviridis_r\n"
+        "attn-cli plot \n" +
+            kinds + "attn-cli plot heatmap \n" + files + "attn-cli run \n" + files +
+            "attn-cli run --out \nresults\n"
+            "attn-cli run --threads \n"
+            "attn-cli completion \nbash\nfish\nzsh\n"
+            "attn-cli schema \n--help\n-h\n");
 }
 
 TEST_CASE("zsh and fish get every command and every flag") {
   const std::string zsh = attn_cli({"completion", "zsh"}).output;
   const std::string fish = attn_cli({"completion", "fish"}).output;
   CHECK(zsh.starts_with("#compdef attn-cli\n"));
-  for (const std::string command : {"run", "plot", "show", "explain", "compare", "validate",
-                                    "schema", "example", "list", "completion"}) {
+  for (const std::string command :
+       {"run", "batch", "plot", "show", "explain", "compare", "validate", "schema", "example",
+        "bench", "list", "completion", "manual"}) {
     CAPTURE(command);
     CHECK(zsh.find("    '" + command + ":") != std::string::npos);
     CHECK(fish.find(" -a " + command + " -d ") != std::string::npos);
   }
-  CHECK(zsh.find("'--format[png, svg or pdf]:FORMAT:(png svg pdf)'") != std::string::npos);
-  CHECK(fish.find("from run' -l causal -d 'Hide the keys after each query'") != std::string::npos);
-}
-
-TEST_CASE("scripts of zsh and fish are understood by these shells where they are installed") {
-  const Outcome outcome = shell(
-      "if command -v zsh >/dev/null; then \"$ATTN\" completion zsh | zsh -n; fi\n"
-      "if command -v fish >/dev/null; then \"$ATTN\" completion fish | fish --no-execute; fi\n");
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors.empty());
+  CHECK(zsh.find("'--format=[png, svg or pdf]:FORMAT:(png svg pdf)'") != std::string::npos);
+  CHECK(fish.find("command run' -l causal -d 'Hide the keys after each query'") !=
+        std::string::npos);
 }
 
 TEST_CASE("a shell that is not known is an error that names those that are") {
@@ -80,9 +162,8 @@ TEST_CASE("the manual page names every command and flag in the macros of man") {
 }
 
 TEST_CASE("man finds nothing to complain about in the manual page where it is installed") {
-  const Outcome outcome = shell(
-      "if command -v groff >/dev/null; then \"$ATTN\" manual | groff -man -Kutf8 -Tutf8 -wall "
-      ">/dev/null; fi");
+  if (!installed("groff")) return;
+  const Outcome outcome = shell("\"$ATTN\" manual | groff -man -Kutf8 -Tutf8 -wall >/dev/null");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.errors.empty());
 }

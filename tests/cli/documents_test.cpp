@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,7 +26,7 @@ std::vector<std::string> between(const std::string& text, const std::string& beg
     const std::size_t stop = text.find(end, at);
     if (stop == std::string::npos) break;
     found.push_back(text.substr(at, stop - at));
-    at = stop;
+    at = stop + end.size();
   }
   return found;
 }
@@ -73,6 +76,37 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
 const std::vector<std::string> followed{
     "README.md", "README.zh-CN.md", "guide.md",    "guide.zh-CN.md", "masks.md",  "formats.md",
     "kinds.md",  "cookbook.md",     "numerics.md", "pytorch.md",     "gallery.md"};
+
+/// README.md and all that is in docs/.
+std::vector<std::string> all_documents() {
+  std::vector<std::string> names{"README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(ATTN_DOCS)) {
+    if (entry.path().extension() == ".md") names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+/// Every "--flag" of a text.
+std::set<std::string> flags_in(const std::string& text) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz-";
+  std::set<std::string> flags;
+  for (std::size_t at = 0; (at = text.find("--", at)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(letters, at), text.size());
+    const bool begins = at == 0 || letters.find(text[at - 1]) == letters.npos;
+    if (begins && end > at + 2 && text[at + 2] != '-') flags.insert(text.substr(at, end - at));
+    at = end;
+  }
+  return flags;
+}
+
+/// The text without its blocks of code.
+std::string prose(std::string text) {
+  for (std::size_t at; (at = text.find("\n```")) != std::string::npos;) {
+    const std::size_t end = text.find("\n```", at + 1);
+    text.erase(at, end == std::string::npos ? end : end + 4 - at);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -158,11 +192,62 @@ TEST_CASE("the commands of all other documents run as they stand") {
 }
 
 TEST_CASE("no document has commands that no test runs") {
-  for (const auto& entry : std::filesystem::directory_iterator(ATTN_DOCS)) {
-    const std::string name = entry.path().filename();
-    if (entry.path().extension() != ".md") continue;
+  for (const std::string& name : all_documents()) {
     CAPTURE(name);
     const bool has_commands = !commands_of(read_document(name)).empty();
     CHECK((!has_commands || std::ranges::find(followed, name) != followed.end()));
+  }
+}
+
+TEST_CASE("documents name no flag that there is not") {
+  std::set<std::string> known{"--help", "--version"};
+  const std::string commands = between(attn_cli({"completion", "bash"}).output, "-W \"", "\"")[0];
+  std::istringstream words(commands.substr(0, commands.find(" --")));
+  for (std::string command; words >> command;) {
+    known.merge(flags_in(attn_cli({command, "--help"}).output));
+    CAPTURE(command);
+    CHECK(read_document("commands.md").find('`' + command) != std::string::npos);
+  }
+  CHECK(known.size() > 60);
+  // CMake's, pkg-config's and the benchmark library's; those of Slurm's sbatch stand in batch.md.
+  const std::set<std::string> others{"--build",  "--clean-first", "--preset", "--install",
+                                     "--prefix", "--cflags",      "--libs",   "--benchmark"};
+  const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
+                                       "--mem",   "--ntasks",        "--parsable",   "--signal",
+                                       "--time",  "--wrap"};
+  for (const std::string& name : all_documents()) {
+    CAPTURE(name);
+    for (const std::string& flag : flags_in(read_document(name))) {
+      CAPTURE(flag);
+      CHECK((known.contains(flag) || others.contains(flag) ||
+             (name == "batch.md" && of_slurm.contains(flag))));
+    }
+  }
+}
+
+TEST_CASE("documents link to no file and name none that there is not") {
+  const std::filesystem::path docs = ATTN_DOCS, root = docs.parent_path();
+  for (const std::string& name : all_documents()) {
+    CAPTURE(name);
+    const std::string text = prose(read_document(name));
+    for (const std::string& link : between(text, "](", ")")) {
+      CAPTURE(link);
+      if (link.starts_with("http") || link.starts_with('#')) continue;
+      const std::filesystem::path folder = name == "README.md" ? root : docs;
+      CHECK(std::filesystem::exists(folder / link.substr(0, link.find('#'))));
+    }
+    for (const std::string& word : between(text, "`", "`")) {
+      CAPTURE(word);
+      if (word.find_first_of(" *<\n") != std::string::npos) continue;
+      for (const char* layer : {"src/", "include/attn/", "tests/", "data/"}) {
+        if (word.starts_with(layer)) CHECK(std::filesystem::exists(root / word));
+      }
+      if (word.find('/') != std::string::npos &&
+          (word.ends_with(".cpp") || word.ends_with(".hpp"))) {
+        CHECK((std::filesystem::exists(root / word) ||
+               std::filesystem::exists(root / "src" / word) ||
+               std::filesystem::exists(root / "include" / word)));
+      }
+    }
   }
 }

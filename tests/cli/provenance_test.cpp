@@ -13,6 +13,23 @@ namespace {
 const std::string document = R"({"attention": "softmax", "scores": [[1, 2], [3, 4]]})";
 const std::string document_hash = "7f9e2928a9057dbc0315de5ea2d341c6";
 
+struct File {
+  const char *name, *text, *hash;
+};
+
+// So for the files of pictures.
+constexpr File weights_file{"weights.json", "[[0.25, 0.75]]", "3ef7cf6f94789992fa5b1f329f0351b3"};
+constexpr File other_file{"other.json", R"({"weights": [[0.5, 0.5]]})",
+                          "40ac32beb618157ec3a254f499251278"};
+constexpr File labels_file{"labels.json", R"({"query": ["a"], "key": ["b", "c"]})",
+                           "300b6867dab4398e792e60163400f60c"};
+constexpr File result_file{"result.json", R"({"tensors": {"weights": {"file": "weights.json"}}})",
+                           "95b89d96ed0224e604d45fb0465b64bd"};
+
+std::string told(const File& file) {
+  return "; " + std::string(file.name) + " xxh128:" + file.hash;
+}
+
 std::string provenance_of(const TemporaryFolder& folder, const std::string& flags) {
   folder.write("document.json", document);
   const Outcome outcome =
@@ -64,4 +81,66 @@ TEST_CASE("pictures of every format keep the provenance in their metadata, or do
     CHECK(plain.find("xxh128") == std::string::npos);
     CHECK(marked.find(told) != std::string::npos);
   }
+}
+
+TEST_CASE("a picture of numbers that exist tells every file it was drawn from if it is asked to") {
+  const TemporaryFolder folder;
+  for (const File& file : {weights_file, other_file, labels_file, result_file})
+    folder.write(file.name, file.text);
+  folder.write("document.json", document);
+  const auto picture = [&](const std::string& words) {
+    const Outcome outcome =
+        shell("\"$ATTN\" plot " + words + " --cpu scalar --out picture.svg", folder.path());
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    return read_text(folder / "picture.svg");
+  };
+  const std::string heatmap = "heatmap result.json --labels labels.json";
+  const std::string plain = picture(heatmap);
+  CHECK(plain.find("xxh128") == std::string::npos);
+  std::string marked = picture(heatmap + " --provenance");
+  const std::string all =
+      "; CPU target scalar" + told(result_file) + told(weights_file) + told(labels_file);
+  CAPTURE(marked.substr(0, 600));
+  REQUIRE(marked.find(all) != std::string::npos);
+  CHECK(marked.erase(marked.find(all), all.size()) == plain);
+
+  CHECK(picture("comparison weights.json other.json --provenance")
+            .find("; CPU target scalar" + told(weights_file) + told(other_file)) !=
+        std::string::npos);
+}
+
+TEST_CASE("the picture of a document's mask tells the document if it is asked to") {
+  const TemporaryFolder folder;
+  folder.write("document.json", document);
+  const Outcome outcome =
+      shell("\"$ATTN\" plot mask document.json --provenance --out mask.svg", folder.path());
+  CHECK(outcome.exit_code == 0);
+  CHECK(read_text(folder / "mask.svg").find("; document.json xxh128:" + document_hash) !=
+        std::string::npos);
+}
+
+TEST_CASE("the picture of a difference tells both files if it is asked to") {
+  const TemporaryFolder folder;
+  for (const File& file : {weights_file, other_file}) folder.write(file.name, file.text);
+  const auto picture = [&](const std::string& flags) {
+    const Outcome outcome =
+        shell("\"$ATTN\" compare weights.json other.json --cpu scalar --plot picture.svg " + flags,
+              folder.path());
+    CHECK(outcome.exit_code == 1);
+    return read_text(folder / "picture.svg");
+  };
+  CHECK(picture("").find("xxh128") == std::string::npos);
+  CHECK(
+      picture("--provenance").find("; CPU target scalar" + told(weights_file) + told(other_file)) !=
+      std::string::npos);
+}
+
+TEST_CASE("a comparison without a picture has nowhere to tell its provenance") {
+  const Outcome outcome = attn_cli({"compare", "a.json", "b.json", "--provenance"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors ==
+        "attn-cli: --provenance is given without --plot\n"
+        "  where: attn-cli compare\n"
+        "  help:  name a picture to write it into with --plot FILE\n");
 }

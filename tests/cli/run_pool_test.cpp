@@ -11,17 +11,17 @@
 
 namespace {
 
-const std::string document =
+const std::string pooled =
     R"({"attention":"sdpa","query":{"randn":[40,8]},"seed":3,"mask":{"causal":true}})";
 
 Outcome run(const TemporaryFolder& folder, std::vector<std::string> flags,
-            const std::string& input = document) {
+            const std::string& input = pooled) {
   std::vector<std::string> arguments{"run", "-", "--out", "r", "--dpi", "40"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return attn_cli(arguments, folder.path(), input);
 }
 
-std::string errors(std::vector<std::string> flags, const std::string& input = document) {
+std::string errors(std::vector<std::string> flags, const std::string& input = pooled) {
   const TemporaryFolder folder;
   return run(folder, std::move(flags), input).errors;
 }

@@ -8,11 +8,11 @@
 
 namespace {
 
-const std::string small = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string small_document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
 
 Outcome run_small(const TemporaryFolder& folder, const std::string& format) {
   return attn_cli({"run", "-", "--tensors", format, "--plots", "none", "--out", "r"}, folder.path(),
-                  small);
+                  small_document);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
 #include "tensor_is.hpp"
 
 using namespace attn;
@@ -23,18 +24,8 @@ Tensor read_flat(const std::string& shape, const std::string& data, DType dtype 
   return tensor_from_flat_json(parse_json(shape), parse_json(data), dtype, "/query");
 }
 
-template <class Read>
-std::string error_of(Read reading) {
-  try {
-    reading();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string error_in(const std::string& text, DType dtype = DType::float32) {
-  return error_of([&] { read(text, dtype); });
+  return error_from([&] { read(text, dtype); });
 }
 
 constexpr const char* same_length = "\n  help:  give all rows of a tensor the same length";
@@ -193,7 +184,7 @@ TEST_CASE("a flat array takes the shape beside it") {
 
 TEST_CASE("a flat array of another size than its shape's is an error") {
   const auto error = [](const char* shape, const char* data) {
-    return error_of([&] { read_flat(shape, data); });
+    return error_from([&] { read_flat(shape, data); });
   };
   CHECK(error("[2, 3]", "[1, 2, 3, 4, 5]") ==
         "the shape [2,3] takes 6 numbers, but there are 5\n  where: /query/data\n"
@@ -216,7 +207,7 @@ TEST_CASE("a flat array of another size than its shape's is an error") {
 
 TEST_CASE("a shape is an array of integers from 1") {
   const auto error = [](const std::string& shape) {
-    return error_of([&] { shape_from_json(parse_json(shape), "/zeros"); });
+    return error_from([&] { shape_from_json(parse_json(shape), "/zeros"); });
   };
   const std::string help = "\n  help:  a shape is an array of integers from 1, such as [2,3,4]";
   CHECK(shape_from_json(parse_json("[2, 3.0]"), "") == Shape{2, 3});

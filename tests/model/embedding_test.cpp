@@ -9,21 +9,11 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
 #include "model/token_batch.hpp"
 
 namespace attn {
 namespace {
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
-}
 
 template <class T>
 std::vector<T> list(const Tensor& tensor) {
@@ -92,17 +82,17 @@ TEST_CASE("An embedding looks rows up in the table's own type") {
 }
 
 TEST_CASE("An embedding names the place of an id it has no row for") {
-  CHECK(error_of([] {
+  CHECK(error_from([] {
           embedded(three_rows(), ids({2, 2}, {0, 1, 2, 3}), "/token_ids");
         }) ==
         "token id 3 is not in 0…2\n  where: /token_ids/1/1\n"
         "  help:  ids number the rows of the embedding table from 0");
-  CHECK(error_of([] {
+  CHECK(error_from([] {
           embedded(three_rows(), ids({1, 1}, {-1}), "/token_ids");
         }) ==
         "token id -1 is not in 0…2\n  where: /token_ids/0/0\n"
         "  help:  ids number the rows of the embedding table from 0");
-  CHECK(error_of([] {
+  CHECK(error_from([] {
           embedded(three_rows(), ids({1, 1}, {std::numeric_limits<std::int64_t>::min()}), "/t");
         }) ==
         "token id -9223372036854775808 is not in 0…2\n  where: /t/0/0\n"
@@ -111,14 +101,14 @@ TEST_CASE("An embedding names the place of an id it has no row for") {
 
 TEST_CASE("An embedding table fits its vocabulary") {
   check_embedding_table(three_rows(), std::nullopt, "/embedding/table");
-  CHECK(error_of([] { check_embedding_table(three_rows(), 4, "/embedding/table"); }) ==
+  CHECK(error_from([] { check_embedding_table(three_rows(), 4, "/embedding/table"); }) ==
         "the embedding table [3,2] has 3 rows for 4 tokens\n  where: /embedding/table\n"
         "  help:  give one row a token of the vocabulary");
-  CHECK(
-      error_of([] { check_embedding_table(three_rows().reshaped({6}), 6, "/embedding/table"); }) ==
-      "the embedding table has shape [6]\n  where: /embedding/table\n"
-      "  help:  give a table [V,E]: one row a token");
-  CHECK(error_of([] {
+  CHECK(error_from(
+            [] { check_embedding_table(three_rows().reshaped({6}), 6, "/embedding/table"); }) ==
+        "the embedding table has shape [6]\n  where: /embedding/table\n"
+        "  help:  give a table [V,E]: one row a token");
+  CHECK(error_from([] {
           check_embedding_table(ids({1, 1}, {0}), 1, "/embedding/table");
         }) ==
         "the embedding table holds int64\n  where: /embedding/table\n"
@@ -127,10 +117,10 @@ TEST_CASE("An embedding table fits its vocabulary") {
 
 TEST_CASE("A new embedding table has a sensible size") {
   TorchRandom random(0);
-  CHECK(error_of([&] { torch_embedding_table(random, 3, 0, "/embedding/dimension"); }) ==
+  CHECK(error_from([&] { torch_embedding_table(random, 3, 0, "/embedding/dimension"); }) ==
         "the embedding table [3,0] is empty\n  where: /embedding/dimension\n"
         "  help:  give at least one token and a dimension of at least 1");
-  const std::string error = error_of(
+  const std::string error = error_from(
       [&] { torch_embedding_table(random, 1U << 20U, 1U << 30U, "/embedding/dimension"); });
   CHECK(error.starts_with("the embedding table [1048576,1073741824] would take 4.5 PB"));
 }

@@ -7,19 +7,10 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 namespace attn {
 namespace {
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
-}
 
 const Vocabulary& words() {
   static const auto vocabulary =
@@ -36,7 +27,7 @@ TEST_CASE("Words become ids, unknown ones the unknown token's") {
 }
 
 TEST_CASE("An unknown word without an unknown token is an error at its place") {
-  CHECK(error_of([] {
+  CHECK(error_from([] {
           token_rows({{"today"}, {"today", "wether"}}, words(), std::nullopt, "/tokens");
         }) ==
         "token \"wether\" is not in the vocabulary\n  where: /tokens/1/1\n"
@@ -63,13 +54,13 @@ TEST_CASE("Rows of one length need no pad token and give no padding") {
 }
 
 TEST_CASE("Rows that make no batch are errors") {
-  CHECK(error_of([] {
+  CHECK(error_from([] {
           padded({{1}, {2}, {3, 4}}, std::nullopt, "/token_ids");
         }) ==
         "rows of 1 and of 2 tokens, and no pad token\n  where: /token_ids/2\n"
         "  help:  name a \"pad\" token in the embedding, or give rows of one length");
   for (const TokenRows& rows : {TokenRows{}, TokenRows{{}, {}}}) {
-    CHECK(error_of([&] { padded(rows, 0, "/tokens"); }) ==
+    CHECK(error_from([&] { padded(rows, 0, "/tokens"); }) ==
           "there are no tokens\n  where: /tokens\n  help:  give one row of tokens a sample");
   }
 }

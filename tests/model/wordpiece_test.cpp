@@ -11,6 +11,7 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
 #include "model/utf8.hpp"
 
 namespace attn {
@@ -67,17 +68,6 @@ std::vector<std::string> texts(const std::string& text) {
   return lower_casing().encode(text, "/text/0").texts;
 }
 
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
-}
-
 }  // namespace
 
 TEST_CASE("WordPiece gives the ids of Hugging Face's BertTokenizer") {
@@ -119,11 +109,11 @@ TEST_CASE("WordPiece reads a special token only where the vocabulary has it") {
 }
 
 TEST_CASE("WordPiece rejects text that is no UTF-8") {
-  CHECK(error_of([] { lower_casing().encode("[CLS]ab\xE9", "/text/0"); }) ==
+  CHECK(error_from([] { lower_casing().encode("[CLS]ab\xE9", "/text/0"); }) ==
         "byte 7 of the text is no UTF-8\n  where: /text/0\n  help:  write the text in UTF-8");
   // A surrogate, an overlong form, a character cut off, one beyond U+10FFFF.
   for (const char* text : {"\xED\xA0\x80", "\xC0\xAF", "\xE4\xBD", "\xF4\x90\x80\x80"}) {
-    CHECK(error_of([&] { lower_casing().encode(text, "/text/1"); }) ==
+    CHECK(error_from([&] { lower_casing().encode(text, "/text/1"); }) ==
           "byte 0 of the text is no UTF-8\n  where: /text/1\n  help:  write the text in UTF-8");
   }
 }
@@ -131,7 +121,7 @@ TEST_CASE("WordPiece rejects text that is no UTF-8") {
 TEST_CASE("WordPiece needs its special tokens in the vocabulary") {
   const auto vocabulary = Vocabulary::from_list({"[UNK]", "[CLS]", "SEP", "a"}, "/v");
   CHECK(
-      error_of([&] { WordPiece(vocabulary, true, "vocab.txt"); }) ==
+      error_from([&] { WordPiece(vocabulary, true, "vocab.txt"); }) ==
       "token \"[SEP]\" is not in the vocabulary\n  where: vocab.txt\n"
       "  help:  did you mean \"SEP\"? WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt "
       "has them");

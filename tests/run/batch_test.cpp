@@ -12,6 +12,7 @@
 
 #include "attn/io.hpp"
 
+#include "error_from.hpp"
 #include "run/batch_items.hpp"
 #include "temporary_folder.hpp"
 
@@ -57,12 +58,7 @@ std::set<std::string> results_below(const fs::path& folder) {
 }
 
 std::string error_of(const BatchOptions& options) {
-  try {
-    run_batch(options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { run_batch(options); }, std::nullopt);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "attn/io.hpp"
 #include "attn/run.hpp"
 
+#include "error_from.hpp"
 #include "support/display_width.hpp"
 #include "temporary_folder.hpp"
 
@@ -45,13 +46,7 @@ std::string explained(const std::filesystem::path& document, const ExplainOption
 }
 
 std::string error_of(const std::filesystem::path& document, const ExplainOptions& choice) {
-  try {
-    explained(document, choice);
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { explained(document, choice); });
 }
 
 // The last query of the last sample and head: where offsets, heads and lengths tell most.

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "error_from.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -19,12 +20,7 @@ attn::Tensor read(const std::string& json, attn::DType dtype = attn::DType::floa
 }
 
 std::string refusal(const std::string& json, attn::DType dtype = attn::DType::float32) {
-  try {
-    read(json, dtype);
-  } catch (const attn::Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return error_from([&] { read(json, dtype); }, std::nullopt);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;
@@ -29,15 +30,9 @@ std::size_t entries_in(const TemporaryFolder& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder.path()), {}));
 }
 
-// What() of the error that writing to the path gives; empty if it gives none.
+// What() of the error that writing to the path gives.
 std::string error_of(const fs::path& path) {
-  try {
-    write_whole_file(path, "x");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::file);
-    return error.what();
-  }
-  return "";
+  return error_from([&] { write_whole_file(path, "x"); }, ErrorKind::file);
 }
 
 }  // namespace
@@ -200,7 +195,7 @@ TEST_CASE("a full disk is an error") {
 }
 
 TEST_CASE("a device is written to, not replaced") {
-  CHECK(error_of("/dev/null") == "");
+  CHECK(error_of("/dev/null") == "no error");
   CHECK(fs::is_character_file("/dev/null"));
 }
 

@@ -9,6 +9,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+from case_writer import write
+
 torch.set_default_dtype(torch.float64)
 torch.manual_seed(20)
 
@@ -20,28 +22,6 @@ def randn(*shape, size=1.0):
 
 def flags(*shape, p=0.5):
     return torch.rand(*shape) < p
-
-
-def text(number):
-    whole = math.isfinite(number) and number == int(number)
-    return str(int(number)) if whole else repr(number)
-
-
-def tensor_line(name, tensor):
-    numbers = " ".join(text(x) for x in tensor.flatten().tolist())
-    print("tensor", name, *tensor.shape, ":", numbers)
-
-
-def write(name, kind, tensors, options, expected):
-    print("case", name)
-    print("kind", kind)
-    for key, value in options.items():
-        print("set", key, *(value if isinstance(value, (list, tuple)) else [value]))
-    for key, value in tensors.items():
-        tensor_line(key, value)
-    for key, value in expected.items():
-        tensor_line("expected." + key, value)
-    print("end")
 
 
 # The mask of one attention by tensor comparisons: which keys are seen, shape of the scores.
@@ -143,7 +123,7 @@ def case(name, kind, query=None, key=None, value=None, axes=4, past=None, scores
         tensors["past_key"], tensors["past_value"] = past
     tensors = {name: stored(t) for name, t in tensors.items() if t is not None}
     tensors |= parameters | {"mask." + n: t for n, t in masks.items()}
-    write(name, kind, tensors, options, {n: stored(t) for n, t in expected.items()})
+    write(name, {"kind": kind} | options, tensors, {n: stored(t) for n, t in expected.items()})
 
 
 def qkv(batch, heads, queries, keys, width, value_width, kv_heads=None, size=1.0):
@@ -245,7 +225,6 @@ for biased in (False, True):
         output, weights = module(q, k, v, attn_mask=mask, average_attn_weights=False,
                                  key_padding_mask=padding)
     write(f"torch.nn.MultiheadAttention {'with a bias' if biased else 'with a block mask'}",
-          "scaled_dot_product",
+          {"kind": "scaled_dot_product", "heads": heads},
           {"query": q, "key": k, "value": v, "mask.padding": padding,
-           "mask.bias" if biased else "mask.block": mask},
-          {"heads": heads}, {"weights": weights, "output": output})
+           "mask.bias" if biased else "mask.block": mask}, {"weights": weights, "output": output})
