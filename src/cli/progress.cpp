@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "attn/error.hpp"
+
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -73,7 +75,9 @@ void Progress::update(const BatchItem& item, const BatchCounts& counts) {
   if (item.error && failures_told_ < most_failures_told) {
     ++failures_told_;
     if (drawn_) show(clear_line);
-    complain(item.name + ": " + item.error->what());
+    const Error& error = *item.error;
+    complain(Error(error.kind(), item.name + ": " + error.problem(), error.where(), error.help())
+                 .what());
     if (failures_told_ == most_failures_told) {
       complain("further failures are only counted here; the summary has them all");
     }

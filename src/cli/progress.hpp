@@ -11,8 +11,8 @@
 namespace attn::cli {
 
 /// How far a batch is, on standard error: a bar with the rate and the time left on a terminal, a
-/// line every few seconds elsewhere, nothing with --quiet. Warnings and failures are told as they
-/// come.
+/// line every few seconds elsewhere, nothing with --quiet. The first failures are told as
+/// they come.
 class Progress {
  public:
   explicit Progress(const CommonArguments& common);
