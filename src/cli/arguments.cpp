@@ -16,6 +16,7 @@
 #include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
 #include "cli/explain_command.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/list_command.hpp"
 #include "cli/manual_command.hpp"
 #include "cli/output.hpp"
@@ -165,8 +166,7 @@ void add_results(CLI::App& app, RunArguments& arguments) {
   add_picture(app, arguments.picture);
   app.get_option("--pool")->description(
       "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
-      "a "
-      "bin and a pixel show; or both, as 1024,max");
+      "a bin and a pixel show; or both, as 1024,max");
 }
 
 void add_run(CLI::App& app, RunArguments& arguments) {
@@ -292,7 +292,9 @@ class Commands {
     add_options(*command, *arguments);
     calls_.emplace_back(command, [arguments, action] {
       if constexpr (requires { arguments->common; }) {
-        if (arguments->common.cpu) use_cpu(*arguments->common.cpu);
+        const CommonArguments& common = arguments->common;
+        if (common.threads) whole_number("--threads", *common.threads, 1);
+        if (common.cpu) use_cpu(*common.cpu);
       }
       return action(*arguments);
     });
