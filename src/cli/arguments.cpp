@@ -223,6 +223,7 @@ void add_show(CLI::App& app, ShowArguments& arguments) {
   app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
       ->type_name("");
   add_selection(app, arguments.picture);
+  app.get_option("--head")->description("Head to draw, from 0, or mean, or max");
   add_text(app, "--name", arguments.name, "NAME",
            "Tensor to show (default weights, or the only one)");
   add_text(app, "--labels", arguments.labels, "FILE",
