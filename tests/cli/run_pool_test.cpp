@@ -86,10 +86,10 @@ TEST_CASE("what --pool does not take, and what does not go with bins, is told") 
         "  help:  give a number of bins, mean or max, or both, such as 1024,max\n");
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
         "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
-        "  help:  leave out --keys or the number of --pool\n");
+        "  help:  leave out --keys, or the document's \"pool\" and the number of --pool\n");
   CHECK(errors({"--pool", "4", "--plots", "stages"}) ==
         "attn-cli: the stages of pooled weights cannot be drawn\n  where: --plots\n"
-        "  help:  leave out stages or the number of --pool\n");
+        "  help:  leave out stages, or the document's \"pool\" and the number of --pool\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"reduction":"max"}})") ==
         "attn-cli: pool has no size\n  where: standard input, /pool/size\n"
         "  help:  give the most bins of queries and keys, such as 1024\n");
