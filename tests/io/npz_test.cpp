@@ -54,15 +54,17 @@ std::vector<NamedTensor> some_tensors() {
           {"allowed", Tensor({1, 3}, std::vector<std::uint8_t>{1, 0, 1})}};
 }
 
+// The number in so many bytes, the lowest first.
+std::string stored(std::uint64_t number, int bytes) {
+  std::string result;
+  for (int i = 0; i < bytes; ++i) result += static_cast<char>(number >> (8 * i) & 0xFF);
+  return result;
+}
+
 // The bytes of the archive with every little-endian number `from` of 4 bytes replaced.
 std::string with_number_replaced(std::string bytes, std::uint32_t from, std::uint32_t to) {
-  const auto text = [](std::uint32_t number) {
-    std::string result;
-    for (int i = 0; i < 4; ++i) result += static_cast<char>(number >> (8 * i) & 0xFF);
-    return result;
-  };
-  for (std::size_t at = 0; (at = bytes.find(text(from), at)) != std::string::npos; at += 4) {
-    bytes.replace(at, 4, text(to));
+  for (std::size_t at = 0; (at = bytes.find(stored(from, 4), at)) != std::string::npos; at += 4) {
+    bytes.replace(at, 4, stored(to, 4));
   }
   return bytes;
 }
@@ -78,13 +80,6 @@ void check_numpy_archive(const std::string& name) {
   CHECK(tensor_is<std::uint8_t>(npz.read(1), {1, 2}, {1, 0}));
   CHECK(tensor_is<std::int64_t>(npz.read(2), {1}, {7}));
   CHECK(tensor_is(npz.read(0), {2, 3, 4}, counting));
-}
-
-// The number in so many bytes, the lowest first.
-std::string stored(std::uint64_t number, int bytes) {
-  std::string result;
-  for (int i = 0; i < bytes; ++i) result += static_cast<char>(number >> (8 * i) & 0xFF);
-  return result;
 }
 
 std::string zeros(std::size_t bytes) {
