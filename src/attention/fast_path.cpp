@@ -52,6 +52,14 @@ Way way_for(const AttentionRequest& request, const Geometry& geometry, bool prod
   return narrow ? Way::narrow_heads : Way::blocks;
 }
 
+// Whole strips or panels of queries, and little enough of them for the threads to share. A block
+// passes over all keys and values: where these outgrow the second-level cache, as wide ones do, in
+// blocks as large as the kernel takes.
+std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
+  if (way == Way::narrow_heads) return 128;
+  return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
+}
+
 // A key head as the kernel wants it.
 template <class T>
 struct Packing {
@@ -91,8 +99,7 @@ class FastAttention {
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        // Whole strips or panels of queries, and little enough of them for the threads to share.
-        block_queries_(way_ == Way::narrow_heads ? 128 : 96),
+        block_queries_(block_queries(way_, sizes_)),
         blocks_((geometry.queries + block_queries_ - 1) / block_queries_),
         intervals_only_(visibility.only_intervals()) {
     if (request.pool) {

@@ -34,13 +34,13 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
 
   const std::size_t panel = panel_columns<T>(), panels = (columns + panel - 1) / panel;
   const auto packed = new_elements<T>(panels * panel * width);
-  // Blocks of rows large enough to use a packed panel often, but several a thread; where there are
-  // too few rows for that, the columns are shared too.
-  constexpr std::size_t most_rows = 96, unit = 24, wanted_blocks = 8;
+  // Blocks of rows large enough to use the packed columns of a group often, but several a thread;
+  // where there are too few rows for that, a group is shared too.
+  constexpr std::size_t most_rows = 384, unit = 24, wanted_blocks = 8;
   const std::size_t block_rows = std::clamp(rows / wanted_blocks / unit * unit, unit, most_rows);
   const std::size_t row_blocks = (rows + block_rows - 1) / block_rows;
-  const std::size_t block_panels =
-      std::max<std::size_t>(1, panels * row_blocks / std::max(wanted_blocks, row_blocks));
+  const std::size_t block_panels = std::clamp<std::size_t>(
+      panels * row_blocks / std::max(wanted_blocks, row_blocks), 1, kernels::product_group / panel);
   const std::size_t column_blocks = (panels + block_panels - 1) / block_panels;
 
   const std::size_t workers = std::min(thread_count(threads), row_blocks * column_blocks);
@@ -56,8 +56,8 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
     // Those who took the last panels are packing them now: there is nothing long to wait for.
     while (packed_panels < panels) std::this_thread::yield();
     for (std::size_t i = next_block++; i < row_blocks * column_blocks; i = next_block++) {
-      const std::size_t row = i / column_blocks * block_rows;
-      const std::size_t left = i % column_blocks * block_panels * panel;
+      const std::size_t row = i % row_blocks * block_rows;
+      const std::size_t left = i / row_blocks * block_panels * panel;
       kernels::multiply_rows(kernels::RowProduct<T>{
           from + row * width, width, std::min(block_rows, rows - row), width,
           packed.get() + left * width, std::min(block_panels * panel, columns - left),

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/output.hpp"
+#include "cli/shortened_file.hpp"
 
 int main(int count, char** words) {
   using namespace attn::cli;
@@ -13,6 +14,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that would grow beyond the limit.
   std::signal(SIGXFSZ, SIG_IGN);
+  explain_shortened_files();
   occupy_closed_streams();
   try {
     return parse_arguments(count, words)();

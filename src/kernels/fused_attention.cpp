@@ -37,7 +37,7 @@ struct Blocking {
 template <class T>
 Blocking blocking(const HeadSizes& sizes) {
   const std::size_t widths = (sizes.width + sizes.value_width) * sizeof(T) / 4;
-  if (widths >= 768) return {128, 8};
+  if (widths >= 768) return {192, strips_per_block};
   if (widths >= 384) return {192, 1};
   return {384, 1};
 }

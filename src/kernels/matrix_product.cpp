@@ -28,11 +28,11 @@ constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
 template <class T>
 constexpr std::size_t panel = tile_vectors* lanes<T>;
 
-// A slice of a panel this deep stays in the first-level cache while the rows of a block pass over
-// it.
+// A tile's rows of x, so deep, stay near while the panels of a group pass by, and these in the
+// second-level cache while all rows do. Up to that depth a sum is written once.
 template <class T>
-constexpr std::size_t depth_block = 768 / sizeof(T);
-constexpr std::size_t row_block = 96;
+constexpr std::size_t depth_block = 3072 / sizeof(T);
+static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
 // c = a bᵀ + addend: c [rows, panel], a [rows, depth], b [depth, panel]; addend [rows, panel], or a
 // row that all share (stride 0), or null.
@@ -103,67 +103,48 @@ constexpr std::array<Tile<T>, tile_rows> tiles_of(std::index_sequence<i...>) {
 template <class T>
 constexpr std::array<Tile<T>, tile_rows> tiles = tiles_of<T>(std::make_index_sequence<tile_rows>());
 
-// The columns of one panel, the last one of which may be narrower, over a slice of its depth.
+// The rows first…first + rows − 1 of y, at most as many as a tile has, in the columns of the panel
+// from `left` on: the products of terms k…k + depth − 1, added to what is there, or to the bias.
 template <class T>
-class PanelProduct {
- public:
-  PanelProduct(const RowProduct<T>& product, std::size_t left)
-      : product_(product),
-        left_(left),
-        columns_(std::min(panel<T>, product.columns - left)),
-        bias_(product.bias) {
-    if (bias_ == nullptr) return;
-    bias_ += left;
-    if (columns_ == panel<T>) return;
-    std::copy_n(bias_, columns_, whole_bias_);
-    bias_ = whole_bias_;
+void multiply_panel(const RowProduct<T>& product, std::size_t left, std::size_t first,
+                    std::size_t rows, std::size_t k, std::size_t depth) {
+  const T* a = product.x + first * product.x_stride + k;
+  const T* b = product.panels + left * product.width + k * panel<T>;
+  T* y = product.y + first * product.y_stride + left;
+  const Tile<T> tile = tiles<T>[rows - 1];
+  const T* bias = product.bias == nullptr ? nullptr : product.bias + left;
+  if (left + panel<T> <= product.columns) {
+    tile(a, product.x_stride, b, depth, k > 0 ? y : bias, k > 0 ? product.y_stride : 0, y,
+         product.y_stride);
+    return;
   }
-
-  // Adds the products of terms k…k + depth − 1 to the rows first…end − 1 of y.
-  void add(std::size_t first, std::size_t end, std::size_t k, std::size_t depth) {
-    const T* b = product_.panels + left_ * product_.width + k * panel<T>;
-    for (std::size_t row = first; row < end; row += tile_rows) {
-      const std::size_t rows = std::min(tile_rows, end - row);
-      const T* a = product_.x + row * product_.x_stride + k;
-      T* y = product_.y + row * product_.y_stride + left_;
-      if (columns_ == panel<T>) {
-        tile(rows, a, b, depth, k, y, product_.y_stride);
-        continue;
-      }
-      if (k > 0) {
-        for (std::size_t r = 0; r < rows; ++r) {
-          std::copy_n(y + r * product_.y_stride, columns_, whole_ + r * panel<T>);
-        }
-      }
-      tile(rows, a, b, depth, k, whole_, panel<T>);
-      for (std::size_t r = 0; r < rows; ++r) {
-        std::copy_n(whole_ + r * panel<T>, columns_, y + r * product_.y_stride);
-      }
+  // The last panel may be wider than what is left of y and of the bias.
+  const std::size_t columns = product.columns - left;
+  T whole[tile_rows * panel<T>] = {};
+  if (k > 0) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::copy_n(y + r * product.y_stride, columns, whole + r * panel<T>);
     }
+  } else if (bias != nullptr) {
+    for (std::size_t r = 0; r < rows; ++r) std::copy_n(bias, columns, whole + r * panel<T>);
   }
-
- private:
-  void tile(std::size_t rows, const T* a, const T* b, std::size_t depth, std::size_t k, T* c,
-            std::size_t c_stride) const {
-    tiles<T>[rows - 1](a, product_.x_stride, b, depth, k > 0 ? c : bias_, k > 0 ? c_stride : 0, c,
-                       c_stride);
+  tile(a, product.x_stride, b, depth, whole, panel<T>, whole, panel<T>);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::copy_n(whole + r * panel<T>, columns, y + r * product.y_stride);
   }
-
-  const RowProduct<T>& product_;
-  std::size_t left_, columns_;
-  const T* bias_;
-  T whole_bias_[panel<T>] = {};
-  T whole_[tile_rows * panel<T>] = {};
-};
+}
 
 template <class T>
 void multiply(const RowProduct<T>& product) {
-  for (std::size_t first = 0; first < product.rows; first += row_block) {
-    const std::size_t end = std::min(first + row_block, product.rows);
+  for (std::size_t group = 0; group < product.columns; group += product_group) {
+    const std::size_t group_end = std::min(group + product_group, product.columns);
     for (std::size_t k = 0; k < product.width; k += depth_block<T>) {
       const std::size_t depth = std::min(depth_block<T>, product.width - k);
-      for (std::size_t left = 0; left < product.columns; left += panel<T>) {
-        PanelProduct<T>(product, left).add(first, end, k, depth);
+      for (std::size_t row = 0; row < product.rows; row += tile_rows) {
+        const std::size_t rows = std::min(tile_rows, product.rows - row);
+        for (std::size_t left = group; left < group_end; left += panel<T>) {
+          multiply_panel(product, left, row, rows, k, depth);
+        }
       }
     }
   }

@@ -19,6 +19,10 @@ struct PanelRows {
 void pack_panel(const PanelRows<float>& rows, float* panel) noexcept;
 void pack_panel(const PanelRows<double>& rows, double* panel) noexcept;
 
+/// Columns of y whose packed W the second-level cache holds: whole panels on every target. Parts of
+/// a product are best so wide, and computed one after the other down the rows.
+constexpr std::size_t product_group = 192;
+
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
 /// other, b [columns] or null. Strides count numbers between rows. Each sum is taken in one order,
 /// whatever `rows` and `columns` are, so that parts of a product may be computed apart.

@@ -7,7 +7,7 @@ namespace attn {
 void* allocate_block(std::size_t bytes) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t page = std::size_t{2} << 20U;
-  if (bytes < 2 * page) return std::aligned_alloc(line, (bytes + line - 1) / line * line);
+  if (bytes < page) return std::aligned_alloc(line, (bytes + line - 1) / line * line);
   const std::size_t whole_pages = (bytes + page - 1) / page * page;
   void* block = std::aligned_alloc(page, whole_pages);
   // A system that has no large pages says so; the block is as good without them.

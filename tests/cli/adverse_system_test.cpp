@@ -53,6 +53,23 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
   CHECK(fs::exists(folder / "b/b/result.json"));
 }
 
+TEST_CASE("a file that is shortened while it is read ends the run with the reason") {
+  const TemporaryFolder folder;
+  // The system tells it by a signal, which is sent here once the program is ready for it: bit 6 of
+  // the signals that it catches.
+  const Outcome run = shell(
+      "mkfifo document; \"$ATTN\" run - --plots none --out r <document & program=$!; "
+      "exec 3>document; "
+      "until grep -Eq '^SigCgt:.*[4567cdef].$' /proc/$program/status; do sleep 0.01; done; "
+      "kill -BUS $program; wait $program",
+      folder.path());
+  CHECK(run.exit_code == 4);
+  CHECK(run.errors ==
+        "attn-cli: a file became shorter, or its disk failed, while it was read\n"
+        "  help:  run again when no other program writes the input files\n");
+  CHECK(files_below(folder / "r") == 0);
+}
+
 TEST_CASE("the signal of the limit of file sizes does not end the program either") {
   const TemporaryFolder folder;
   folder.write("a.json", large);

@@ -106,16 +106,19 @@ void check_remainders() {
   for (std::size_t width = 1; width <= 9; ++width) {
     CHECK(largest_error<T>({13, width, 33}, true) <= 1);
   }
-  for (const std::size_t width : {95, 96, 97, 191, 192, 193, 400}) {
+  for (const std::size_t width : {383, 384, 385, 767, 768, 769, 1600}) {
     CHECK(largest_error<T>({9, width, 50}, true) <= 1);
     CHECK(largest_error<T>({9, width, 48}, false) <= 1);
   }
   CHECK(largest_error<T>({100, 200, 96}, true) <= 1);
+  for (const std::size_t columns : {191, 192, 193, 400}) {
+    CHECK(largest_error<T>({17, 40, columns}, true) <= 1);
+  }
 }
 
 template <class T>
 void check_parts() {
-  const Sizes sizes{29, 210, 131};
+  const Sizes sizes{29, 810, 231};
   const std::vector<T> whole = product<T>(sizes, true);
   // Fewer rows, and other columns beside them.
   for (std::size_t rows = 1; rows < sizes.rows; rows += 5) {
