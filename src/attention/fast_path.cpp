@@ -436,12 +436,19 @@ class FastAttention {
   std::atomic<bool> overflow_ = false;
 };
 
+std::optional<AttentionResult> product_attention(const AttentionRequest& request,
+                                                 const Geometry& geometry,
+                                                 const Visibility& visibility) {
+  return request.dtype == DType::float64
+             ? FastAttention<double>(request, geometry, visibility).compute()
+             : FastAttention<float>(request, geometry, visibility).compute();
+}
+
 }  // namespace
 
 bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool kind = request.dtype == DType::float32 ? request.kind != Kind::softmax
-                                                    : request.kind == Kind::dot_product ||
-                                                          request.kind == Kind::scaled_dot_product;
+  const bool kind = request.kind != Kind::softmax &&
+                    (request.kind != Kind::additive || request.dtype == DType::float32);
   const auto holds = [&](double x) {
     return request.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
   };
@@ -461,21 +468,15 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (request.dtype == DType::float64) {
-    return FastAttention<double>(request, geometry, visibility).compute();
+  if (request.kind == Kind::general) {
+    return product_attention(as_products(request), geometry, visibility);
   }
-  if (request.kind == Kind::additive) {
-    const AdditiveScores scores(request, geometry);
-    Geometry products = geometry;
-    products.query_width = products.key_width = 1;
-    return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
-        .compute();
-  }
-  if (request.kind != Kind::general) {
-    return FastAttention<float>(request, geometry, visibility).compute();
-  }
-  const AttentionRequest products = as_products(request);
-  return FastAttention<float>(products, geometry, visibility).compute();
+  if (request.kind != Kind::additive) return product_attention(request, geometry, visibility);
+  const AdditiveScores scores(request, geometry);
+  Geometry products = geometry;
+  products.query_width = products.key_width = 1;
+  return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
+      .compute();
 }
 
 }  // namespace attn

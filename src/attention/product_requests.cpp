@@ -11,11 +11,11 @@ namespace {
 
 // k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
 // whether they stand apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, std::size_t threads) {
+Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size_t threads) {
   const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
   shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(DType::float32).reshaped({key.size() / width, width});
+  const Tensor rows = key.converted(dtype).reshaped({key.size() / width, width});
   return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
 }
 
@@ -44,9 +44,9 @@ AttentionRequest as_products(const AttentionRequest& request) {
   AttentionRequest result = request;
   const Tensor& key = request.key ? request.key : request.query;
   if (!result.value) result.value = key;
-  result.key = projected_keys(key, request.W, request.threads);
+  result.key = projected_keys(key, request.W, request.dtype, request.threads);
   if (request.past_key) {
-    result.past_key = projected_keys(request.past_key, request.W, request.threads);
+    result.past_key = projected_keys(request.past_key, request.W, request.dtype, request.threads);
   }
   return result;
 }

@@ -105,10 +105,10 @@ void check_one_type(const AttentionRequest& request) {
   CHECK(output->empty_rows == expected.empty_rows);
 }
 
-// In single precision, and in double precision if the kernels compute that too.
+// In both precisions.
 void check_as_reference(const AttentionRequest& request) {
   check_one_type(request);
-  if (request.kind != Kind::general) check_one_type(rounded(request, DType::float64));
+  check_one_type(rounded(request, DType::float64));
 }
 
 AttentionRequest attention(RandomRequests& random, const Shape& query, const Shape& key,
@@ -470,7 +470,10 @@ TEST_CASE("what needs the steps of the score, dropout or a fill is not for the f
   general.W = random.normal({2, 2});
   CHECK(supported(general));
   general.dtype = DType::float64;
-  CHECK_FALSE(supported(general));
+  CHECK(supported(general));
+  AttentionRequest additive = random.request(Kind::additive, {1, 2, 2}, {1, 2, 2});
+  CHECK(supported(rounded(additive)));
+  CHECK_FALSE(supported(rounded(additive, DType::float64)));
   AttentionRequest dropout = plain;
   dropout.dropout = attn::Dropout{0.5, {}};
   CHECK_FALSE(supported(dropout));

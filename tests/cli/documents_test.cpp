@@ -48,7 +48,7 @@ struct ReaderFolder : TemporaryFolder {
   ReaderFolder() {
     std::filesystem::create_directory_symlink(ATTN_DATA, *this / "data");
     std::filesystem::create_directories(*this / "build/release");
-    std::filesystem::create_symlink(ATTN_CLI, *this / "build/release/attn-cli");
+    std::filesystem::create_symlink(tested_program(), *this / "build/release/attn-cli");
   }
 };
 

@@ -32,8 +32,8 @@ Files files_below(const fs::path& folder) {
 pid_t start_batch(const fs::path& lines, const fs::path& out) {
   const pid_t process = fork();
   if (process == 0) {
-    execl(ATTN_CLI, "attn-cli", "batch", lines.c_str(), "--out", out.c_str(), "--plots", "none",
-          "--tensors", "npz", "--quiet", "--jobs", "2", nullptr);
+    execl(tested_program(), "attn-cli", "batch", lines.c_str(), "--out", out.c_str(), "--plots",
+          "none", "--tensors", "npz", "--quiet", "--jobs", "2", nullptr);
     _exit(127);
   }
   return process;

@@ -24,9 +24,14 @@ std::size_t big_endian(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
+const char* tested_program() {
+  const char* named = std::getenv("ATTN_TESTED");
+  return named != nullptr ? named : ATTN_CLI;
+}
+
 Outcome shell(const std::string& command, const std::filesystem::path& folder) {
   const TemporaryFolder captured;
-  const std::string line = "cd " + quoted(folder) + " && export ATTN=" + quoted(ATTN_CLI) +
+  const std::string line = "cd " + quoted(folder) + " && export ATTN=" + quoted(tested_program()) +
                            " && { " + command + "\n} >" + quoted(captured / "output") + " 2>" +
                            quoted(captured / "errors");
   const int status = std::system(line.c_str());  // NOLINT: tests run the program as a shell does

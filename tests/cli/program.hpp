@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+/// The program that is tested: the one that was built, or what the environment's ATTN_TESTED names,
+/// such as a script that runs it under a checker.
+const char* tested_program();
+
 /// How one run of attn-cli ended and what it printed.
 struct Outcome {
   int exit_code = -1;
