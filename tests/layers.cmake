@@ -1,7 +1,6 @@
 # Fails if a source file includes a header of a layer it may not use.
 #   cmake -D ROOT=<project> -P layers.cmake
 # A layer may include itself, the layers listed for it, and the public headers listed for it.
-cmake_minimum_required(VERSION 3.25)
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -27,8 +26,12 @@ set(run_public ${public_base} attn.hpp batch.hpp document.hpp file_access.hpp sp
 set(cli_layers)
 set(cli_public ${public_base} batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp attn.hpp)
 
-# Libraries belong to one layer each.
+# A library belongs to the layers listed for it.
 set(owner_cairo plot)
+set(owner_fontconfig plot)
+set(owner_ft2build plot)
+set(owner_glib plot)
+set(owner_hb plot)
 set(owner_pango plot)
 set(owner_stb_image plot)
 set(owner_isa-l plot)
@@ -37,8 +40,9 @@ set(owner_nlohmann io)
 set(owner_zip io)
 set(owner_CLI cli)
 set(owner_hwy kernels)
-set(owner_xtensor tensor attention)
-set(libraries cairo pango stb_image isa-l xxhash nlohmann zip CLI hwy xtensor)
+set(owner_xtensor attention)
+set(owner_utf8proc support model plot)
+set(libraries cairo fontconfig ft2build glib hb pango stb_image isa-l xxhash nlohmann zip CLI hwy xtensor utf8proc)
 
 set(violations "")
 foreach(layer ${layers})

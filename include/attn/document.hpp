@@ -20,10 +20,13 @@ struct Validation {
 };
 
 /// Checks a document ("-" = standard input) without computing anything. Files that it names are
-/// read.
+/// read. Does not throw for what is wrong with the document or its files: that is in the result.
 Validation validate(const std::filesystem::path& path, const FileAccess& access = {});
 
+/// For each document "INPUT: valid", or how many problems it has and all of them.
 std::string validation_text(std::span<const Validation> validations);
+/// A list of objects with "input" and "problems", a list of objects with "problem", "where" and
+/// "help".
 std::string validation_json(std::span<const Validation> validations);
 
 /// The JSON Schema (draft 2020-12) of input documents.
@@ -38,8 +41,10 @@ struct MaskPart {
 };
 std::span<const MaskPart> mask_parts() noexcept;
 
-/// What documents and flags can name: kinds, parts of masks, colour maps, file formats.
+/// What documents and flags can name: kinds, parts of masks, colour maps, file formats, CPU
+/// targets.
 std::string catalogue_text();
+/// The same as one JSON object.
 std::string catalogue_json();
 
 }  // namespace attn

@@ -26,7 +26,8 @@ class Error : public std::exception {
   const std::string& where() const noexcept { return where_; }
   const std::string& help() const noexcept { return help_; }
 
-  /// All three parts, a line each: "problem\n  where: …\n  help: …"; empty parts are left out.
+  /// All three parts, a line each: "problem\n  where: …\n  help:  …"; empty parts are left out.
+  /// Characters that a terminal would obey stand as escapes such as \x1b.
   const char* what() const noexcept override { return text_.c_str(); }
 
   /// The same error one container further out: "q.npy" around "byte 12" gives "q.npy, byte 12".

@@ -15,7 +15,8 @@ struct Limits {
   std::uint64_t file_bytes = 64'000'000'000;      ///< of a file, which is memory-mapped
   std::uint64_t stream_bytes = 1'000'000'000;     ///< of standard input and pipes
   std::uint64_t unpacked_bytes = 16'000'000'000;  ///< of one array in an .npz, unpacked
-  std::uint64_t elements = 4'000'000'000;         ///< of one tensor of a document
+  /// Of one tensor of a document, of a set of drawn parameters, of the weights.
+  std::uint64_t elements = 4'000'000'000;
   std::size_t nesting = 512;  ///< of arrays and objects in JSON, at most `deepest_nesting`
 };
 

@@ -58,7 +58,7 @@ std::string npz_bytes(std::span<const NamedTensor> tensors);
 std::string safetensors_bytes(std::span<const NamedTensor> tensors);
 
 /// One matrix [rows, columns] as comma-separated values, each in the shortest form that reads back
-/// the same.
+/// the same. Throws Error(input) for what is no matrix.
 std::string csv_text(const Tensor& matrix);
 
 }  // namespace attn

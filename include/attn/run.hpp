@@ -145,12 +145,14 @@ struct PlotRequest {
   bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
 };
 
+/// Throws Error: (file) if a file cannot be read, (input) if it holds nothing that such a picture
+/// shows, or options do not fit it.
 Picture plot(const PlotRequest& request);
 
-/// The map of the sample and head that PlotKind::heatmap would draw.
+/// The map of the sample and head that PlotKind::heatmap would draw. Throws as plot().
 Heatmap read_heatmap(const PlotRequest& request);
 
-/// Writes the bytes to a file that appears whole or not at all.
+/// Writes the bytes to a file that appears whole or not at all. Throws Error(file).
 void write_picture(const Picture& picture, const std::filesystem::path& path);
 
 /// By the name's extension. Throws Error(input) for one that is not .png, .svg or .pdf.

@@ -82,7 +82,7 @@ class Tensor {
   /// As booleans all numbers but 0 are true. An absent tensor stays absent.
   Tensor converted(DType dtype) const;
 
-  /// The same elements in another shape of equal size.
+  /// The same elements in another shape. Throws Error(internal) if that has another size.
   Tensor reshaped(Shape shape) const;
 
  private:

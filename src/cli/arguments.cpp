@@ -16,6 +16,7 @@
 #include "cli/completion_command.hpp"
 #include "cli/example_command.hpp"
 #include "cli/explain_command.hpp"
+#include "cli/flag_values.hpp"
 #include "cli/list_command.hpp"
 #include "cli/manual_command.hpp"
 #include "cli/output.hpp"
@@ -167,8 +168,7 @@ void add_results(CLI::App& app, RunArguments& arguments) {
   add_picture(app, arguments.picture);
   app.get_option("--pool")->description(
       "Number of bins that queries and keys are reduced to, for long sequences; mean or max: what "
-      "a "
-      "bin and a pixel show; or both, as 1024,max");
+      "a bin and a pixel show; or both, as 1024,max");
 }
 
 void add_run(CLI::App& app, RunArguments& arguments) {
@@ -227,6 +227,7 @@ void add_show(CLI::App& app, ShowArguments& arguments) {
   app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
       ->type_name("");
   add_selection(app, arguments.picture);
+  app.get_option("--head")->description("Head to draw, from 0, or mean, or max");
   add_text(app, "--name", arguments.name, "NAME",
            "Tensor to show (default weights, or the only one)");
   add_text(app, "--labels", arguments.labels, "FILE",
@@ -296,7 +297,9 @@ class Commands {
     add_options(*command, *arguments);
     calls_.emplace_back(command, [arguments, action] {
       if constexpr (requires { arguments->common; }) {
-        if (arguments->common.cpu) use_cpu(*arguments->common.cpu);
+        const CommonArguments& common = arguments->common;
+        if (common.threads) whole_number("--threads", *common.threads, 1);
+        if (common.cpu) use_cpu(*common.cpu);
       }
       return action(*arguments);
     });

@@ -10,7 +10,7 @@ namespace attn::cli {
 /// A flag as given; what its text means is the command's to say.
 using Text = std::optional<std::string>;
 
-/// Flags that every command takes.
+/// Flags of every command that computes or reports.
 struct CommonArguments {
   bool json = false, quiet = false, no_color = false;
   Text threads, cpu;

@@ -5,10 +5,10 @@
 #include "attn/batch.hpp"
 #include "attn/error.hpp"
 
+#include "cli/batch_progress.hpp"
 #include "cli/flag_values.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
-#include "cli/progress.hpp"
 #include "cli/run_flags.hpp"
 
 namespace attn::cli {
@@ -69,7 +69,7 @@ int merge(const BatchArguments& arguments) {
 int batch_command(const BatchArguments& arguments) {
   if (arguments.merge) return merge(arguments);
   const BatchOptions options = options_of(arguments);
-  Progress progress(arguments.common);
+  BatchProgress progress(arguments.common);
   const BatchOutcome outcome = run_batch(
       options,
       [&](const BatchItem& item, const BatchCounts& counts) { progress.update(item, counts); },

@@ -45,8 +45,8 @@ Kind kind_of(const std::string& name) {
   if (const KindInfo* kind = find_kind(name)) return kind->kind;
   std::vector<std::string_view> names;
   for (const KindInfo& known : kinds()) names.push_back(known.name);
-  throw Error(ErrorKind::usage, "unknown kind of attention \"" + name + "\"", "--attention",
-              nearest_known(name, names));
+  throw input_error("unknown kind of attention \"" + name + "\"", "--attention",
+                    nearest_known(name, names));
 }
 
 BenchRequest request_of(const BenchArguments& arguments) {

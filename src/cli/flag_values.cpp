@@ -16,8 +16,9 @@ Error wrong_value(const std::string& flag, const std::string& text, const std::s
           "give " + expected};
 }
 
+// Whether the whole text is one number of that type.
 template <class Number>
-bool parse_whole(const std::string& text, Number& number) {
+bool parse_number(const std::string& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
@@ -27,7 +28,7 @@ PositionRange position_range(const std::string& flag, const std::string& text) {
   PositionRange range;
   const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
     if (end.empty()) return true;
-    return parse_whole(end, position.emplace());
+    return parse_number(end, position.emplace());
   };
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
@@ -41,19 +42,19 @@ PositionRange position_range(const std::string& flag, const std::string& text) {
 
 std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least) {
   std::size_t number = 0;
-  if (parse_whole(text, number) && number >= least) return number;
+  if (parse_number(text, number) && number >= least) return number;
   throw wrong_value(flag, text, "a whole number of at least " + std::to_string(least));
 }
 
 std::int64_t integer(const std::string& flag, const std::string& text) {
   std::int64_t number = 0;
-  if (parse_whole(text, number)) return number;
+  if (parse_number(text, number)) return number;
   throw wrong_value(flag, text, "a whole number");
 }
 
 double finite_number(const std::string& flag, const std::string& text) {
   double number = 0;
-  if (parse_whole(text, number) && std::isfinite(number)) return number;
+  if (parse_number(text, number) && std::isfinite(number)) return number;
   throw wrong_value(flag, text, "a finite number");
 }
 
@@ -67,7 +68,7 @@ std::uint64_t large_number(const std::string& flag, const std::string& text) {
     digits.pop_back();
     for (std::size_t i = 0; i <= prefix; ++i) unit *= thousand;
   }
-  if (parse_whole(digits, number) && number >= 1 && number <= UINT64_MAX / unit) {
+  if (parse_number(digits, number) && number >= 1 && number <= UINT64_MAX / unit) {
     return number * unit;
   }
   throw wrong_value(flag, text, "a whole number of at least 1, such as 500000 or 500k, 2M, 2G");
@@ -75,7 +76,7 @@ std::uint64_t large_number(const std::string& flag, const std::string& text) {
 
 double finite_size(const std::string& flag, const std::string& text) {
   double number = 0;
-  if (parse_whole(text, number) && std::isfinite(number) && number >= 0) return number;
+  if (parse_number(text, number) && std::isfinite(number) && number >= 0) return number;
   throw wrong_value(flag, text, "a number of at least 0");
 }
 
@@ -108,7 +109,7 @@ ColorNorm color_norm(const std::string& text) {
   ColorNorm norm;
   if (text.starts_with(power)) {
     norm.kind = ColorNorm::Kind::power;
-    if (!parse_whole(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||
+    if (!parse_number(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||
         norm.gamma <= 0) {
       throw wrong_value("--norm", text, "a power above 0, such as power:0.5");
     }
@@ -170,8 +171,8 @@ PlotOptions picture_options(const PictureArguments& arguments, std::size_t& samp
     const std::string& text = *arguments.figsize;
     const std::size_t by = text.find('x');
     double width = 0, height = 0;
-    if (by == std::string::npos || !parse_whole(text.substr(0, by), width) ||
-        !parse_whole(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
+    if (by == std::string::npos || !parse_number(text.substr(0, by), width) ||
+        !parse_number(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
         !(height > 0 && height <= 1000)) {
       throw wrong_value("--figsize", text, "width and height in inches, such as 8x6");
     }
@@ -212,8 +213,8 @@ PlotOptions picture_options(const PictureArguments& arguments, std::size_t& samp
       options.color_range.scope = ColorRange::Scope::shared;
     } else if (text == "panel") {
       options.color_range.scope = ColorRange::Scope::panel;
-    } else if (bounds.size() == 2 && parse_whole(bounds[0], options.color_range.low) &&
-               parse_whole(bounds[1], options.color_range.high) &&
+    } else if (bounds.size() == 2 && parse_number(bounds[0], options.color_range.low) &&
+               parse_number(bounds[1], options.color_range.high) &&
                std::isfinite(options.color_range.low) && std::isfinite(options.color_range.high) &&
                options.color_range.low < options.color_range.high) {
       options.color_range.scope = ColorRange::Scope::given;

@@ -208,10 +208,11 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
   const auto add = [&](std::string_view part) {
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] == '"') in_string = !in_string;
-      if (part[i] == '\\')
+      if (part[i] == '\\') {
         ++i;
-      else if (part[i] == '[' && !in_string)
+      } else if (part[i] == '[' && !in_string) {
         ++arrays;
+      }
     }
     result.text += part;
   };

@@ -3,6 +3,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_tensor.hpp"
+#include "io/safetensors.hpp"
 
 namespace attn {
 namespace {
@@ -36,6 +37,15 @@ constexpr const char* help =
     "arrays";
 
 }  // namespace
+
+bool looks_like_json(std::span<const std::byte> bytes) noexcept {
+  // The length that a .safetensors file starts with may look like a bracket or white space.
+  if (looks_like_safetensors(bytes)) return false;
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
 
 JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
                                std::size_t depth)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "io/json_value.hpp"
 
 namespace attn {
+
+/// Whether the file is JSON by its first bytes: an object or an array, behind white space or not.
+bool looks_like_json(std::span<const std::byte> bytes) noexcept;
 
 /// The tensors of a JSON text: a result of this program (its "tensors"), nested arrays alone,
 /// {"shape":…,"data":…} alone, or an object some of whose members are either; its other members are

@@ -11,6 +11,7 @@
 
 #include "io/npy.hpp"
 #include "support/in_quotes.hpp"
+#include "support/memory_limit.hpp"
 
 namespace attn {
 namespace {
@@ -166,6 +167,8 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
     throw input_error(zip_strerror(archive), "", save_again);
   }
   check_claims(status, limits);
+  check_memory(status.size, 1, "the unpacked member", "",
+               "save it as a .npy file, which need not be unpacked");
   const Member member(zip_fopen_index(archive, index, 0));
   if (!member) {
     throw input_error(std::string("the member cannot be read: ") + zip_strerror(archive), "",

@@ -10,6 +10,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/memory_limit.hpp"
+
 namespace attn {
 namespace {
 
@@ -207,6 +209,7 @@ Tensor tensor_from(const RawArray& array) {
   if (stored_alike(array, dtype)) {
     return Tensor::borrowed(array.shape, dtype, array.bytes.data(), array.owner);
   }
+  check_memory(count, size_of(dtype), "the tensor " + text(array.shape), "");
   return with_stored_type(array.type, [&]<class Stored>(Stored*) {
     return convert<typename Widened<Stored>::type, Stored>(array, count);
   });

@@ -48,8 +48,9 @@ struct RawArray {
 };
 
 /// The array as a tensor: borrowed where the elements are stored as a tensor stores them, converted
-/// otherwise. Throws Error(input) for an axis of size 0, for more than 32 axes, and for an unsigned
-/// integer that int64 cannot hold; its place is the element's index.
+/// otherwise. Throws Error(input) for an axis of size 0, for more than 32 axes, for elements that
+/// take more than the memory once converted, and for an unsigned integer that int64 cannot hold,
+/// whose place is the element's index.
 Tensor tensor_from(const RawArray& array);
 
 }  // namespace attn

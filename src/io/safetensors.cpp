@@ -244,7 +244,7 @@ std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
         dtype = "BOOL";
         break;
     }
-    if (begin > 0) header += ',';
+    if (header.size() > 1) header += ',';
     header += json_string(name) + R"(:{"dtype":")" + dtype + R"(","shape":)" +
               text(tensor.shape()) + R"(,"data_offsets":)" + text(Shape{begin, end}) + "}";
     begin = end;

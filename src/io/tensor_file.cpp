@@ -51,12 +51,6 @@ std::string_view guess(std::string_view bytes) {
   return "a text";
 }
 
-bool looks_like_json(std::string_view bytes) {
-  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
-  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[');
-}
-
 struct Npy {
   Tensor tensor;
   std::vector<std::string> names{""};
@@ -71,10 +65,8 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
     return Npz(bytes, std::move(owner), limits);
   }
-  // Before JSON, as the length that a .safetensors file starts with may look like a bracket or
-  // white space.
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
-  if (looks_like_json(text)) return JsonTensorFile(text, std::move(owner), limits.nesting);
+  if (looks_like_json(bytes)) return JsonTensorFile(text, std::move(owner), limits.nesting);
   if (text.empty()) throw input_error("the file is empty", "", known_formats);
   const std::string_view what = guess(text);
   throw input_error("this is no file of tensors that can be read" +

@@ -83,7 +83,7 @@ class Listing {
     if (fs::is_directory(path, error)) {
       add_folder(path, "");
     } else {
-      add_file(path, path.filename().generic_string());
+      add_file(path, fs::path(whole_name(path)).filename().generic_string());
     }
   }
 

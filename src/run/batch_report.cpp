@@ -8,6 +8,7 @@
 
 #include "io/json_writer.hpp"
 #include "support/display_width.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 namespace {
@@ -52,14 +53,15 @@ std::string batch_text(const BatchOutcome& outcome) {
   if (outcome.failures.empty()) return text;
   std::size_t widest = 0;
   for (const BatchItem& item : outcome.failures) {
-    widest = std::max(widest, display_width(item.name));
+    widest = std::max(widest, display_width(printable(item.name)));
   }
   text += "\nFailed\n";
   for (const BatchItem& item : outcome.failures) {
-    text += "  " + padded_right(item.name, widest) + "  " +
-            padded_left(std::to_string(item.status()), 2) + "  " + item.error->problem() + "\n";
+    text += "  " + padded_right(printable(item.name), widest) + "  " +
+            padded_left(std::to_string(item.status()), 2) + "  " +
+            printable(item.error->problem()) + "\n";
     if (!item.error->where().empty()) {
-      text += "  " + std::string(widest, ' ') + "      " + item.error->where() + "\n";
+      text += "  " + std::string(widest, ' ') + "      " + printable(item.error->where()) + "\n";
     }
   }
   if (outcome.counts.failed > outcome.failures.size()) {

@@ -69,6 +69,7 @@ void Document::override_inside(std::string_view key, std::string_view inner, Jso
 }
 
 Error Document::placed(const Error& error) const {
+  if (error.where().starts_with("--")) return error;
   for (const auto& [pointer, flag] : flags_) {
     if (error.where() == pointer || error.where().starts_with(pointer + "/")) {
       return {error.kind(), error.problem(), flag, error.help()};

@@ -35,7 +35,7 @@ class Document {
                        std::string flag);
 
   /// The error with its JSON pointer put into words a user can follow: "doc.json, /query/1", or the
-  /// flag that gave the value.
+  /// flag that gave the value. An error that names a flag already stays as it is.
   Error placed(const Error& error) const;
 
   const JsonValue& root() const noexcept { return root_; }

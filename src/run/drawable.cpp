@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/json_tensor_file.hpp"
 #include "run/document.hpp"
 #include "run/document_object.hpp"
 #include "run/mask_picture.hpp"
@@ -19,12 +20,6 @@
 
 namespace attn {
 namespace {
-
-bool is_json(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-}
 
 // Among names of tensors, what stands before "weights" in that of the weights to draw: nothing, or
 // "self." and the like for those of a layer's first attention.
@@ -202,7 +197,7 @@ Drawable read_file(const PlotRequest& request, const FileAccess& access) {
   const bool standard_input = request.input == "-";
   const std::string name = standard_input ? "standard input" : request.input.string();
   Drawable drawable;
-  if (is_json(file->text())) {
+  if (looks_like_json(file->bytes())) {
     bool document = false;
     try {
       const JsonValue root = parse_json(file->text(), {.owner = file});
@@ -256,7 +251,7 @@ Labels labels_in(const std::filesystem::path& path) {
   if (path == "-") return {};
   try {
     const auto file = MappedFile::open(path);
-    if (!is_json(file->text())) return {};
+    if (!looks_like_json(file->bytes())) return {};
     const JsonValue root = parse_json(file->text(), {.owner = file});
     const JsonValue* labels = root.find("labels");
     return labels ? read_labels(*labels, "/labels", 0, 0, 0) : Labels{};

@@ -175,8 +175,6 @@ ExplainOutcome explain(const ExplainOptions& options) {
     for (DocumentRequest& request : requests)
       explained.emplace_back(options, document, std::move(request));
   } catch (const Error& error) {
-    // A choice that is not there is placed by its flag already.
-    if (error.where().starts_with("--")) throw;
     throw document.placed(error);
   }
 

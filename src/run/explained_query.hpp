@@ -73,8 +73,7 @@ class ExplainedQuery {
   const PositionNames& query_names() const noexcept { return query_names_; }
   const PositionNames& key_names() const noexcept { return key_names_; }
 
-  /// The keys that tables show: all of a few, else the first, the last and the one that weighs
-  /// most.
+  /// The keys that tables show: all of a few, else the first, the last and the heaviest ones.
   const Excerpt& shown_keys() const noexcept { return shown_keys_; }
   Explanation::Column key_column() const;
   /// The shown keys' numbers of a row over all keys.

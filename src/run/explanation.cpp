@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "run/shown_number.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 
@@ -57,8 +57,7 @@ std::string one_line(const std::string& text) {
   for (char& c : line) {
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
-  line = in_quotes(line);
-  return line.substr(1, line.size() - 2);
+  return printable(line);
 }
 
 }  // namespace attn

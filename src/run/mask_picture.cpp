@@ -139,7 +139,7 @@ MaskMap document_mask(std::string_view text, const std::string& name, const Plot
     return mask_map(attention, request.sample, request.head, read.title, request.selection,
                     request.options.threads);
   } catch (const Error& error) {
-    throw error.where().starts_with("--") ? error : document.placed(error);
+    throw document.placed(error);
   }
 }
 

@@ -69,9 +69,10 @@ constexpr std::size_t most_unasked_weights = std::size_t{1} << 28U;
 void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
   const auto refuse = [](const char* flag) {
-    throw Error(ErrorKind::usage,
-                std::string(flag) + " chooses positions, and pooled weights have bins", flag,
-                std::string("leave out ") + flag + " or the number of --pool");
+    throw Error(
+        ErrorKind::usage, std::string(flag) + " chooses positions, and pooled weights have bins",
+        flag,
+        std::string("leave out ") + flag + ", or the document's \"pool\" and the number of --pool");
   };
   if (selection.queries) refuse("--queries");
   if (selection.keys) refuse("--keys");
@@ -81,7 +82,7 @@ void check_pooled(const RunOptions& options) {
   if (std::find(options.plots.begin(), options.plots.end(), PlotKind::stages) !=
       options.plots.end()) {
     throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn", "--plots",
-                "leave out stages or the number of --pool");
+                "leave out stages, or the document's \"pool\" and the number of --pool");
   }
 }
 

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr double kPanelSide = 3.2;  // inches
+constexpr double panel_side = 3.2;  // inches
 
 struct Stage {
   const char* title;
@@ -93,7 +93,7 @@ HeatmapGrid stages_grid(const Stages& stages, const StageFormulas& formulas,
   const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
   const std::vector<Stage> columns = stages_of(stages, formulas);
   HeatmapGrid grid{all_heads ? maps.weights.heads() : 1, columns.size(), {}};
-  grid.panel_side = kPanelSide;
+  grid.panel_side = panel_side;
   MapSelection of_scores = maps.selection;
   of_scores.renormalize = of_scores.merge_pieces = false;
   MapSelection of_weights = of_scores;

@@ -163,7 +163,10 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
         "the number " + number_text(number) + " is no " + expected, pointer,
         std::string("give ") + (dtype == DType::boolean ? "only 0 and 1" : "only whole numbers"));
   };
-  if (dtype == DType::boolean || dtype == DType::int64) {
+  const bool whole = dtype == DType::boolean || dtype == DType::int64;
+  check_memory(tensor.size(), whole ? sizeof(double) : size_of(dtype),
+               "a tensor of shape " + text(tensor.shape()), pointer);
+  if (whole) {
     const Tensor numbers = tensor.converted(DType::float64);
     for (const double number : numbers.values<double>()) {
       if (dtype == DType::boolean && number != 0 && number != 1) refuse(number, "truth value");

@@ -62,8 +62,8 @@ class TensorSource {
 /// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 
-/// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit: beyond the range
-/// of a float32, no integer, or no 0 or 1 for a boolean.
+/// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit (beyond the range
+/// of a float32, no integer, or no 0 or 1 for a boolean) or the whole does not fit into memory.
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer);
 
 }  // namespace attn

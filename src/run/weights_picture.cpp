@@ -5,8 +5,8 @@
 namespace attn {
 namespace {
 
-constexpr double kComparedSide = 3;  // inches of a panel
-constexpr double kHeadSide = 2.6;    // inches of a panel
+constexpr double compared_side = 3;  // inches of a panel
+constexpr double head_side = 2.6;    // inches of a panel
 
 std::vector<std::string> numbers(std::size_t first, std::size_t count) {
   std::vector<std::string> names;
@@ -24,7 +24,7 @@ Picture draw_weights(PlotKind kind, const SelectedMaps& maps, PlotOptions option
     return draw_heatmap(selected_heatmap(maps), options, format);
   }
   HeatmapGrid heads = selected_heads(maps);
-  heads.panel_side = kHeadSide;
+  heads.panel_side = head_side;
   if (!options.title) {
     options.title =
         (maps.title.empty() ? "Attention Weight Heatmap " : maps.title + " ") + place_text(maps);
@@ -69,7 +69,7 @@ Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, Plo
 Picture draw_comparison(const std::vector<std::vector<Heatmap>>& columns,
                         const PlotOptions& options, PictureFormat format) {
   HeatmapGrid grid{columns.empty() ? 0 : columns[0].size(), columns.size(), {}};
-  grid.panel_side = kComparedSide;
+  grid.panel_side = compared_side;
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (const std::vector<Heatmap>& column : columns) grid.panels.push_back(column[row]);
   }

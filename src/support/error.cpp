@@ -2,13 +2,16 @@
 
 #include <utility>
 
+#include "support/printable.hpp"
+
 namespace attn {
 
 Error::Error(ErrorKind kind, std::string problem, std::string where, std::string help)
     : kind_(kind), problem_(std::move(problem)), where_(std::move(where)), help_(std::move(help)) {
-  text_ = problem_;
-  if (!where_.empty()) text_ += "\n  where: " + where_;
-  if (!help_.empty()) text_ += "\n  help:  " + help_;
+  // The parts may quote a document of a stranger.
+  text_ = printable(problem_);
+  if (!where_.empty()) text_ += "\n  where: " + printable(where_);
+  if (!help_.empty()) text_ += "\n  help:  " + printable(help_);
 }
 
 Error Error::inside(const std::string& container) const {

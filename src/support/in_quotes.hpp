@@ -5,8 +5,7 @@
 
 namespace attn {
 
-/// The text in double quotes, for messages: control characters, which would act on a terminal, and
-/// bytes that are not UTF-8 as \xNN.
+/// The printable text in double quotes, for messages.
 std::string in_quotes(std::string_view text);
 
 }  // namespace attn

@@ -7,8 +7,8 @@
 namespace attn {
 
 /// Memory as malloc gives it, to be freed by free(), from a multiple of 64 bytes on. Large blocks
-/// ask for large pages: pixels, weights and outputs are touched once or twice, so that a third of
-/// the time went into faults of small ones.
+/// ask for large pages: pixels, weights and outputs are touched only once or twice, and faults of
+/// small pages would take much of the time. Null if there is not enough memory.
 void* allocate_block(std::size_t bytes) noexcept;
 
 struct FreeBlock {

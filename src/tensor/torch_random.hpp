@@ -39,7 +39,7 @@ class TorchRandom {
   std::optional<double> kept_;
 };
 
-/// A tensor of the shape filled by torch.randn, torch.rand, or uniformly in [−bound, bound].
+/// A tensor of the shape filled by torch.randn or torch.rand.
 Tensor torch_randn(TorchRandom& random, Shape shape);
 Tensor torch_rand(TorchRandom& random, Shape shape);
 

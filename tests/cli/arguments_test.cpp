@@ -43,6 +43,17 @@ TEST_CASE("an unknown flag names the nearest known one") {
         "  help:  did you mean \"--valid-lens\"?\n");
 }
 
+TEST_CASE("every command that takes a number of threads checks it") {
+  for (const std::string command :
+       {"run", "batch", "plot", "show", "explain", "compare", "validate", "bench", "list"}) {
+    CAPTURE(command);
+    CHECK(wrong({command, "--threads", "0"}).errors ==
+          "attn-cli: \"0\" is not what --threads takes\n"
+          "  where: --threads\n"
+          "  help:  give a whole number of at least 1\n");
+  }
+}
+
 TEST_CASE("no command, no input and too many inputs are told apart") {
   CHECK(wrong({}).errors ==
         "attn-cli: no command given\n"

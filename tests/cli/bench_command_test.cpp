@@ -111,7 +111,7 @@ TEST_CASE("bench says what its flags take") {
           "attn-cli: \"float16\" is not what --dtype takes\n"
           "  where: --dtype\n"
           "  help:  did you mean \"float32\"?\n");
-  refused({"--attention", "additiv"}, 2,
+  refused({"--attention", "additiv"}, 3,
           "attn-cli: unknown kind of attention \"additiv\"\n"
           "  where: --attention\n"
           "  help:  did you mean \"additive\"?\n");

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr std::size_t kLargestPicture = 150'000;  // bytes
+constexpr std::size_t largest_picture = 150'000;  // bytes
 
 /// What stands between `begin` and `end`, each time.
 std::vector<std::string> between(const std::string& text, const std::string& begin,
@@ -68,7 +68,7 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
     CAPTURE(picture);
     const std::string made = read_text(folder / "docs" / "pictures" / picture);
     CHECK(png_header(made).width > 0);
-    CHECK(made.size() < kLargestPicture);
+    CHECK(made.size() < largest_picture);
     CHECK(std::filesystem::exists(std::filesystem::path(ATTN_DOCS) / "pictures" / picture));
   }
 }

@@ -85,12 +85,11 @@ TEST_CASE("what --pool does not take, and what does not go with bins, is told") 
         "attn-cli: \"4,5\" is not what --pool takes\n  where: --pool\n"
         "  help:  give a number of bins, mean or max, or both, such as 1024,max\n");
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
-        "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: standard "
-        "input, --keys\n"
-        "  help:  leave out --keys or the number of --pool\n");
+        "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
+        "  help:  leave out --keys, or the document's \"pool\" and the number of --pool\n");
   CHECK(errors({"--pool", "4", "--plots", "stages"}) ==
-        "attn-cli: the stages of pooled weights cannot be drawn\n  where: standard input, --plots\n"
-        "  help:  leave out stages or the number of --pool\n");
+        "attn-cli: the stages of pooled weights cannot be drawn\n  where: --plots\n"
+        "  help:  leave out stages, or the document's \"pool\" and the number of --pool\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"reduction":"max"}})") ==
         "attn-cli: pool has no size\n  where: standard input, /pool/size\n"
         "  help:  give the most bins of queries and keys, such as 1024\n");

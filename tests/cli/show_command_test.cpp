@@ -210,3 +210,16 @@ TEST_CASE("the terminal shows tokens as people read them") {
   CHECK(holds(show.output, "\na  "));
   CHECK(holds(show.output, "\n·b "));
 }
+
+TEST_CASE("a .safetensors file is none of JSON, whatever the length of its header looks like") {
+  const TemporaryFolder folder;
+  std::string header = R"({"weights":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
+  header.resize('{', ' ');
+  std::string file{'{', '\0', '\0', '\0', '\0', '\0', '\0', '\0'};
+  file += header + std::string("\0\0\x80\x3E\0\0\x40\x3F", 8);  // 0.25, 0.75
+  folder.write("w.safetensors", file);
+  const Outcome show = attn_cli({"show", "w.safetensors"}, folder.path());
+  CHECK(show.exit_code == 0);
+  CHECK(show.errors.empty());
+  CHECK(holds(show.output, "Q_1 "));
+}

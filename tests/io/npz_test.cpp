@@ -1,8 +1,12 @@
 #include "io/npz.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
@@ -50,15 +54,17 @@ std::vector<NamedTensor> some_tensors() {
           {"allowed", Tensor({1, 3}, std::vector<std::uint8_t>{1, 0, 1})}};
 }
 
+// The number in so many bytes, the lowest first.
+std::string stored(std::uint64_t number, int bytes) {
+  std::string result;
+  for (int i = 0; i < bytes; ++i) result += static_cast<char>(number >> (8 * i) & 0xFF);
+  return result;
+}
+
 // The bytes of the archive with every little-endian number `from` of 4 bytes replaced.
 std::string with_number_replaced(std::string bytes, std::uint32_t from, std::uint32_t to) {
-  const auto text = [](std::uint32_t number) {
-    std::string result;
-    for (int i = 0; i < 4; ++i) result += static_cast<char>(number >> (8 * i) & 0xFF);
-    return result;
-  };
-  for (std::size_t at = 0; (at = bytes.find(text(from), at)) != std::string::npos; at += 4) {
-    bytes.replace(at, 4, text(to));
+  for (std::size_t at = 0; (at = bytes.find(stored(from, 4), at)) != std::string::npos; at += 4) {
+    bytes.replace(at, 4, stored(to, 4));
   }
   return bytes;
 }
@@ -74,6 +80,10 @@ void check_numpy_archive(const std::string& name) {
   CHECK(tensor_is<std::uint8_t>(npz.read(1), {1, 2}, {1, 0}));
   CHECK(tensor_is<std::int64_t>(npz.read(2), {1}, {7}));
   CHECK(tensor_is(npz.read(0), {2, 3, 4}, counting));
+}
+
+std::string zeros(std::size_t bytes) {
+  return std::string(bytes, '\0');
 }
 
 }  // namespace
@@ -193,6 +203,45 @@ TEST_CASE("a member beyond the limit is an error before it is read") {
         "the member takes 224 bytes, and the limit is 200\n  where: member \"weights\"\n"
         "  help:  save it as a .npy file, which need not be unpacked, or raise the limit with "
         "--max-unpacked-size");
+}
+
+TEST_CASE("a member that would take more than the memory is refused before it is unpacked") {
+  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t size = memory + 1;
+  // A member of zeros that is stored as it is, in the form for sizes of 64 bits.
+  const std::string name = "a.npy";
+  const std::string no_size = stored(0xFFFFFFFF, 4);
+  const std::string sizes = stored(1, 2) + stored(16, 2) + stored(size, 8) + stored(size, 8);
+  const std::string both = stored(45, 2) + zeros(12) + no_size + no_size + stored(name.size(), 2) +
+                           stored(sizes.size(), 2);
+  const std::string start = "PK\x03\x04" + both + name + sizes;
+  const std::uint64_t end = start.size() + size;
+  const std::string directory = "PK\x01\x02" + stored(45, 2) + both + zeros(14) + name + sizes;
+  const std::string rest =
+      directory + "PK\x06\x06" + stored(44, 8) + stored(45, 2) + stored(45, 2) + zeros(8) +
+      stored(1, 8) + stored(1, 8) + stored(directory.size(), 8) + stored(end, 8) + "PK\x06\x07" +
+      zeros(4) + stored(end + directory.size(), 8) + stored(1, 4) + "PK\x05\x06" + zeros(4) +
+      stored(0xFFFF, 2) + stored(0xFFFF, 2) + no_size + no_size + zeros(2);
+  // Pages that nothing is written to take no memory.
+  const std::size_t whole = end + rest.size();
+  void* const pages = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  auto* const bytes = static_cast<std::byte*>(pages);
+  std::ranges::copy(std::as_bytes(std::span(start)), bytes);
+  std::ranges::copy(std::as_bytes(std::span(rest)), bytes + end);
+  std::string problem, where;
+  try {
+    Npz({bytes, whole}, nullptr, {.unpacked_bytes = std::numeric_limits<std::uint64_t>::max()})
+        .read(0);
+  } catch (const Error& error) {
+    problem = error.problem();
+    where = error.where();
+  }
+  munmap(pages, whole);
+  CHECK(problem.starts_with("the unpacked member would take "));
+  CHECK(where == "member \"a\"");
 }
 
 TEST_CASE("an encrypted member is an error") {

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "attn/error.hpp"
 
@@ -128,6 +130,31 @@ TEST_CASE("an unsigned integer beyond int64 is an error at its element") {
                        "  where: element 1\n"
                        "  help:  save it as a float64",
                        Error);
+}
+
+TEST_CASE("elements that would take more than the memory once widened are refused before") {
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t count = memory / 4;
+  // Addresses alone: a single element that is read ends the program.
+  void* const elements =
+      mmap(nullptr, count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(elements != MAP_FAILED);
+  RawArray array;
+  array.shape = {count};
+  array.type = ElementType::uint8;
+  array.bytes = {static_cast<const std::byte*>(elements), count};
+  std::string problem, help;
+  try {
+    tensor_from(array);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    problem = error.problem();
+    help = error.help();
+  }
+  munmap(elements, count);
+  CHECK(problem.starts_with("the tensor [" + std::to_string(count) + "] would take "));
+  CHECK(help == "make it smaller");
 }
 
 TEST_CASE("shapes that no tensor has are errors") {

@@ -54,7 +54,7 @@ TEST_CASE("A vocabulary holds at least one token, each once, in UTF-8") {
   CHECK(error_from([] {
           Vocabulary::from_list({"x", "a\n", "y", "a\n", "x"}, "/v");
         }) ==
-        "the vocabulary holds \"a\\x0a\" twice: at 1 and 3\n  where: /v/3\n"
+        "the vocabulary holds \"a\\n\" twice: at 1 and 3\n  where: /v/3\n"
         "  help:  give every token one id: remove one of the two");
   CHECK(error_from([] { Vocabulary::from_text("a\nb\nc\nb\n", "vocab.txt"); }) ==
         "the vocabulary holds \"b\" twice: on lines 2 and 4\n  where: vocab.txt, line 4\n"

@@ -111,6 +111,7 @@ TEST_CASE(
   CHECK(names_of(options_for(folder, {"docs", "docs/a.json", "docs/../docs/a.json"})) == all);
   CHECK(names_of(options_for(folder, {"docs/sub/b.json", "docs/a.json"})) ==
         std::vector<std::string>{"b", "a"});
+  CHECK(names_of(options_for(folder, {"missing/"})) == std::vector<std::string>{"missing"});
 }
 
 TEST_CASE("a pattern names its matches from its first part that varies") {

@@ -41,6 +41,21 @@ TEST_CASE("every problem of a document is told, with its pointer") {
             "    help:  give all rows of a tensor the same length\n");
 }
 
+TEST_CASE("a problem quotes nothing of a document that a terminal obeys") {
+  const TemporaryFolder folder;
+  const auto path =
+      folder.write("doc.json", R"({"attention":"sdpa","query":[[1]],"\u001b[2J\u009b":1})");
+  const attn::Validation validations[] = {attn::validate(path)};
+  const std::string text = attn::validation_text(validations);
+  CHECK(text.starts_with(path.string() +
+                         ": 1 problem\n"
+                         "\n"
+                         "  unknown key \"\\x1b[2J\\x9b\"\n"
+                         "    where: " +
+                         path.string() + ", /\\x1b[2J\\x9b\n"));
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("a problem that several kinds share is told once") {
   const TemporaryFolder folder;
   const auto path =

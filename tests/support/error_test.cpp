@@ -20,6 +20,14 @@ TEST_CASE("an error leaves out the parts it lacks") {
   CHECK(Error(ErrorKind::file, "no", "", "do").what() == std::string("no\n  help:  do"));
 }
 
+TEST_CASE("an error's text holds nothing that a terminal obeys") {
+  const Error error(ErrorKind::input, "unknown key \"\x1b]0;x\x07\"", "/a\nb\xC2\x9B", "not \xff");
+  CHECK(error.what() == std::string("unknown key \"\\x1b]0;x\\x07\"\n"
+                                    "  where: /a\\nb\\x9b\n"
+                                    "  help:  not \\xff"));
+  CHECK(error.where() == "/a\nb\xC2\x9B");
+}
+
 TEST_CASE("an error inside a container names the container first") {
   const Error error(ErrorKind::usage, "no", "byte 12", "do");
   const Error outer = error.inside("q.npy").inside("all.zip");

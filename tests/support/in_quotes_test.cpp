@@ -10,8 +10,9 @@ TEST_CASE("text in quotes keeps what can be printed") {
 }
 
 TEST_CASE("text in quotes shows what would act on a terminal") {
-  CHECK(in_quotes("a\x1b[31m\n\x7f") == "\"a\\x1b[31m\\x0a\\x7f\"");
+  CHECK(in_quotes("a\x1b[31m\n\x7f") == "\"a\\x1b[31m\\n\\x7f\"");
   CHECK(in_quotes(std::string_view("\0", 1)) == "\"\\x00\"");
+  CHECK(in_quotes("a\xC2\x9B[m") == "\"a\\x9b[m\"");
 }
 
 TEST_CASE("text in quotes shows bytes that are not UTF-8") {

@@ -11,11 +11,11 @@
 namespace attn::cli {
 
 /// How far a batch is, on standard error: a bar with the rate and the time left on a terminal, a
-/// line every few seconds elsewhere, nothing with --quiet. Warnings and failures are told as they
+/// line every few seconds elsewhere, nothing with --quiet. The first failures are told as they
 /// come.
-class Progress {
+class BatchProgress {
  public:
-  explicit Progress(const CommonArguments& common);
+  explicit BatchProgress(const CommonArguments& common);
 
   void update(const BatchItem& item, const BatchCounts& counts);
   /// Takes the bar away.

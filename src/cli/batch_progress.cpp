@@ -1,4 +1,4 @@
-#include "cli/progress.hpp"
+#include "cli/batch_progress.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,8 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "attn/error.hpp"
 
 #include "cli/output.hpp"
 
@@ -40,10 +42,10 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(const CommonArguments& common)
+BatchProgress::BatchProgress(const CommonArguments& common)
     : quiet_(common.quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-std::string Progress::state(const BatchCounts& counts) const {
+std::string BatchProgress::state(const BatchCounts& counts) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const std::size_t computed = counts.done + counts.failed;
   std::string text =
@@ -59,7 +61,7 @@ std::string Progress::state(const BatchCounts& counts) const {
   return text;
 }
 
-std::string Progress::bar(const BatchCounts& counts) const {
+std::string BatchProgress::bar(const BatchCounts& counts) const {
   const std::string text = state(counts);
   const std::size_t width = columns(), around = text.size() + 5;
   if (width < around + 10) return text.substr(0, width - 1);
@@ -68,12 +70,14 @@ std::string Progress::bar(const BatchCounts& counts) const {
   return "[" + std::string(filled, '#') + std::string(room - filled, ' ') + "] " + text;
 }
 
-void Progress::update(const BatchItem& item, const BatchCounts& counts) {
+void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
   if (quiet_) return;
   if (item.error && failures_told_ < most_failures_told) {
     ++failures_told_;
     if (drawn_) show(clear_line);
-    complain(item.name + ": " + item.error->what());
+    const Error& error = *item.error;
+    complain(Error(error.kind(), item.name + ": " + error.problem(), error.where(), error.help())
+                 .what());
     if (failures_told_ == most_failures_told) {
       complain("further failures are only counted here; the summary has them all");
     }
@@ -90,7 +94,7 @@ void Progress::update(const BatchItem& item, const BatchCounts& counts) {
   }
 }
 
-void Progress::finish() {
+void BatchProgress::finish() {
   if (drawn_) show(clear_line);
 }
 
