@@ -7,12 +7,11 @@
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
 #include "kernels/additive_scores.hpp"
+#include "kernels/attention_block.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::size_t block_queries = 96;
 
 // Rows of `width` numbers each, whether heads stand apart or side by side.
 Tensor as_rows(const Tensor& states, std::size_t width) {
@@ -94,9 +93,10 @@ void AdditiveScores::make_query_powers(std::size_t threads) {
   const std::size_t rows = queries_.batch * queries_.heads * queries_.length;
   query_powers_ = new_elements<float>(rows * row_floats_);
   largest_query_.resize(rows);
-  parallel_for((rows + block_queries - 1) / block_queries, threads, [&](std::size_t block) {
-    const std::size_t end = std::min(rows, (block + 1) * block_queries);
-    for (std::size_t i = block * block_queries; i < end; ++i) {
+  constexpr std::size_t share = 128;
+  parallel_for((rows + share - 1) / share, threads, [&](std::size_t part) {
+    const std::size_t end = std::min(rows, (part + 1) * share);
+    for (std::size_t i = part * share; i < end; ++i) {
       largest_query_[i] = kernels::additive_query_powers(queries_.rows.get() + i * units_, units_,
                                                          query_powers_.get() + i * row_floats_);
     }
@@ -127,8 +127,8 @@ void AdditiveScores::compute(std::size_t batch, std::size_t head, std::size_t fi
   const std::size_t first_row =
       ((queries_.repeated ? 0 : batch) * queries_.heads + head) * queries_.length + first_query;
   const std::size_t key_rows = (keys_.repeated ? 0 : batch) * keys_.heads + key_head;
-  std::array<const float*, block_queries> powers{};
-  std::array<float*, block_queries> scores{};
+  std::array<const float*, kernels::query_block> powers{};
+  std::array<float*, kernels::query_block> scores{};
   for (std::size_t p = 0; p < panels_; ++p) {
     const std::size_t first = p * panel_keys_, panel = key_rows * panels_ + p;
     const std::size_t end = std::min(first + panel_keys_, keys_.length);

@@ -6,7 +6,8 @@
 
 namespace attn {
 
-/// General attention qᵀ W k, in the type of its result, by the products of queries with other keys, k Wᵀ.
+/// General attention qᵀ W k, in the type of its result, by the products of queries with other keys,
+/// k Wᵀ.
 AttentionRequest as_products(const AttentionRequest& request);
 
 /// The same attention with nothing to compare: queries and keys of one zero each, for scores that

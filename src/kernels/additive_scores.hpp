@@ -16,8 +16,9 @@ namespace attn::kernels {
 /// With u = 2⁻²⁴ and units padded to fours, a score is within (44 + units / 2) u Σ|w| of the exact
 /// one for these a and b; one of a wide row within (8 + units) u Σ|w|.
 
-/// Numbers of a row of powers of a query, and keys whose powers stand side by side in a panel
-/// [row, panel] of the keys. What is made for one CPU target serves no other.
+/// How many floats the powers of one query take, a padded row; and how many keys stand side by side
+/// in a panel [additive_row_floats(), additive_panel_keys()] of the powers of keys. What is made for
+/// one CPU target serves no other.
 std::size_t additive_row_floats(std::size_t units) noexcept;
 std::size_t additive_panel_keys() noexcept;
 
@@ -30,7 +31,7 @@ float additive_query_powers(const float* a, std::size_t units, float* powers) no
 float additive_key_powers(const float* b, std::size_t stride, std::size_t keys, std::size_t units,
                           float* panel, std::uint8_t* wide) noexcept;
 
-/// Up to 96 queries, not wide, with one panel: rows of additive_panel_keys() scores.
+/// Queries, none of them wide, with one panel: rows of additive_panel_keys() scores.
 struct AdditivePanel {
   const float* const* powers;  ///< a row for each query
   std::size_t queries, units;

@@ -147,6 +147,23 @@ TEST_CASE("fast additive attention agrees with the reference for every arrangeme
   });
 }
 
+TEST_CASE("fast additive attention agrees with the reference in blocks of every size") {
+  on_every_target([] {
+    RandomRequests random(2);
+    // Wide values make the largest blocks, as pooled maps do.
+    AttentionRequest wide = additive(random, {300, 3}, {40, 2}, 5);
+    wide.value = random.normal({40, 800});
+    check_as_reference(rounded(wide));
+    AttentionRequest pooled = additive(random, {300, 3}, {40, 2}, 5);
+    pooled.weights = false;
+    pooled.pool = attn::Pooling{10, attn::Pooling::Reduction::mean};
+    const std::optional<AttentionResult> result = fast(pooled);
+    REQUIRE(result);
+    const double relative = std::expm1(2 * score_bound(pooled)) + 2e-5;
+    CHECK(attn::testing::difference(result->pooled, reference(pooled).pooled) <= relative);
+  });
+}
+
 TEST_CASE("fast additive attention agrees with the reference for every part of a mask") {
   on_every_target([] {
     RandomRequests random(2);
