@@ -5,11 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string_view>
 
-#include <isa-l/crc.h>
-#include <isa-l/igzip_lib.h>
+#include <libdeflate.h>
 
 #include "attn/error.hpp"
 
@@ -17,50 +15,23 @@
 
 namespace {
 
-// Level 1 packs the flat areas of figures nearly as well as higher ones.
-constexpr std::uint32_t kCompressionLevel = 1;
-constexpr std::size_t kSpareBytes = 1 << 16;
+// Level 1 packs the flat areas of figures nearly as well as higher ones, which take several times
+// as long.
+constexpr int kCompressionLevel = 1;
 
-struct Workspace {
-  isal_zstream stream;
-  std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> tables;
-};
-
-/// What stb_image_write calls to compress: a zlib stream that it frees with free().
+/// What stb_image_write calls to compress: a zlib stream that it frees with free(). Equal pixels
+/// give equal bytes.
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
-  // Zeroed, all of it: what the memory held before would decide which of equal matches is found,
-  // and equal pictures would be different files.
-  const std::unique_ptr<Workspace> workspace(new (std::nothrow) Workspace());
-  if (workspace == nullptr) return nullptr;
-  isal_zstream& stream = workspace->stream;
-  isal_deflate_init(&stream);
-  stream.level = kCompressionLevel;
-  stream.level_buf = workspace->tables.data();
-  stream.level_buf_size = static_cast<std::uint32_t>(workspace->tables.size());
-  stream.gzip_flag = IGZIP_ZLIB;
-  stream.end_of_stream = 1;
-  stream.next_in = data;
-  stream.avail_in = static_cast<std::uint32_t>(size);
-
-  // Figures pack to a small part of their size; what does not gets more room step by step.
-  std::size_t room = static_cast<std::size_t>(size) / 8 + kSpareBytes;
-  std::unique_ptr<unsigned char, decltype(&std::free)> packed(
-      static_cast<unsigned char*>(std::malloc(room)), std::free);
-  while (packed != nullptr) {
-    stream.next_out = packed.get() + stream.total_out;
-    stream.avail_out = static_cast<std::uint32_t>(room - stream.total_out);
-    if (isal_deflate(&stream) != COMP_OK) return nullptr;
-    if (stream.internal_state.state == ZSTATE_END) {
-      *packed_size = static_cast<int>(stream.total_out);
-      return packed.release();
-    }
-    room *= 2;
-    auto* const larger = static_cast<unsigned char*>(std::realloc(packed.get(), room));
-    if (larger == nullptr) return nullptr;
-    static_cast<void>(packed.release());
-    packed.reset(larger);
-  }
-  return nullptr;
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(kCompressionLevel), libdeflate_free_compressor);
+  if (compressor == nullptr) return nullptr;
+  const std::size_t bound =
+      libdeflate_zlib_compress_bound(compressor.get(), static_cast<std::size_t>(size));
+  auto* packed = static_cast<unsigned char*>(std::malloc(bound));
+  if (packed == nullptr) return nullptr;
+  *packed_size = static_cast<int>(libdeflate_zlib_compress(
+      compressor.get(), data, static_cast<std::size_t>(size), packed, bound));
+  return packed;
 }
 
 }  // namespace
@@ -94,8 +65,7 @@ std::string chunk(std::string_view type, std::string_view content) {
   std::string bytes;
   append_number(bytes, static_cast<std::uint32_t>(content.size()));
   bytes.append(type).append(content);
-  append_number(bytes, crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes.data()) + 4,
-                                       bytes.size() - 4));
+  append_number(bytes, libdeflate_crc32(0, bytes.data() + 4, bytes.size() - 4));
   return bytes;
 }
 
