@@ -82,10 +82,13 @@ AttentionRequest choose(Choices& choices) {
   request.threads = 1;
   const std::size_t batch = 1 + choices.upto(1), kv_heads = 1 + choices.upto(1);
   const std::size_t heads = kv_heads * (1 + choices.upto(2));
-  const std::size_t queries = 1 + choices.upto(choices.flag() ? 130 : 14);
-  const std::size_t keys = 1 + choices.upto(choices.flag() ? 450 : 40);
-  const std::size_t width = 1 + choices.upto(35), value_width = 1 + choices.upto(35);
-  constexpr std::array<Kind, 3> kinds{Kind::scaled_dot_product, Kind::dot_product, Kind::general};
+  const std::size_t queries = 1 + choices.upto(choices.flag() ? 300 : 14);
+  // Wide values make blocks of another size; few keys keep the definition's time short.
+  const bool wide = choices.upto(15) == 15;
+  const std::size_t keys = 1 + choices.upto(choices.flag() && !wide ? 450 : 40);
+  const std::size_t width = 1 + choices.upto(35), value_width = 1 + choices.upto(wide ? 900 : 35);
+  constexpr std::array<Kind, 4> kinds{Kind::scaled_dot_product, Kind::dot_product, Kind::general,
+                                      Kind::additive};
   request.kind = kinds[choices.upto(kinds.size() - 1)];
   const std::size_t past = choices.flag() ? choices.upto(20) : 0;
   if (choices.flag()) request.scale = choices.number();
@@ -99,6 +102,16 @@ AttentionRequest choose(Choices& choices) {
     request.past_value = numbers({batch, kv_heads, past, value_width}, choices);
   }
   if (request.kind == Kind::general) request.W = numbers({width, width}, choices);
+  if (request.kind == Kind::additive) {
+    const std::size_t hidden = 1 + choices.upto(19);
+    request.W_q = numbers({hidden, width}, choices);
+    request.W_k = numbers({hidden, width}, choices);
+    request.w_v = numbers({1, hidden}, choices);
+  }
+  if (choices.flag()) {
+    const auto reduction = choices.flag() ? Pooling::Reduction::max : Pooling::Reduction::mean;
+    request.pool = Pooling{1 + choices.upto(60), reduction};
+  }
   return request;
 }
 
@@ -116,10 +129,27 @@ double largest_score(const Tensor& masked) {
 // Each term of a score is rounded to a relative 2^-24 and so is each of up to 36·36 sums, whose
 // errors mostly cancel; a weight's relative error is the score's absolute one. The factor is that
 // of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores.
-void require_near(const Tensor& result, const Tensor& expected, double score, double unit) {
+//
+// An additive score is within (44 + h / 2) 2^-24 Σ|w_v| of the definition's for the same
+// projections (kernels/additive_scores.hpp), and these, sums of D products of numbers up to 2, are
+// within (D + 1) D 4 2^-24; tanh grows no faster than its argument. A weight is off by twice the
+// error of a score.
+double tolerance_of(const AttentionRequest& request, const Tensor& masked) {
+  constexpr double softmax = 2e-5;
+  if (request.kind != Kind::additive) return softmax * std::max(1.0, largest_score(masked) / 20);
+  double weights = 0;
+  for (const float w : request.w_v.values<float>()) weights += std::abs(w);
+  const auto units = static_cast<double>(request.w_v.size());
+  const auto width = static_cast<double>(request.W_q.shape()[1]);
+  const double scale = std::abs(request.scale.value_or(1));
+  const double score =
+      (44 + units / 2 + 2 * (width + 1) * width * 4 + 4) * 0x1p-24 * weights * scale;
+  return std::expm1(2 * score) + softmax;
+}
+
+void require_near(const Tensor& result, const Tensor& expected, double tolerance, double unit) {
   fuzz::require(result.shape() == expected.shape());
   const Tensor a = result.converted(DType::float64), b = expected.converted(DType::float64);
-  const double tolerance = 2e-5 * std::max(1.0, score / 20);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double x = a.values<double>()[i], y = b.values<double>()[i];
     fuzz::require(std::abs(x - y) <= tolerance * std::max(std::abs(y), unit));
@@ -133,7 +163,7 @@ void require_near(const Tensor& result, const Tensor& expected, double score, do
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fuzz::Input input(data, size);
   Choices choices(input.bytes());
-  const AttentionRequest request = choose(choices);
+  AttentionRequest request = choose(choices);
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
   AttentionRequest definition = request;
@@ -141,16 +171,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   definition.stages = true;
   const AttentionResult expected = reference_attention(definition, geometry, visibility);
   if (!fast_path_supports(request, visibility)) return 0;
-  const double score = largest_score(expected.scores);
+  const double tolerance = tolerance_of(request, expected.scores);
+  const std::optional<Pooling> pool = std::exchange(request.pool, {});
   for (const std::string_view target : kernels::cpu_targets()) {
     kernels::use_cpu_target(target);
     for (const bool weights : {true, false}) {
       AttentionRequest asked = request;
       asked.weights = weights;
+      if (!weights) asked.pool = pool;
       const auto result = fast_attention(asked, geometry, visibility);
       if (!result) continue;  // left to the reference
-      require_near(result->output, expected.output, score, 2);
-      if (weights) require_near(result->weights, expected.weights, score, 1e-30);
+      require_near(result->output, expected.output, tolerance, 2);
+      if (weights) require_near(result->weights, expected.weights, tolerance, 1e-30);
+      // A cell is a mean or the largest of weights, each at most 1.
+      if (asked.pool) require_near(result->pooled, expected.pooled, tolerance, 1);
       fuzz::require(result->empty_rows == expected.empty_rows);
     }
   }
