@@ -10,11 +10,11 @@
 
 int main(int count, char** words) {
   using namespace attn::cli;
+  explain_shortened_files();
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that would grow beyond the limit.
   std::signal(SIGXFSZ, SIG_IGN);
-  explain_shortened_files();
   occupy_closed_streams();
   try {
     return parse_arguments(count, words)();

@@ -55,12 +55,12 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
 
 TEST_CASE("a file that is shortened while it is read ends the run with the reason") {
   const TemporaryFolder folder;
-  // The system tells it by a signal, which is sent here once the program is ready for it: bit 6 of
-  // the signals that it catches.
+  // The system tells it by a signal, which is sent here once the program is ready for it: when it
+  // has begun to ignore the one of the limit of file sizes, bit 24.
   const Outcome run = shell(
       "mkfifo document; \"$ATTN\" run - --plots none --out r <document & program=$!; "
       "exec 3>document; "
-      "until grep -Eq '^SigCgt:.*[4567cdef].$' /proc/$program/status; do sleep 0.01; done; "
+      "until grep -Eq '^SigIgn:.*[13579bdf]......$' /proc/$program/status; do sleep 0.01; done; "
       "kill -BUS $program; wait $program",
       folder.path());
   CHECK(run.exit_code == 4);
