@@ -38,7 +38,7 @@ PooledMap::PooledMap(const Pooling& pooling, const Geometry& geometry, std::size
     rows_ += bins;
     bin += bins;
   }
-  cells_.assign(maps_ * rows_ * key_bins_, largest_ ? lowest : 0.0);
+  cells_.assign(maps_ * rows_ * key_bins_, largest_ ? lowest : 0.0);  // NOLINT: infinity stays
   seen_.assign(cells_.size(), 0);
 }
 
@@ -126,7 +126,7 @@ Tensor PooledMap::reduced() const {
       const std::size_t bin = block->first_bin, bins = block->bins;
       for (std::size_t b = 0; b < bins; ++b) {
         // The blocks that hold a part of this bin follow one another.
-        std::fill(row.begin(), row.end(), largest_ ? lowest : 0.0);
+        std::fill(row.begin(), row.end(), largest_ ? lowest : 0.0);  // NOLINT: infinity stays
         auto part = block;
         do {
           const double* const from = cells_.data() + (map * rows_ + part->row + b) * key_bins_;
