@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
@@ -19,6 +21,17 @@ Tensor as_rows(const Tensor& states, std::size_t width) {
 }
 
 }  // namespace
+
+bool additive_scores_fit(const AttentionRequest& request) {
+  const Tensor w = request.w_v.converted(DType::float64);
+  double sum = 0;
+  for (const double weight : w.values<double>()) {
+    if (std::isfinite(weight)) sum += std::abs(weight);
+  }
+  // Kernels count in units of ln 2.
+  constexpr double largest = std::numeric_limits<float>::max() / 4;
+  return sum * std::max(1.0, std::abs(request.scale.value_or(1))) * std::numbers::log2e < largest;
+}
 
 AdditiveScores::AdditiveScores(const AttentionRequest& request, const Geometry& geometry)
     : units_(request.w_v.size()),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attention/additive_scores.hpp"
+#include "attention/all_finite.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
@@ -136,6 +137,7 @@ class FastAttention {
     } else {
       by_blocks(heads, threads);
     }
+    if (out_of_range_) return std::nullopt;
     if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
@@ -358,6 +360,7 @@ class FastAttention {
   void note(const kernels::BlockOutcome& outcome) {
     empty_rows_ += outcome.empty_rows;
     if (outcome.overflow) overflow_ = true;
+    if (outcome.out_of_range) out_of_range_ = true;
   }
 
   void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
@@ -433,7 +436,7 @@ class FastAttention {
   std::optional<PooledMap> pooled_;
   std::vector<std::uint32_t> first_keys_;  // of the pooled map's bins, and the end
   std::atomic<std::size_t> empty_rows_ = 0;
-  std::atomic<bool> overflow_ = false;
+  std::atomic<bool> overflow_ = false, out_of_range_ = false;
 };
 
 std::optional<AttentionResult> product_attention(const AttentionRequest& request,
@@ -469,9 +472,15 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   if (request.kind == Kind::general) {
-    return product_attention(as_products(request), geometry, visibility);
+    const AttentionRequest products = as_products(request);
+    // Finite keys may leave the range by their projection.
+    if (!all_finite(products.key) || (products.past_key && !all_finite(products.past_key))) {
+      return std::nullopt;
+    }
+    return product_attention(products, geometry, visibility);
   }
   if (request.kind != Kind::additive) return product_attention(request, geometry, visibility);
+  if (!additive_scores_fit(request)) return std::nullopt;
   const AdditiveScores scores(request, geometry);
   Geometry products = geometry;
   products.query_width = products.key_width = 1;

@@ -186,6 +186,14 @@ void check_size(const AttentionRequest& request, const Geometry& geometry) {
   element_count(geometry.weights_shape());
   const std::size_t maps = (request.stages ? 3 : 0) + (request.weights && !request.pool ? 1 : 0);
   check_weights_memory(geometry, 1, maps * size_of(request.dtype));
+  if (request.pool) {
+    Shape bins = geometry.weights_shape();
+    bins[bins.size() - 2] = std::min(geometry.queries, request.pool->size);
+    bins.back() = std::min(geometry.keys, request.pool->size);
+    // A cell is summed in double precision, and known to be seen or not.
+    check_memory(element_count(bins), sizeof(double) + 1 + size_of(request.dtype),
+                 "the map of bins " + text(bins), "", "pool the weights into fewer bins");
+  }
   element_count(geometry.output_shape());
 }
 

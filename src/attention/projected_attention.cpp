@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/all_finite.hpp"
 #include "attention/linear.hpp"
 #include "attention/visibility.hpp"
 
@@ -169,14 +170,6 @@ bool single_precision_pays(const AttentionRequest& attention, double multiply_ad
   constexpr double enough = 1 << 22U;
   return attention.dtype == DType::float32 && !attention.stages && !attention.dropout &&
          multiply_adds >= enough;
-}
-
-bool all_finite(const Tensor& tensor) {
-  const auto finite = [](const auto& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [](auto x) { return std::isfinite(x); });
-  };
-  return tensor.dtype() == DType::float32 ? finite(tensor.values<float>())
-                                          : finite(tensor.values<double>());
 }
 
 namespace {

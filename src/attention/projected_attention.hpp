@@ -29,7 +29,4 @@ AttentionRequest project(const ProjectedAttentionRequest& request,
 /// precision: where speed matters more than the last digits and no step is to be shown.
 bool single_precision_pays(const AttentionRequest& attention, double multiply_adds);
 
-/// Whether no element is NaN or infinite.
-bool all_finite(const Tensor& tensor);
-
 }  // namespace attn

@@ -10,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/all_finite.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"

@@ -17,8 +17,8 @@ namespace attn::kernels {
 /// one for these a and b; one of a wide row within (8 + units) u Σ|w|.
 
 /// How many floats the powers of one query take, a padded row; and how many keys stand side by side
-/// in a panel [additive_row_floats(), additive_panel_keys()] of the powers of keys. What is made for
-/// one CPU target serves no other.
+/// in a panel [additive_row_floats(), additive_panel_keys()] of the powers of keys. What is made
+/// for one CPU target serves no other.
 std::size_t additive_row_floats(std::size_t units) noexcept;
 std::size_t additive_panel_keys() noexcept;
 

@@ -44,6 +44,9 @@ struct BlockOutcome {
   /// Whether a sum of exponentials or an output is not finite. Weights and output are then to be
   /// computed in another way; an output without weights is right if the inputs are not finite.
   bool overflow = false;
+  /// Whether finite inputs are so large that a score or a sum may leave the type's range. Nothing
+  /// is computed then; it is to be done in another way.
+  bool out_of_range = false;
 };
 
 }  // namespace attn::kernels

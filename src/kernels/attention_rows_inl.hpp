@@ -202,6 +202,57 @@ bool all_finite(const T* row, std::size_t width) {
   return finite;
 }
 
+// What a row holds.
+template <class T>
+struct Extent {
+  T largest = 0;  ///< of the absolute values that are finite
+  bool finite = true;
+};
+
+template <class T>
+Extent<T> extent_of(const T* row, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  const auto zero = hn::Zero(d);
+  auto a = zero, b = zero, odd = zero, other = zero;
+  std::size_t k = 0;
+  for (; k + 2 * size <= width; k += 2 * size) {
+    const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
+    odd = hn::MulAdd(x, zero, odd);
+    other = hn::MulAdd(y, zero, other);
+    a = larger(d, hn::Abs(x), a);
+    b = larger(d, hn::Abs(y), b);
+  }
+  Extent<T> extent;
+  extent.finite = hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero));
+  extent.largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  const std::size_t first = extent.finite ? k : 0;
+  if (!extent.finite) extent.largest = 0;
+  for (k = first; k < width; ++k) {
+    const T x = std::abs(row[k]);
+    if (x < infinite<T>) {
+      extent.largest = std::max(extent.largest, x);
+    } else {
+      extent.finite = false;
+    }
+  }
+  return extent;
+}
+
+// Whether sums of `count` products of numbers up to these sizes, and what is made of them, stay in
+// the range of T.
+template <class T>
+bool products_fit(T first, T second, std::size_t count) {
+  return static_cast<double>(first) * static_cast<double>(second) * static_cast<double>(count) <
+         static_cast<double>(std::numeric_limits<T>::max()) / 4;
+}
+
+// The same of the sums of `keys` values, each times a power that may be 2.
+template <class T>
+bool values_fit(T largest, std::size_t keys) {
+  return products_fit(largest, T(2), keys);
+}
+
 // NaN may have digits, which power_of_two() does not pass on.
 template <class T>
 void forget_digits(T* row, std::size_t count, std::size_t stride) {
@@ -211,14 +262,25 @@ void forget_digits(T* row, std::size_t count, std::size_t stride) {
   }
 }
 
-// pack_columns() of rows that may hold NaN.
+// pack_columns() of rows that may hold NaN. Returns the largest absolute value of what is packed,
+// among those that come from finite numbers.
 template <std::size_t unit, class T>
-void pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
+T pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
+  T largest = 0;
   for (std::size_t first = 0; first < count; first += unit) {
     T* panel = packed + first * width;
-    pack_columns<unit>(rows + first, std::min(unit, count - first), width, factor, panel);
-    if (!all_finite(panel, unit * width)) forget_digits(panel, unit * width, 1);
+    const std::size_t present = std::min(unit, count - first);
+    pack_columns<unit>(rows + first, present, width, factor, panel);
+    const Extent<T> extent = extent_of(panel, unit * width);
+    largest = std::max(largest, extent.largest);
+    if (extent.finite) continue;
+    forget_digits(panel, unit * width, 1);
+    // A finite number may have left the range by the factor.
+    for (std::size_t r = first; r < first + present; ++r) {
+      largest = std::max(largest, extent_of(rows[r], width).largest * std::abs(factor));
+    }
   }
+  return largest;
 }
 
 // Scores of the strips with the panels that hold keys base + [range): c[r, key − base], for strips

@@ -50,6 +50,7 @@ class Block {
       const std::size_t rows = std::min(tile_rows, block_.queries - row);
       const Range seen = view_of(block_.mask, row, rows).any;
       weigh(row, rows, seen, outcome);
+      if (outcome.out_of_range) return outcome;
       if (block_.output != nullptr) multiply_values(row, rows, seen, outcome);
     }
     return outcome;
@@ -63,8 +64,11 @@ class Block {
     for (std::size_t r = 0; r < rows; ++r) {
       starts[r] = block_.query + (row + r) * block_.query_stride;
     }
-    pack_rows<tile_rows>(starts.data(), rows, width_, static_cast<T>(block_.scale * log2_e),
-                         queries_);
+    const T largest_query = pack_rows<tile_rows>(starts.data(), rows, width_,
+                                                 static_cast<T>(block_.scale * log2_e), queries_);
+    outcome.out_of_range = !products_fit(largest_query, head_.largest_key, width_) ||
+                           !values_fit(head_.largest_value, block_.sizes.keys);
+    if (outcome.out_of_range) return;
     std::array<T, tile_rows> largest;
     largest.fill(-infinite<T>);
     T* weights = weights_ + row * keys;

@@ -68,7 +68,9 @@ class BinnedRows {
     for (std::size_t bin = 0; bin < bins_.key_bins; ++bin) {
       for (std::size_t row = 0; row < rows; row += size) {
         const std::size_t at = bin * stride + row;
-        const auto later = hn::Sub(hn::LoadU(d, shifts_ + at), hn::LoadU(d, last.data() + row));
+        // Shifts grow; that of a bin of which the row saw nothing does not count.
+        const auto later = hn::Min(
+            hn::Sub(hn::LoadU(d, shifts_ + at), hn::LoadU(d, last.data() + row)), hn::Zero(d));
         const auto power = power_of_two<true>(d, later, turned, least);
         const auto value = hn::Mul(hn::LoadU(d, values_ + at), hn::LoadU(d, factors.data() + row));
         hn::StoreU(hn::Mul(value, power), d, weights.data() + row);

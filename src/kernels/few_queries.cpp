@@ -108,14 +108,35 @@ void add_keys(const QueryBlock<T>& block, std::size_t query, const T* const* key
   }
 }
 
+// A total that says that scores or sums may leave the range of T.
+template <class T>
+constexpr T out_of_range = -1;
+
 template <class T>
 void attend(const QueryBlock<T>& block, const T* const* key_rows, const T* const* value_rows,
             std::size_t first, std::size_t count, T* partial) {
   std::array<T, few_queries> largest;
   largest.fill(-infinite<T>);
   std::fill_n(partial, partial_count(block.queries, block.sizes), T(0));
+  T largest_query = 0;
+  for (std::size_t i = 0; i < block.queries; ++i) {
+    const T* row = block.query + i * block.query_stride;
+    largest_query = std::max(largest_query, extent_of(row, block.sizes.width).largest);
+  }
+  largest_query *= std::max(T(1), std::abs(static_cast<T>(block.scale * log2_e)));
   for (std::size_t key = first; key < first + count; key += step) {
     const Range part{key, std::min(key + step, first + count)};
+    T largest_key = 0, largest_value = 0;
+    for (std::size_t j = part.first; j < part.end; ++j) {
+      largest_key = std::max(largest_key, extent_of(key_rows[j], block.sizes.width).largest);
+      largest_value =
+          std::max(largest_value, extent_of(value_rows[j], block.sizes.value_width).largest);
+    }
+    if (!products_fit(largest_query, largest_key, block.sizes.width) ||
+        !values_fit(largest_value, block.sizes.keys)) {
+      *Partial<T>::at(partial, 0, block.sizes).total = out_of_range<T>;
+      return;
+    }
     for (std::size_t i = 0; i < block.queries; ++i) {
       Partial<T> own = Partial<T>::at(partial, i, block.sizes);
       add_keys(block, i, key_rows, value_rows, part, own, largest[i]);
@@ -132,6 +153,7 @@ BlockOutcome merge(const QueryBlock<T>& block, T* partials, std::size_t parts) {
     T shift = -infinite<T>;
     for (std::size_t p = 0; p < parts; ++p) {
       const auto part = Partial<T>::at(partials + p * stride, i, block.sizes);
+      if (*part.total == out_of_range<T>) return {.out_of_range = true};
       if (*part.total != 0) shift = std::max(shift, *part.shift);
     }
     T* to = block.output + i * block.output_stride;

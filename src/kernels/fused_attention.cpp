@@ -61,8 +61,10 @@ class Block {
         room_(scores_ + blocking_.strips * tile_rows * blocking_.keys) {
     std::array<const T*, query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
-    pack_rows<tile_rows>(rows.data(), block.queries, width_, static_cast<T>(block.scale * log2_e),
-                         queries_);
+    const T largest = pack_rows<tile_rows>(rows.data(), block.queries, width_,
+                                           static_cast<T>(block.scale * log2_e), queries_);
+    in_range_ = products_fit(largest, head.largest_key, width_) &&
+                values_fit(head.largest_value, block.sizes.keys);
     std::fill_n(sums_, rounded_up(block.queries, tile_rows) * output_width_, T(0));
     std::fill_n(totals_, block.queries * lanes_of<T>, T(0));
     if (bins != nullptr) binned_.emplace(*bins, scratch + scratch_count(block.sizes));
@@ -79,6 +81,7 @@ class Block {
   }
 
   BlockOutcome compute() {
+    if (!in_range_) return {.out_of_range = true};
     const std::size_t strips = (block_.queries + tile_rows - 1) / tile_rows;
     Range seen{block_.sizes.keys, 0};
     for (std::size_t s = 0; s < strips; ++s) {
@@ -216,6 +219,7 @@ class Block {
   const T* const* value_rows_;
   Blocking blocking_;
   std::size_t width_, output_width_;
+  bool in_range_;
   T softcap_;
   T *queries_, *sums_, *totals_, *scores_, *room_;
   std::optional<BinnedRows<T>> binned_;

@@ -45,15 +45,17 @@ std::size_t value_count(const HeadSizes& sizes) {
   return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, value_rows_of(sizes.value_width)));
 }
 
-// Whether all are finite.
 template <class T>
-bool copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
-  bool odd = false;
+Extent<T> copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
+  Extent<T> extent;
   for (std::size_t k = 0; k < count; ++k) {
     to[k] = from[k];
-    odd |= !(std::abs(from[k]) < infinite<T>);
+    const T size = std::abs(from[k]);
+    const bool finite = size < infinite<T>;
+    extent.largest = finite && size > extent.largest ? size : extent.largest;
+    extent.finite &= finite;
   }
-  return !odd;
+  return extent;
 }
 
 // Keys as they stand; values as panels [keys][value rows] of columns.
@@ -62,18 +64,23 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
           PackedHead<T>& head) {
   const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
   head.odd_count = 0;
+  head.largest_key = head.largest_value = 0;
   const std::size_t value_width = sizes.value_width;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
     T* to = head.keys + key * width;
-    if (!copy_row(key_rows[key], width, to)) forget_digits(to, width, 1);
+    const Extent<T> keys = copy_row(key_rows[key], width, to);
+    head.largest_key = std::max(head.largest_key, keys.largest);
+    if (!keys.finite) forget_digits(to, width, 1);
     const T* from = value_rows[key];
     for (std::size_t column = 0; column < value_width; column += rows) {
       T* part = head.values + column * sizes.keys + key * rows;
       const std::size_t count = std::min(rows, value_width - column);
-      copy_row(from + column, count, part);
+      std::copy_n(from + column, count, part);
       for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
     }
-    if (all_finite(from, value_width)) continue;
+    const Extent<T> values = extent_of(from, value_width);
+    head.largest_value = std::max(head.largest_value, values.largest);
+    if (values.finite) continue;
     head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
     for (std::size_t column = 0; column < value_width; column += rows) {
       std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
@@ -115,7 +122,10 @@ class Panel {
   void compute(std::size_t first, BlockOutcome& outcome) {
     query_ = first;
     count_ = std::min(columns, block_.queries - first);
-    begin();
+    if (!begin()) {
+      outcome.out_of_range = true;
+      return;
+    }
     const StripView view = view_of(block_.mask, first, count_);
     for (std::size_t base = view.any.first / key_block * key_block; base < view.any.end;
          base += key_block) {
@@ -141,17 +151,20 @@ class Panel {
   };
   T* state(State which) { return lanes_ + which * columns; }
 
-  void begin() {
+  // Whether all scores and sums stay in range.
+  bool begin() {
     std::array<const T*, columns> rows{};
     for (std::size_t i = 0; i < count_; ++i) {
       rows[i] = block_.query + (query_ + i) * block_.query_stride;
     }
-    pack_rows<columns>(rows.data(), count_, block_.sizes.width,
-                       static_cast<T>(block_.scale * log2_e), queries_);
+    const T largest_query = pack_rows<columns>(rows.data(), count_, block_.sizes.width,
+                                               static_cast<T>(block_.scale * log2_e), queries_);
     std::fill_n(sums_, output_width_ * columns, T(0));
     std::fill_n(lanes_, states * columns, T(0));
     std::fill_n(state(largest), columns, -infinite<T>);
     std::fill_n(state(turned), columns, rounding<T>);
+    return products_fit(largest_query, head_.largest_key, block_.sizes.width) &&
+           values_fit(head_.largest_value, block_.sizes.keys);
   }
 
   void add_keys(std::size_t base, const Range& seen, bool full) {

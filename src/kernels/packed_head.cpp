@@ -32,8 +32,10 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
   const hn::ScalableTag<T> d;
   const std::size_t width = sizes.value_width;
   head.odd_count = 0;
+  head.largest_value = 0;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
-    const bool finite = all_finite(rows[key], width);
+    const auto [largest, finite] = extent_of(rows[key], width);
+    head.largest_value = std::max(head.largest_value, largest);
     if (!finite) head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
     for (std::size_t column = 0; column < width; column += columns) {
       T* to = head.values + column * sizes.keys + key * columns;
@@ -52,7 +54,7 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
 template <class T>
 void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
           PackedHead<T>& head) {
-  pack_rows<columns_of<T>>(key_rows, sizes.keys, sizes.width, T(1), head.keys);
+  head.largest_key = pack_rows<columns_of<T>>(key_rows, sizes.keys, sizes.width, T(1), head.keys);
   pack_values(sizes, value_rows, head);
 }
 

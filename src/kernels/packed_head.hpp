@@ -16,6 +16,8 @@ struct PackedHead {
   /// such a row is added to those queries only that see its key.
   std::uint32_t* odd_keys;
   std::size_t odd_count;
+  /// The largest absolute values of those that are finite.
+  T largest_key = 0, largest_value = 0;
 };
 
 /// How many numbers of type T the parts hold.

@@ -419,7 +419,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   for (const auto& run : runs) {
     run->compute([&](std::size_t scores) {
       const std::size_t now = done += scores;
-      if (options.progress) options.progress(now, all);
+      // What single precision could not hold is computed, and counted, once more.
+      if (options.progress) options.progress(std::min(now, all), all);
     });
   }
 

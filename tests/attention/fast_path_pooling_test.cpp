@@ -109,6 +109,39 @@ TEST_CASE("masks hold in weights pooled inside the kernel") {
   });
 }
 
+TEST_CASE("bins that a row does not see hold zeros, however low its scores are") {
+  on_every_target([] {
+    // Shifts of −128 and others are where powers of the difference to no shift would overflow.
+    for (const float score : {-88.7228F, -200.0F, -266.17F, -709.8F, -1000.0F}) {
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        for (const Pooling::Reduction reduction : {mean, largest}) {
+          CAPTURE(score);
+          AttentionRequest request;
+          request.kind = Kind::dot_product;
+          request.dtype = dtype;
+          request.threads = 1;
+          request.query =
+              Tensor({256, 64}, std::vector<float>(256 * 64, score / 64)).converted(dtype);
+          request.key = Tensor({256, 64}, std::vector<float>(256 * 64, 1)).converted(dtype);
+          request.value = request.key;
+          request.weights = false;
+          request.mask.causal = true;
+          request.pool = Pooling{8, reduction};
+          const AttentionResult result = fast(request);
+          const std::vector<double> cells = numbers(result.pooled);
+          for (std::size_t i = 0; i < 8; ++i) {
+            for (std::size_t j = i + 1; j < 8; ++j) {
+              CHECK(cells[8 * i + j] == 0);
+              CHECK_FALSE(std::signbit(cells[8 * i + j]));
+            }
+          }
+          check_as_reference(request);
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("weights are pooled right where a row's largest score comes last") {
   on_every_target([] {
     // Each block of keys raises the largest score, the last by far more than a type's exponents.
