@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kTitle = "Attention Weight Heatmap";
 constexpr const char* kAxes = "; rows: queries, columns: keys";
+constexpr const char* kPlainAxes = "; rows: positions, columns: dimensions";
 constexpr std::string_view kShades = ".:-=+*#%@";  // from the smallest value to the largest
 constexpr std::string_view kUpperHalf = "▀", kLowerHalf = "▄";
 constexpr Colour kNoNumberColour = {211, 211, 211};
@@ -79,7 +80,7 @@ class TerminalHeatmap {
         keys_{all_printable(labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key)),
               !heatmap.key_labels.empty(), 0},
         gutter_(widest(queries_.labels, std::min(kWidestLabel, columns_ / 4)) + 1),
-        title_(title_lines(heatmap.title)) {}
+        title_(title_lines(heatmap.title, heatmap.plain ? kPlainAxes : kAxes)) {}
 
   std::string draw() {
     Layout layout = layout_below(1);
@@ -115,7 +116,7 @@ class TerminalHeatmap {
   }
 
  private:
-  std::vector<std::string> title_lines(const std::string& title) const {
+  std::vector<std::string> title_lines(const std::string& title, const std::string& axes) const {
     std::vector<std::string> lines;
     std::string_view rest = title.empty() ? kTitle : std::string_view(title);
     for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
@@ -123,8 +124,8 @@ class TerminalHeatmap {
       rest.remove_prefix(end + 1);
     }
     const std::string last = printable(rest);
-    const bool fits = display_width(last + kAxes) <= columns_;
-    lines.push_back(attn::shortened(fits ? last + kAxes : last, columns_));
+    const bool fits = display_width(last + axes) <= columns_;
+    lines.push_back(attn::shortened(fits ? last + axes : last, columns_));
     return lines;
   }
 

@@ -58,6 +58,22 @@ bool is_readable(const fs::file_status& status) {
   return fs::is_regular_file(status) || status.type() == fs::file_type::not_found;
 }
 
+// The folders that every match of the pattern begins with, up to and with their last slash, as they
+// stand in the paths of the matches: without the backslashes that take a character as it is.
+std::string fixed_folders(std::string_view pattern) {
+  std::string fixed;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      ++i;
+    } else if (std::string_view("*?[").find(pattern[i]) != std::string_view::npos) {
+      break;
+    }
+    fixed += pattern[i];
+  }
+  fixed.erase(fixed.rfind('/') + 1);
+  return fixed;
+}
+
 class Listing {
  public:
   explicit Listing(const BatchOptions& options)
@@ -111,10 +127,10 @@ class Listing {
       fail("no document", "nothing matches " + in_quotes(pattern), "check the pattern");
     }
     // Names are mirrored from the first folder that varies.
-    const std::size_t slash = pattern.rfind('/', pattern.find_first_of("*?["));
-    const std::size_t fixed = slash == std::string::npos ? 0 : slash + 1;
+    const std::string fixed = fixed_folders(pattern);
     for (const std::string& path : paths) {
-      const std::string below = path.substr(fixed, path.find_last_not_of('/') + 1 - fixed);
+      std::string below = path.substr(0, path.find_last_not_of('/') + 1);
+      if (below.starts_with(fixed)) below.erase(0, fixed.size());
       std::error_code error;
       if (fs::is_directory(path, error)) {
         add_folder(path, below);

@@ -49,7 +49,6 @@ double largest_finite(const Tensor& matrix) {
 
 std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& lists,
                                  std::size_t sample, std::size_t count) {
-  if (lists.size() > 1 && sample >= lists.size()) return {};
   const auto labels = Labels::of_sample(lists, sample);
   return labels.size() == count ? labels : std::vector<std::string>{};
 }

@@ -80,8 +80,8 @@ Error Document::placed(const Error& error) const {
 
 std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,
                                            std::size_t sample) {
-  if (lists.empty()) return {};
-  return lists[lists.size() == 1 ? 0 : sample];
+  if (lists.size() == 1) return lists[0];
+  return sample < lists.size() ? lists[sample] : std::vector<std::string>{};
 }
 
 }  // namespace attn

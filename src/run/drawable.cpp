@@ -78,9 +78,10 @@ std::string wanted_tensor(const PlotRequest& request, std::span<const std::strin
                     suggestion(*request.name, known));
 }
 
-// Scores before the mask have nothing to hide.
+// Scores before the mask have nothing to hide, and what is no map has no mask of its shape.
 bool shows_mask(const std::string& tensor) {
-  return tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped");
+  return is_map(tensor) &&
+         (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
 }
 
 std::string prefix_of(const std::string& tensor) {
@@ -165,14 +166,7 @@ void check_labels(const Labels& labels, const Maps& maps) {
                         std::string("/labels/") + axis,
                         "give one list for all samples, or one list a sample");
     }
-    for (const auto& list : lists) {
-      if (list.size() == length) continue;
-      throw input_error(
-          count_text(list.size(), "label") + " for " +
-              (axis == std::string_view("query") ? count_text(length, "query", "queries")
-                                                 : count_text(length, "key")),
-          std::string("/labels/") + axis, "give one label each");
-    }
+    for (const auto& list : lists) check_label_count(list.size(), length, axis);
   };
   check(labels.query, maps.queries(), "query");
   check(labels.key, maps.keys(), "key");

@@ -41,7 +41,8 @@ struct DrawableMaps {
   const Maps* hidden() const { return allowed ? &*allowed : nullptr; }
 };
 
-/// Throws Error(input) if there are no weights, or if labels or `allowed` do not fit them.
+/// Throws Error(input) if there are no weights, or if labels or `allowed` do not fit them. The
+/// labels of a tensor that is no map are not looked at: plain_heatmap() takes those that fit.
 DrawableMaps maps_of(const Drawable& drawable);
 
 /// The labels in a JSON file; none if the file is another one or has none that can be read.

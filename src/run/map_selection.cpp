@@ -2,6 +2,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/count_text.hpp"
+
 namespace attn {
 namespace {
 
@@ -59,6 +61,14 @@ void check_place(std::size_t sample, std::size_t samples, std::size_t head, std:
   check_index(head, heads, "head");
 }
 
+void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis) {
+  if (labels == positions) return;
+  throw input_error(count_text(labels, "label") + " for " +
+                        (axis == "query" ? count_text(positions, "query", "queries")
+                                         : count_text(positions, "key")),
+                    "/labels/" + std::string(axis), "give one label each");
+}
+
 Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
                        const std::string& title, std::size_t sample, std::size_t head) {
   Heatmap heatmap;
@@ -66,6 +76,10 @@ Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& l
   if (allowed) heatmap.allowed = allowed->matrix(sample, head);
   heatmap.query_labels = Labels::of_sample(labels.query, sample);
   heatmap.key_labels = Labels::of_sample(labels.key, sample);
+  if (!heatmap.query_labels.empty())
+    check_label_count(heatmap.query_labels.size(), weights.queries(), "query");
+  if (!heatmap.key_labels.empty())
+    check_label_count(heatmap.key_labels.size(), weights.keys(), "key");
   const std::string place =
       "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
   heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;

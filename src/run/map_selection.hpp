@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/plot.hpp"
@@ -36,7 +37,11 @@ class Maps {
 /// Throws Error(input) naming the flag if there is no such sample or head.
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads);
 
+/// Throws Error(input) unless there are as many labels as positions on the axis, "query" or "key".
+void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis);
+
 /// The heatmap of one sample and head with its labels and title. `allowed` may be absent.
+/// Throws Error(input) for labels that are neither none nor one for each query and key.
 Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
                        const std::string& title, std::size_t sample, std::size_t head);
 

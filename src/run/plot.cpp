@@ -23,6 +23,30 @@ SelectedMaps selected(const DrawableMaps& maps, const PlotRequest& request,
           request.sample, request.head,  request.selection};
 }
 
+void check_is_map(const Drawable& drawable) {
+  if (is_map(drawable.tensor)) return;
+  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys", "--name",
+                    "draw it as a heatmap");
+}
+
+Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& chosen) {
+  return is_map(drawable.tensor) ? selected_heatmap(chosen)
+                                 : plain_heatmap(drawable.tensor, chosen);
+}
+
+// The heads of the chosen sample side by side.
+std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& chosen) {
+  if (is_map(drawable.tensor)) return selected_heads(chosen).panels;
+  std::vector<Heatmap> heads;
+  for (std::size_t head = 0; head < chosen.weights.heads(); ++head) {
+    heads.push_back(
+        plain_heatmap(drawable.tensor, {chosen.weights, chosen.allowed, chosen.labels, chosen.title,
+                                        chosen.sample, head, chosen.selection}));
+    heads.back().title = "Head " + std::to_string(head + 1);
+  }
+  return heads;
+}
+
 // A flag's error speaks of the command line, not of the file.
 Error placed(const Error& error, const Drawable& drawable) {
   return error.where().starts_with("--") ? error : error.inside(drawable.name);
@@ -42,6 +66,7 @@ Picture draw_dimension_chart(const PlotRequest& request, const Drawable& drawabl
 // From a document or, without the reasons, from a result.
 Picture draw_known_mask(const PlotRequest& request, const Drawable& drawable) {
   if (drawable.mask) return draw_mask(*drawable.mask, request.options, request.format);
+  check_is_map(drawable);
   if (!drawable.allowed) {
     throw input_error("there is no mask to draw", "",
                       "give an input document, or a result with the tensor \"allowed\"");
@@ -61,6 +86,7 @@ Picture draw_known_mask(const PlotRequest& request, const Drawable& drawable) {
 }
 
 Picture draw_known_stages(const PlotRequest& request, const Drawable& drawable) {
+  check_is_map(drawable);
   const DrawableMaps maps = maps_of(drawable);
   if (!drawable.scores) {
     throw input_error("there are no stages to draw", "",
@@ -109,10 +135,11 @@ Picture draw_files(PlotRequest request, const Provenance& provenance, const File
       const DrawableMaps maps = maps_of(drawable);
       const SelectedMaps chosen = selected(maps, one, drawable);
       if (request.selection.heads == MapSelection::Heads::all) {
-        columns.push_back(selected_heads(chosen).panels);
+        columns.push_back(heads_of(drawable, chosen));
       } else {
-        columns.push_back({selected_heatmap(chosen)});
+        columns.push_back({heatmap_of(drawable, chosen)});
       }
+      if (!is_map(drawable.tensor)) name_plain_axes(request.options);
       for (Heatmap& panel : columns.back()) {
         const bool several = columns.back().size() > 1;
         panel.title = several ? names[i] + ": " + panel.title : names[i];
@@ -142,15 +169,11 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
     default:
       break;
   }
+  if (request.kind != PlotKind::heatmap) check_is_map(drawable);
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, request, drawable);
-  if (!is_map(drawable.tensor)) {
-    if (request.kind == PlotKind::heatmap) {
-      return draw_plain_tensor(drawable.tensor, chosen, request.options, request.format);
-    }
-    throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys", "--name",
-                      "draw it as a heatmap");
-  }
+  if (!is_map(drawable.tensor))
+    return draw_plain_tensor(drawable.tensor, chosen, request.options, request.format);
   PlotOptions options = request.options;
   if (request.kind == PlotKind::heatmap && !options.title &&
       !drawable.tensor.ends_with("weights")) {
@@ -181,7 +204,7 @@ Heatmap read_heatmap(const PlotRequest& request) {
   const Drawable drawable = read_drawable(request);
   try {
     const DrawableMaps maps = maps_of(drawable);
-    return selected_heatmap(selected(maps, request, drawable));
+    return heatmap_of(drawable, selected(maps, request, drawable));
   } catch (const Error& error) {
     throw placed(error, drawable);
   }

@@ -32,8 +32,7 @@ Picture draw_weights(PlotKind kind, const SelectedMaps& maps, PlotOptions option
   return draw_grid(heads, options, format);
 }
 
-Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, PlotOptions options,
-                          PictureFormat format) {
+Heatmap plain_heatmap(const std::string& name, const SelectedMaps& maps) {
   const MapSelection& selection = maps.selection;
   if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0) {
     throw input_error("\"" + name + "\" has no keys", "--name",
@@ -43,10 +42,7 @@ Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, Plo
   Heatmap heatmap =
       selected_heatmap({maps.weights, nullptr, none, "", maps.sample, maps.head, selection});
   const Shape& shape = heatmap.weights.shape();
-  const std::vector<std::string> labels =
-      maps.labels.query.size() > 1 && maps.labels.query.size() <= maps.sample
-          ? std::vector<std::string>()
-          : Labels::of_sample(maps.labels.query, maps.sample);
+  const std::vector<std::string> labels = Labels::of_sample(maps.labels.query, maps.sample);
   if (labels.size() == maps.weights.queries()) {
     const auto start = labels.begin() + static_cast<std::ptrdiff_t>(heatmap.first_query);
     heatmap.query_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[0]));
@@ -55,15 +51,25 @@ Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, Plo
   }
   heatmap.key_labels = numbers(heatmap.first_key, shape[1]);
   heatmap.title = name;
+  heatmap.plain = true;
   if (maps.weights.heads() > 1) {
     heatmap.title += " " + place_text(maps);
   } else if (maps.weights.samples() > 1) {
     heatmap.title += " (Sample " + std::to_string(maps.sample + 1) + ")";
   }
+  return heatmap;
+}
+
+void name_plain_axes(PlotOptions& options) {
   if (!options.xlabel) options.xlabel = "Dimension";
   if (!options.ylabel) options.ylabel = "Position";
   if (!options.colorbar_label) options.colorbar_label = "Value";
-  return draw_heatmap(heatmap, options, format);
+}
+
+Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, PlotOptions options,
+                          PictureFormat format) {
+  name_plain_axes(options);
+  return draw_heatmap(plain_heatmap(name, maps), options, format);
 }
 
 Picture draw_comparison(const std::vector<std::vector<Heatmap>>& columns,

@@ -14,8 +14,14 @@ namespace attn {
 Picture draw_weights(PlotKind kind, const SelectedMaps& maps, PlotOptions options,
                      PictureFormat format);
 
-/// A tensor whose rows and columns are no queries and keys: positions and dimensions. The labels of
-/// the queries name the positions if there are as many.
+/// One matrix of a tensor whose rows and columns are no queries and keys: positions and dimensions.
+/// The labels of the queries name the positions if there are as many. Throws Error(input) for a
+/// selection that only keys can have.
+Heatmap plain_heatmap(const std::string& name, const SelectedMaps& maps);
+
+/// The names of the axes and the colour bar of such heatmaps, where none are asked for.
+void name_plain_axes(PlotOptions& options);
+
 Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, PlotOptions options,
                           PictureFormat format);
 

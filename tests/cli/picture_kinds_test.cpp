@@ -68,6 +68,28 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
             .exit_code == 2);
 }
 
+TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break its pictures") {
+  const TemporaryFolder folder;
+  folder.write("r.json", R"({"tensors":{"weights":[[0.2,0.8],[0.5,0.5]],
+    "output":[[1,2,3,4,5,6],[1,2,3,4,5,6]],"x_weights":[[1,2,3,4],[5,6,7,8]],
+    "allowed":[[true,true],[true,true]]},"labels":{"query":["a","b"],"key":["c","d"]}})");
+  CHECK(plot(folder, {"comparison", "r.json", "r.json", "--name", "output", "--keys", "4:6"},
+             "c.png") == 0);
+  CHECK(plot(folder, {"heatmap", "r.json", "--name", "output", "--keys", "4:6"}, "h.png") == 0);
+  CHECK(plot(folder, {"heatmap", "r.json", "--name", "x_weights"}, "x.png") == 0);
+  for (const char* kind : {"mask", "stages", "lines", "grid"}) {
+    CAPTURE(kind);
+    const Outcome refused =
+        attn_cli({"plot", kind, "r.json", "--name", "x_weights", "--keys", "3:4", "--out", "m.png"},
+                 folder.path());
+    CHECK(refused.exit_code == 3);
+    CHECK(refused.errors ==
+          "attn-cli: \"x_weights\" is no map of queries and keys\n"
+          "  where: --name\n"
+          "  help:  draw it as a heatmap\n");
+  }
+}
+
 TEST_CASE("a grid shows layers × heads of a stack, samples × heads, or one sample's heads") {
   const TemporaryFolder folder;
   folder.write("layers.json", R"({"attention":"encoder_layer","seed":1,"heads":2,"layers":4,

@@ -203,6 +203,37 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
         "  help:  give a head from 0, mean or max; attn-cli plot draws all side by side\n");
 }
 
+TEST_CASE("show draws a result's output, whose columns are no keys") {
+  const TemporaryFolder folder;
+  folder.write("r.json", R"({"tensors":{"weights":[[0.2,0.8],[0.5,0.5]],
+    "output":[[1,2,3,4,5,6],[1,2,3,4,5,6]]},
+    "labels":{"query":["a","b"],"key":["c","d"]}})");
+  const Outcome all = attn_cli({"show", "r.json", "--name", "output"}, folder.path());
+  CHECK(all.exit_code == 0);
+  CHECK(all.output ==
+        "output; rows: positions, columns: dimensions\n"
+        "   0 1 2 3 4 5\n"
+        "a ..::==**%%@@\n"
+        "b ..::==**%%@@\n"
+        "  1 ...:::---===+++***###%%%@@@ 6\n");
+  const Outcome part =
+      attn_cli({"show", "r.json", "--name", "output", "--keys", "4:6"}, folder.path());
+  CHECK(part.exit_code == 0);
+  CHECK(part.output ==
+        "output; rows: positions, columns: dimensions\n"
+        "   4 5\n"
+        "a ..@@\n"
+        "b ..@@\n"
+        "  5 ...:::---===+++***###%%%@@@ 6\n");
+  const Outcome merged =
+      attn_cli({"show", "r.json", "--name", "output", "--merge-pieces"}, folder.path());
+  CHECK(merged.exit_code == 3);
+  CHECK(merged.errors ==
+        "attn-cli: \"output\" has no keys\n"
+        "  where: --name\n"
+        "  help:  leave out --drop-first, --renormalize and --merge-pieces\n");
+}
+
 TEST_CASE("the terminal shows tokens as people read them") {
   const TemporaryFolder folder;
   const Outcome show = attn_cli({"show", "-"}, folder.path(), R"({"weights":[[0.25,0.75],[1,0]],

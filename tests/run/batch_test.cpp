@@ -128,6 +128,23 @@ TEST_CASE("a pattern names its matches from its first part that varies") {
         "no document: nothing matches \"" + pattern + "\"\n  help:  check the pattern");
 }
 
+TEST_CASE("backslashes of a pattern are no part of the names of its matches") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "abcdefgh");
+  folder.write("abcdefgh/a.json", good);
+  fs::create_directories(folder / "my folder/sub");
+  folder.write("my folder/b.json", good);
+  folder.write("my folder/sub/c.json", good);
+  fs::create_directories(folder / "what?");
+  folder.write("what?/d.json", good);
+  const auto names = [&](const char* pattern) { return names_of(options_for(folder, {pattern})); };
+  CHECK(names(R"(\a\b\c\d\e\f\g\h/*.json)") == std::vector<std::string>{"a"});
+  CHECK(names(R"(my\ folder/*.json)") == std::vector<std::string>{"b"});
+  CHECK(names(R"(my\ folder//s*/*.json)") == std::vector<std::string>{"sub/c"});
+  CHECK(names(R"(my\ f*/b.json)") == std::vector<std::string>{"my folder/b"});
+  CHECK(names(R"(what\?/*.json)") == std::vector<std::string>{"d"});
+}
+
 TEST_CASE("a list names inputs a line, or ended by zero bytes") {
   const TemporaryFolder folder;
   write_documents(folder);

@@ -4,6 +4,8 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 namespace {
 
 using namespace attn;
@@ -90,6 +92,30 @@ TEST_CASE("ranges that are not there are refused with what there is") {
   selection.drop_first = 4;
   CHECK(error_of(selection) ==
         "without the first 4 no key is left of 4 keys | --drop-first | give a number from 0 to 3");
+}
+
+TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {
+  const Maps maps(weights);
+  MapSelection part;
+  part.keys = PositionRange{2, 4};
+  MapSelection words;
+  words.merge_pieces = true;
+  const auto error = [&](const Labels& given, const MapSelection& selection) {
+    return error_from([&] { selected_heatmap({maps, nullptr, given, "", 0, 0, selection}); });
+  };
+  const Labels few_keys{{}, {{"a", "b"}}}, many_queries{{{"a", "b", "##c"}}, {}};
+  for (const MapSelection& selection : {MapSelection(), part, words}) {
+    CHECK(error(few_keys, selection) ==
+          "2 labels for 4 keys\n  where: /labels/key\n  help:  give one label each");
+    CHECK(error(many_queries, selection) ==
+          "3 labels for 2 queries\n  where: /labels/query\n  help:  give one label each");
+  }
+}
+
+TEST_CASE("a sample that has no list has no labels") {
+  CHECK(Labels::of_sample({{"a"}, {"b"}}, 1) == std::vector<std::string>{"b"});
+  CHECK(Labels::of_sample({{"a"}, {"b"}}, 2).empty());
+  CHECK(Labels::of_sample({{"a"}}, 2) == std::vector<std::string>{"a"});
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/run.hpp"
+
+#include "error_from.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace attn;
+
+using Names = std::vector<std::string>;
+
+constexpr const char* small_result = R"({"tensors":{
+  "weights":[[0.2,0.8],[0.5,0.5]],"scores":[[1,2],[3,4]],"masked":[[1,2],[3,4]],
+  "allowed":[[true,true],[true,true]],
+  "output":[[1,2,3,4,5,6],[7,8,9,10,11,12]],"embedded":[[1,2],[3,4],[5,6]],
+  "batch":[[[1,2]],[[3,4]],[[5,6]]],"heads":[[[[1,2,3]],[[4,5,6]]]],
+  "x_weights":[[1,2,3],[4,5,6]]},
+  "labels":{"query":["a","##b"],"key":["c","##d"]}})";
+
+PlotRequest request_for(const TemporaryFolder& folder, const std::string& name) {
+  folder.write("r.json", small_result);
+  PlotRequest request;
+  request.input = folder / "r.json";
+  request.name = name;
+  return request;
+}
+
+std::vector<double> numbers_of(const Heatmap& heatmap) {
+  const auto numbers = heatmap.weights.values<double>();
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a tensor that is no map keeps the query labels that fit its rows and no key labels") {
+  const TemporaryFolder folder;
+  const Heatmap output = read_heatmap(request_for(folder, "output"));
+  CHECK(output.title == "output");
+  CHECK(output.query_labels == Names{"a", "##b"});
+  CHECK(output.key_labels == Names{"0", "1", "2", "3", "4", "5"});
+  const Heatmap embedded = read_heatmap(request_for(folder, "embedded"));
+  CHECK(embedded.query_labels == Names{"0", "1", "2"});
+  CHECK(embedded.key_labels == Names{"0", "1"});
+}
+
+TEST_CASE("labels given beside a result do not name the columns of what is no map either") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "output");
+  folder.write("l.json", R"({"query":["x","y"],"key":["z"]})");
+  request.labels = folder / "l.json";
+  request.selection.keys = PositionRange{4, 6};
+  const Heatmap heatmap = read_heatmap(request);
+  CHECK(heatmap.query_labels == Names{"x", "y"});
+  CHECK(heatmap.key_labels == Names{"4", "5"});
+}
+
+TEST_CASE("a part of a tensor that is no map keeps the labels and numbers of that part") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "output");
+  request.selection.queries = PositionRange{1, std::nullopt};
+  request.selection.keys = PositionRange{4, 6};
+  const Heatmap heatmap = read_heatmap(request);
+  CHECK(numbers_of(heatmap) == std::vector<double>{11, 12});
+  CHECK(heatmap.query_labels == Names{"##b"});
+  CHECK(heatmap.key_labels == Names{"4", "5"});
+}
+
+TEST_CASE("a tensor that is no map may have more samples than there are lists of labels") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "batch");
+  folder.write("l.json", R"({"query":[["x"],["y"]],"key":[["c"],["d"]]})");
+  request.labels = folder / "l.json";
+  request.sample = 1;
+  CHECK(read_heatmap(request).query_labels == Names{"y"});
+  request.sample = 2;
+  CHECK(read_heatmap(request).query_labels == Names{"0"});
+}
+
+TEST_CASE("what only keys can have is refused for a tensor that is no map") {
+  const TemporaryFolder folder;
+  const PlotRequest plain = request_for(folder, "output");
+  PlotRequest merged = plain, dropped = plain, renormalized = plain;
+  merged.selection.merge_pieces = true;
+  dropped.selection.drop_first = 1;
+  renormalized.selection.renormalize = true;
+  for (PlotRequest request : {merged, dropped, renormalized}) {
+    const std::string refusal =
+        "\"output\" has no keys\n  where: --name\n"
+        "  help:  leave out --drop-first, --renormalize and --merge-pieces";
+    CHECK(error_from([&] { read_heatmap(request); }) == refusal);
+    CHECK(error_from([&] { plot(request); }) == refusal);
+    request.kind = PlotKind::comparison;
+    request.others = {request.input};
+    CHECK(error_from([&] { plot(request); }) == refusal);
+  }
+}
+
+TEST_CASE("kinds of pictures that need queries and keys refuse a tensor that is no map") {
+  const TemporaryFolder folder;
+  for (const char* name : {"output", "x_weights"}) {
+    for (const PlotKind kind :
+         {PlotKind::lines, PlotKind::grid, PlotKind::stages, PlotKind::mask}) {
+      PlotRequest request = request_for(folder, name);
+      request.kind = kind;
+      request.selection.keys = PositionRange{2, 3};
+      CHECK(error_from([&] { plot(request); }) ==
+            "\"" + std::string(name) +
+                "\" is no map of queries and keys\n  where: --name\n"
+                "  help:  draw it as a heatmap");
+    }
+  }
+}
+
+TEST_CASE("a name that only ends like that of weights has no mask") {
+  const TemporaryFolder folder;
+  const Heatmap heatmap = read_heatmap(request_for(folder, "x_weights"));
+  CHECK(!heatmap.allowed);
+  CHECK(numbers_of(heatmap) == std::vector<double>{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("a comparison takes all heads of a tensor that is no map") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "heads");
+  request.kind = PlotKind::comparison;
+  folder.write("other.json", small_result);
+  request.others = {folder / "other.json"};
+  request.selection.heads = MapSelection::Heads::all;
+  Names texts;
+  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  for (const char* text : {"r: Head 1", "other: Head 2", "Dimension", "Position", "Value"}) {
+    CAPTURE(std::string(text));
+    CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
+  }
+}
