@@ -210,8 +210,9 @@ TEST_CASE("documents name no flag that there is not") {
   }
   CHECK(known.size() > 60);
   // CMake's, pkg-config's and the benchmark library's; those of Slurm's sbatch stand in batch.md.
-  const std::set<std::string> others{"--build",  "--clean-first", "--preset", "--install",
-                                     "--prefix", "--cflags",      "--libs",   "--benchmark"};
+  const std::set<std::string> others{"--build",   "--clean-first", "--preset",
+                                     "--install", "--prefix",      "--cflags",
+                                     "--libs",    "--benchmark",   "--target"};
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};
