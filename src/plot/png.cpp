@@ -15,9 +15,9 @@
 
 namespace {
 
-// Level 1 packs the flat areas of figures nearly as well as higher ones, which take several times
-// as long.
-constexpr int kCompressionLevel = 1;
+// Level 2 packs the flat areas of figures nearly as well as higher ones, and takes less time than
+// level 1 does on their long runs.
+constexpr int kCompressionLevel = 2;
 
 /// What stb_image_write calls to compress: a zlib stream that it frees with free(). Equal pixels
 /// give equal bytes.
