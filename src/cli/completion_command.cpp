@@ -242,8 +242,8 @@ std::string fish_script(const std::vector<CommandSummary>& commands) {
     const std::string with = "complete -c attn-cli -n '__attn_cli_command " + command.name;
     const std::string after = joined(words_after(command.name), " ");
     if (!after.empty()) {
-      script +=
-          with + "; and not __fish_seen_subcommand_from " + after + "' -f -a '" + after + "'\n";
+      script.append(with).append("; and not __fish_seen_subcommand_from ").append(after);
+      script.append("' -f -a '").append(after).append("'\n");
     }
     if (!takes_files(command)) script += with + "' -f\n";
     for (const FlagSummary& flag : command.flags) {
