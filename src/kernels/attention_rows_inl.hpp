@@ -182,26 +182,6 @@ HWY_INLINE void multiply(T* row, std::size_t count, T factor) {
   for (std::size_t i = 0; i < count; ++i) row[i] *= factor;
 }
 
-// x·0 is 0 for every finite x.
-template <class T>
-bool all_finite(const T* row, std::size_t width) {
-  const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>;
-  const auto zero = hn::Zero(d);
-  auto a = zero, b = zero, c = zero, e = zero;
-  std::size_t k = 0;
-  for (; k + 4 * size <= width; k += 4 * size) {
-    a = hn::MulAdd(hn::LoadU(d, row + k), zero, a);
-    b = hn::MulAdd(hn::LoadU(d, row + k + size), zero, b);
-    c = hn::MulAdd(hn::LoadU(d, row + k + 2 * size), zero, c);
-    e = hn::MulAdd(hn::LoadU(d, row + k + 3 * size), zero, e);
-  }
-  for (; k + size <= width; k += size) a = hn::MulAdd(hn::LoadU(d, row + k), zero, a);
-  bool finite = hn::AllTrue(d, hn::Eq(hn::Add(hn::Add(a, b), hn::Add(c, e)), zero));
-  for (; k < width; ++k) finite &= std::abs(row[k]) < infinite<T>;
-  return finite;
-}
-
 // What a row holds.
 template <class T>
 struct Extent {
@@ -209,6 +189,7 @@ struct Extent {
   bool finite = true;
 };
 
+// x·0 is 0 for every finite x.
 template <class T>
 Extent<T> extent_of(const T* row, std::size_t width) {
   const hn::ScalableTag<T> d;
@@ -237,6 +218,11 @@ Extent<T> extent_of(const T* row, std::size_t width) {
     }
   }
   return extent;
+}
+
+template <class T>
+bool all_finite(const T* row, std::size_t width) {
+  return extent_of(row, width).finite;
 }
 
 // Whether sums of `count` products of numbers up to these sizes, and what is made of them, stay in
