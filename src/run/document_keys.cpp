@@ -133,6 +133,7 @@ std::span<const DocumentKey> document_keys() noexcept {
 
 void check_document_keys(const JsonValue& root, Problems& problems) {
   std::vector<std::string_view> known;
+  known.reserve(std::size(keys));
   for (const DocumentKey& key : keys) known.push_back(key.name);
   for (const JsonMember& member : root.members()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;

@@ -65,7 +65,7 @@ void read_shapes(const JsonValue& value, Drawable& drawable) {
 // The tensor to draw: the one asked for, or the weights.
 std::string wanted_tensor(const PlotRequest& request, std::span<const std::string> names) {
   if (!request.name) {
-    const std::string weights = prefix_of_weights(names) + "weights";
+    std::string weights = prefix_of_weights(names) + "weights";
     if (std::find(names.begin(), names.end(), weights) != names.end()) return weights;
     const auto pooled = std::find_if(names.begin(), names.end(), [](const std::string& name) {
       return name == "pooled_weights" || name.ends_with(".pooled_weights");

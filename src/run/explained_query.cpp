@@ -27,14 +27,14 @@ std::string PositionNames::in_table(std::size_t position) const {
 }
 
 std::string PositionNames::in_table(const std::string& vector, std::size_t position) const {
-  const std::string number =
+  std::string number =
       padded_right(vector + "[" + std::to_string(position) + "]", vector.size() + digits_ + 2);
   if (labels_.empty()) return number;
   return number + " " + shortened(one_line(labels_[position]), widest_label);
 }
 
 std::string PositionNames::in_prose(std::size_t position) const {
-  const std::string number = noun_ + " " + std::to_string(position);
+  std::string number = noun_ + " " + std::to_string(position);
   if (labels_.empty()) return number;
   return number + " (\"" + shortened(one_line(labels_[position]), 2 * widest_label) + "\")";
 }

@@ -21,7 +21,7 @@ constexpr std::string_view no_break_space = "\u00a0";
 Strings wrapped(const Strings& words, std::size_t width) {
   Strings lines(1);
   std::size_t used = 0;
-  for (std::string word : words) {
+  for (const std::string& word : words) {
     const std::size_t needed = display_width(word);
     if (used > 0 && used + 1 + needed > width) {
       lines.emplace_back();

@@ -147,7 +147,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
   } else if (parameters.has(prefix + "q_proj_weight")) {
     const auto part = [&](const char* ours, const char* theirs) {
       const Names names{prefix + theirs};
-      const Tensor found = parameters.get(names);
+      Tensor found = parameters.get(names);
       parameters.is_part(prefix + ours, names[0], parameters.shown(names[0]));
       return found;
     };

@@ -110,6 +110,7 @@ Picture draw_known_stages(const PlotRequest& request, const Drawable& drawable) 
 // The name of a file, or of its folder where files are told apart by that.
 std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
   std::vector<std::string> names;
+  names.reserve(paths.size());
   for (const std::filesystem::path& path : paths) names.push_back(path.stem().string());
   for (const std::string& name : names) {
     if (name == names[0]) continue;

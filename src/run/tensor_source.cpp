@@ -218,7 +218,7 @@ const TensorFile& TensorSource::file(const std::string& name) {
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
   if (value.is(JsonValue::Type::object)) return read_object(value, dtype, pointer);
   if (value.is(JsonValue::Type::array)) {
-    const Tensor tensor = tensor_from_json(value, dtype, pointer);
+    Tensor tensor = tensor_from_json(value, dtype, pointer);
     check_limit(tensor.size(), access_.limits.elements, pointer);
     return tensor;
   }
