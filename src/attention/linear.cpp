@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -19,8 +20,15 @@ std::size_t panel_columns() {
                                     : kernels::product_panel_doubles();
 }
 
-// y = x Wᵀ + b. The threads first pack the panels of W, then share the blocks of y among them;
-// which thread computes a number changes nothing about its sum.
+// Columns of y that one thread packs the rows of W for, and which blocks of rows of them are taken.
+struct ColumnGroup {
+  std::atomic<bool> packed{false};
+  std::atomic<std::size_t> next_block{0};
+};
+
+// y = x Wᵀ + b. A thread packs a group of columns and multiplies with it while it is in its cache;
+// those who find no group left share the rows of the groups that are not done. Which thread
+// computes a number changes nothing about its sum.
 template <class T>
 Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
   const Tensor weight = linear.weight.converted(dtype_of<T>());
@@ -34,34 +42,44 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
 
   const std::size_t panel = panel_columns<T>(), panels = (columns + panel - 1) / panel;
   const auto packed = new_elements<T>(panels * panel * width);
-  // Blocks of rows large enough to use the packed columns of a group often, but several a thread;
-  // where there are too few rows for that, a group is shared too.
-  constexpr std::size_t most_rows = 384, unit = 24, wanted_blocks = 8;
-  const std::size_t block_rows = std::clamp(rows / wanted_blocks / unit * unit, unit, most_rows);
-  const std::size_t row_blocks = (rows + block_rows - 1) / block_rows;
-  const std::size_t block_panels = std::clamp<std::size_t>(
-      panels * row_blocks / std::max(wanted_blocks, row_blocks), 1, kernels::product_group / panel);
-  const std::size_t column_blocks = (panels + block_panels - 1) / block_panels;
+  constexpr std::size_t block_rows = 96;
+  const std::size_t blocks = (rows + block_rows - 1) / block_rows;
+  // Two groups a thread at least, as far as there are panels.
+  const std::size_t workers = std::min(thread_count(threads), panels * blocks);
+  const std::size_t group_panels =
+      std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
+  const std::size_t group_columns = group_panels * panel;
+  std::vector<ColumnGroup> groups((columns + group_columns - 1) / group_columns);
 
-  const std::size_t workers = std::min(thread_count(threads), row_blocks * column_blocks);
-  std::atomic<std::size_t> next_panel{0}, packed_panels{0}, next_block{0};
-  parallel_for(workers, workers, [&](std::size_t) {
-    for (std::size_t i = next_panel++; i < panels; i = next_panel++) {
-      const std::size_t first = i * panel;
+  const auto pack = [&](std::size_t g) {
+    const std::size_t end = std::min((g + 1) * group_columns, columns);
+    for (std::size_t first = g * group_columns; first < end; first += panel) {
       kernels::pack_panel(
-          kernels::PanelRows<T>{w + first * width, width, std::min(panel, columns - first), width},
+          kernels::PanelRows<T>{w + first * width, width, std::min(panel, end - first), width},
           packed.get() + first * width);
-      ++packed_panels;
     }
-    // Those who took the last panels are packing them now: there is nothing long to wait for.
-    while (packed_panels < panels) std::this_thread::yield();
-    for (std::size_t i = next_block++; i < row_blocks * column_blocks; i = next_block++) {
-      const std::size_t row = i % row_blocks * block_rows;
-      const std::size_t left = i / row_blocks * block_panels * panel;
+    groups[g].packed = true;
+  };
+  const auto multiply = [&](std::size_t g) {
+    const std::size_t left = g * group_columns;
+    for (std::size_t i = groups[g].next_block++; i < blocks; i = groups[g].next_block++) {
+      const std::size_t row = i * block_rows;
       kernels::multiply_rows(kernels::RowProduct<T>{
           from + row * width, width, std::min(block_rows, rows - row), width,
-          packed.get() + left * width, std::min(block_panels * panel, columns - left),
+          packed.get() + left * width, std::min(group_columns, columns - left),
           b == nullptr ? nullptr : b + left, y.get() + row * columns + left, columns});
+    }
+  };
+  std::atomic<std::size_t> next_group{0};
+  parallel_for(workers, workers, [&](std::size_t) {
+    for (std::size_t g = next_group++; g < groups.size(); g = next_group++) {
+      pack(g);
+      multiply(g);
+    }
+    // The groups taken last have the most left.
+    for (std::size_t g = groups.size(); g-- > 0;) {
+      while (!groups[g].packed) std::this_thread::yield();
+      multiply(g);
     }
   });
   Shape shape = x.shape();

@@ -179,7 +179,13 @@ void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
       for (; j + 4 <= rows.count; j += 4) {
         const T* from = rows.first + j * rows.stride;
         std::size_t k = start;
-        for (; k + 4 <= end; k += 4) transpose(from + k, rows.stride, to + k * panel<T> + j);
+        for (; k + 4 <= end; k += 4) {
+          // Rows are read in parts too short for the processor to foresee the next.
+          if (k % (64 / sizeof(T)) == 0) {
+            for (std::size_t i = 0; i < 4; ++i) hwy::Prefetch(from + i * rows.stride + k + chunk);
+          }
+          transpose(from + k, rows.stride, to + k * panel<T> + j);
+        }
         for (; k < end; ++k) {
           for (std::size_t i = 0; i < 4; ++i) {
             to[k * panel<T> + j + i] = from[i * rows.stride + k];
