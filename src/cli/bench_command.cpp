@@ -7,6 +7,7 @@
 #include "attn/spec.hpp"
 
 #include "cli/flag_values.hpp"
+#include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -89,6 +90,8 @@ std::vector<BenchRequest> requests_of(const BenchArguments& arguments) {
 }  // namespace
 
 int bench_command(const BenchArguments& arguments) {
+  // Each run is computed where the one before it was, as programs that repeat a layer do.
+  keep_all_freed_memory();
   const std::vector<BenchRequest> requests = requests_of(arguments);
   bool heading = !arguments.common.json;
   for (const BenchRequest& request : requests) {

@@ -5,12 +5,14 @@
 #include "attn/error.hpp"
 
 #include "cli/arguments.hpp"
+#include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/shortened_file.hpp"
 
 int main(int count, char** words) {
   using namespace attn::cli;
   explain_shortened_files();
+  keep_freed_memory();
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
   // So is a file that would grow beyond the limit.

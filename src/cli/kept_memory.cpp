@@ -1,0 +1,25 @@
+#include "cli/kept_memory.hpp"
+
+#include <malloc.h>
+
+namespace attn::cli {
+
+void keep_freed_memory() noexcept {
+#ifdef __GLIBC__
+  // The largest that glibc takes.
+  constexpr int largest_block = 32 << 20U;
+  constexpr int most_unused = 256 << 20U;
+  mallopt(M_MMAP_THRESHOLD, largest_block);
+  mallopt(M_TRIM_THRESHOLD, most_unused);
+#endif
+}
+
+void keep_all_freed_memory() noexcept {
+#ifdef __GLIBC__
+  constexpr int unlimited = -1;
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, unlimited);
+#endif
+}
+
+}  // namespace attn::cli
