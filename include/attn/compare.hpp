@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/tensor.hpp"
 
@@ -23,6 +24,7 @@ struct CompareRequest {
   std::filesystem::path a, b;        ///< "-" = standard input, for one of them
   std::optional<double> rtol, atol;  ///< finite, at least 0
   std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
+  FileAccess files;                  ///< how large files may be, and where they may be
   std::optional<PictureFormat>
       picture;              ///< whether a picture of the difference is wanted, and which
   bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for

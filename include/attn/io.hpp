@@ -26,9 +26,10 @@ class TensorFile {
   /// `access` also rules the files that a result refers to.
   static TensorFile open(const std::filesystem::path& path, const FileAccess& access = {});
 
-  /// The same from memory; `name` stands for the path in errors, `owner` keeps the bytes alive.
+  /// The same from memory, which can refer to no file; `name` stands for the path in errors,
+  /// `owner` keeps the bytes alive.
   static TensorFile from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                                std::string name);
+                                std::string name, const Limits& limits = {});
 
   /// "npy", "npz", "safetensors" or "json".
   std::string_view format() const noexcept;

@@ -142,6 +142,7 @@ struct PlotRequest {
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions options;
+  FileAccess files;         ///< how large files may be, and which may be named
   bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
 };
 
@@ -151,6 +152,10 @@ Picture plot(const PlotRequest& request);
 
 /// The map of the sample and head that PlotKind::heatmap would draw. Throws as plot().
 Heatmap read_heatmap(const PlotRequest& request);
+
+/// The map as a result with one tensor, which plot() and compare() read: its numbers as "weights",
+/// its labels, and its title as "description".
+std::string heatmap_json(const Heatmap& heatmap);
 
 /// Writes the bytes to a file that appears whole or not at all. Throws Error(file).
 void write_picture(const Picture& picture, const std::filesystem::path& path);

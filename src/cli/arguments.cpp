@@ -91,9 +91,7 @@ void add_picture(CLI::App& app, PictureArguments& picture) {
   add_text(app, "--font-scale", picture.font_scale, "X", "Factor of all sizes of letters");
 }
 
-void add_files(CLI::App& app, FileArguments& files) {
-  add_text(app, "--restrict", files.restrict_to, "DIR",
-           "Let documents name only files in this folder, for documents of strangers");
+void add_limits(CLI::App& app, FileArguments& files) {
   add_text(app, "--max-file-size", files.max_file_size, "BYTES",
            "Largest file or standard input, such as 500M (default 64G, standard input 1G)");
   add_text(app, "--max-unpacked-size", files.max_unpacked_size, "BYTES",
@@ -102,6 +100,12 @@ void add_files(CLI::App& app, FileArguments& files) {
            "Largest tensor of a document (default 4G)");
   add_text(app, "--max-nesting", files.max_nesting, "N",
            "Deepest nesting of arrays and objects (default 512)");
+}
+
+void add_files(CLI::App& app, FileArguments& files) {
+  add_text(app, "--restrict", files.restrict_to, "DIR",
+           "Let documents name only files in this folder, for documents of strangers");
+  add_limits(app, files);
 }
 
 void add_document(CLI::App& app, DocumentArguments& document,
@@ -209,6 +213,7 @@ void add_plot(CLI::App& app, PlotArguments& arguments) {
            "Tensor to draw (default weights, or the only one)");
   add_provenance(app, arguments.provenance, "the picture");
   add_picture(app, arguments.picture);
+  add_files(app, arguments.files);
   add_common(app, arguments.common);
 }
 
@@ -220,11 +225,12 @@ void add_compare(CLI::App& app, CompareArguments& arguments) {
   add_text(app, "--plot", arguments.plot, "FILE",
            "Picture of the largest difference to write: .png, .svg or .pdf");
   add_provenance(app, arguments.provenance, "the picture");
+  add_limits(app, arguments.limits);
   add_common(app, arguments.common);
 }
 
 void add_show(CLI::App& app, ShowArguments& arguments) {
-  app.add_option("FILE", arguments.files, "Result or file of tensors, - for standard input")
+  app.add_option("FILE", arguments.inputs, "Result or file of tensors, - for standard input")
       ->type_name("");
   add_selection(app, arguments.picture);
   app.get_option("--head")->description("Head to draw, from 0, or mean, or max");
@@ -234,6 +240,7 @@ void add_show(CLI::App& app, ShowArguments& arguments) {
            "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
   add_text(app, "--cmap", arguments.picture.cmap, "NAME", "Colour map (default YlOrRd)");
   add_terminal(app, arguments.terminal);
+  add_files(app, arguments.files);
   add_common(app, arguments.common);
 }
 

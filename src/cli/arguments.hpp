@@ -59,6 +59,7 @@ struct BatchArguments : RunArguments {
 struct PlotArguments {
   CommonArguments common;
   PictureArguments picture;
+  FileArguments files;
   std::vector<std::string> words;  ///< KIND FILE…
   Text out, labels, name;
   bool provenance = false;
@@ -66,6 +67,7 @@ struct PlotArguments {
 
 struct CompareArguments {
   CommonArguments common;
+  FileArguments limits;
   std::vector<std::string> files;  ///< A B
   Text rtol, atol, plot;
   bool provenance = false;
@@ -80,8 +82,9 @@ struct ExplainArguments : DocumentArguments {
 struct ShowArguments {
   CommonArguments common;
   TerminalArguments terminal;
-  PictureArguments picture;        ///< what is chosen, and the colours
-  std::vector<std::string> files;  ///< FILE
+  FileArguments files;
+  PictureArguments picture;         ///< what is chosen, and the colours
+  std::vector<std::string> inputs;  ///< FILE
   Text labels, name;
 };
 

@@ -22,6 +22,7 @@ CompareRequest request_of(const CompareArguments& arguments) {
   CompareRequest request;
   request.a = files[0];
   request.b = files[1];
+  request.files = file_access(arguments.limits);
   if (arguments.provenance && !arguments.plot) {
     throw Error(ErrorKind::usage, "--provenance is given without --plot", "attn-cli compare",
                 "name a picture to write it into with --plot FILE");

@@ -25,6 +25,7 @@ int plot_command(const PlotArguments& arguments) {
   }
   if (!arguments.out) throw usage("no --out given");
   request.input = arguments.words[1];
+  request.files = file_access(arguments.files);
   request.others.assign(arguments.words.begin() + 2, arguments.words.end());
   request.name = arguments.name;
   request.provenance = arguments.provenance;

@@ -13,10 +13,11 @@ int show_command(const ShowArguments& arguments) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli show", "write attn-cli show FILE");
   };
-  if (arguments.files.empty()) throw usage("no file to show given");
-  if (arguments.files.size() > 1) throw usage("more than one file to show given");
+  if (arguments.inputs.empty()) throw usage("no file to show given");
+  if (arguments.inputs.size() > 1) throw usage("more than one file to show given");
   PlotRequest request;
-  request.input = arguments.files[0];
+  request.input = arguments.inputs[0];
+  request.files = file_access(arguments.files);
   if (arguments.labels) request.labels = *arguments.labels;
   request.name = arguments.name;
   request.options = picture_options(arguments.picture, request.sample);
@@ -27,7 +28,9 @@ int show_command(const ShowArguments& arguments) {
   }
   TerminalOptions options = terminal_options(arguments.terminal, arguments.common);
   options.cmap = request.options.cmap;
-  print(draw_in_terminal(read_heatmap(request), options));
+  const Heatmap heatmap = read_heatmap(request);
+  if (arguments.common.quiet) return 0;
+  print(arguments.common.json ? heatmap_json(heatmap) : draw_in_terminal(heatmap, options));
   return 0;
 }
 

@@ -184,9 +184,10 @@ TensorFile TensorFile::open(const std::filesystem::path& path, const FileAccess&
 }
 
 TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
-                                   std::shared_ptr<const void> owner, std::string name) {
+                                   std::shared_ptr<const void> owner, std::string name,
+                                   const Limits& limits) {
   return TensorFile(std::make_shared<Content>(bytes, std::move(owner), std::move(name),
-                                              std::nullopt, FileAccess{}));
+                                              std::nullopt, FileAccess{limits, std::nullopt, {}}));
 }
 
 std::string_view TensorFile::format() const noexcept {

@@ -12,6 +12,7 @@
 #include "run/difference_picture.hpp"
 #include "run/element_comparison.hpp"
 #include "run/provenance.hpp"
+#include "run/tensor_source.hpp"
 
 namespace attn {
 namespace {
@@ -127,7 +128,7 @@ bool Comparison::agree() const noexcept {
 
 Comparison compare(const CompareRequest& request) {
   Provenance provenance;
-  FileAccess access;
+  FileAccess access = request.files;
   if (request.provenance) provenance.watch(access);
   const TensorFile a = TensorFile::open(request.a, access), b = TensorFile::open(request.b, access);
   Comparison comparison;
@@ -146,6 +147,8 @@ Comparison compare(const CompareRequest& request) {
     // Read here, so that no more than one pair is in memory at a time.
     const Tensor in_a = pair.a ? a.read(*pair.a) : Tensor();
     const Tensor in_b = pair.b ? b.read(*pair.b) : Tensor();
+    check_element_limit(in_a.size(), access.limits.elements, comparison.a);
+    check_element_limit(in_b.size(), access.limits.elements, comparison.b);
     tensor.a = {in_a.shape(), in_a.dtype()};
     tensor.b = {in_b.shape(), in_b.dtype()};
     if (!pair.b) {

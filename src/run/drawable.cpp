@@ -137,13 +137,15 @@ Tensor drawable_numbers(const Tensor& tensor) {
   return tensor && tensor.dtype() != DType::float32 ? tensor.converted(DType::float64) : tensor;
 }
 
-Drawable read_tensor_file(const TensorFile& file, const PlotRequest& request) {
+Drawable read_tensor_file(const TensorFile& file, const PlotRequest& request,
+                          const Limits& limits) {
   Drawable drawable;
   const std::vector<std::string> names(file.names().begin(), file.names().end());
   drawable.tensor = wanted_tensor(request, names);
   const std::string prefix = prefix_of(drawable.tensor);
   for (const std::string& name : names) {
     const Tensor tensor = file.read(name);
+    check_element_limit(tensor.size(), limits.elements, request.input.string());
     drawable.shapes.emplace_back(name, tensor.shape());
     if (name == drawable.tensor) drawable.weights = drawable_numbers(tensor);
     if (name == allowed_of(drawable.tensor) && shows_mask(drawable.tensor))
@@ -172,10 +174,18 @@ void check_labels(const Labels& labels, const Maps& maps) {
   check(labels.key, maps.keys(), "key");
 }
 
+// What the user names may stand anywhere, what a file names may be confined.
+std::shared_ptr<const MappedFile> open_named(const std::filesystem::path& path,
+                                             const FileAccess& access) {
+  FileAccess anywhere = access;
+  anywhere.restrict_to.reset();
+  return MappedFile::open(path, anywhere);
+}
+
 Labels read_label_file(const std::filesystem::path& path, const FileAccess& access) {
-  const auto file = MappedFile::open(path, access);
+  const auto file = open_named(path, access);
   try {
-    return read_labels(parse_json(file->text()), "", 0, 0, 0);
+    return read_labels(parse_json(file->text(), {.depth = access.limits.nesting}), "", 0, 0, 0);
   } catch (const Error& error) {
     throw error.inside(path.string());
   }
@@ -187,14 +197,15 @@ bool is_document(const JsonValue& root) {
 }
 
 Drawable read_file(const PlotRequest& request, const FileAccess& access) {
-  const auto file = MappedFile::open(request.input, access);
+  const auto file = open_named(request.input, access);
   const bool standard_input = request.input == "-";
   const std::string name = standard_input ? "standard input" : request.input.string();
   Drawable drawable;
   if (looks_like_json(file->bytes())) {
     bool document = false;
     try {
-      const JsonValue root = parse_json(file->text(), {.owner = file});
+      const JsonValue root =
+          parse_json(file->text(), {.depth = access.limits.nesting, .owner = file});
       document =
           request.kind == PlotKind::mask && root.is(JsonValue::Type::object) && is_document(root);
       if (!document) {
@@ -207,7 +218,8 @@ Drawable read_file(const PlotRequest& request, const FileAccess& access) {
     }
     if (document) drawable.mask = document_mask(file->text(), name, request, access);
   } else {
-    drawable = read_tensor_file(TensorFile::from_memory(file->bytes(), file, name), request);
+    drawable = read_tensor_file(TensorFile::from_memory(file->bytes(), file, name, access.limits),
+                                request, access.limits);
   }
   drawable.name = name;
   return drawable;

@@ -34,15 +34,16 @@ Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& chosen) {
                                  : plain_heatmap(drawable.tensor, chosen);
 }
 
-// The heads of the chosen sample side by side.
+// What of the chosen sample is drawn side by side: all heads, or the one map that is chosen.
 std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& chosen) {
+  if (chosen.selection.heads != MapSelection::Heads::all) return {heatmap_of(drawable, chosen)};
   if (is_map(drawable.tensor)) return selected_heads(chosen).panels;
   std::vector<Heatmap> heads;
   for (std::size_t head = 0; head < chosen.weights.heads(); ++head) {
     heads.push_back(
         plain_heatmap(drawable.tensor, {chosen.weights, chosen.allowed, chosen.labels, chosen.title,
                                         chosen.sample, head, chosen.selection}));
-    heads.back().title = "Head " + std::to_string(head + 1);
+    if (chosen.weights.heads() > 1) heads.back().title = "Head " + std::to_string(head + 1);
   }
   return heads;
 }
@@ -135,11 +136,7 @@ Picture draw_files(PlotRequest request, const Provenance& provenance, const File
     try {
       const DrawableMaps maps = maps_of(drawable);
       const SelectedMaps chosen = selected(maps, one, drawable);
-      if (request.selection.heads == MapSelection::Heads::all) {
-        columns.push_back(heads_of(drawable, chosen));
-      } else {
-        columns.push_back({heatmap_of(drawable, chosen)});
-      }
+      columns.push_back(heads_of(drawable, chosen));
       if (!is_map(drawable.tensor)) name_plain_axes(request.options);
       for (Heatmap& panel : columns.back()) {
         const bool several = columns.back().size() > 1;
@@ -173,8 +170,10 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
   if (request.kind != PlotKind::heatmap) check_is_map(drawable);
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, request, drawable);
-  if (!is_map(drawable.tensor))
-    return draw_plain_tensor(drawable.tensor, chosen, request.options, request.format);
+  if (!is_map(drawable.tensor)) {
+    return draw_plain_tensors(drawable.tensor, heads_of(drawable, chosen), request.options,
+                              request.format);
+  }
   PlotOptions options = request.options;
   if (request.kind == PlotKind::heatmap && !options.title &&
       !drawable.tensor.ends_with("weights")) {
@@ -189,7 +188,7 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
 Picture plot(const PlotRequest& given) {
   PlotRequest request = given;
   Provenance provenance;
-  FileAccess access;
+  FileAccess access = request.files;
   if (request.provenance) provenance.watch(access);
   if (request.kind == PlotKind::comparison) return draw_files(request, provenance, access);
   const Drawable drawable = read_drawable(request, access);
@@ -202,7 +201,7 @@ Picture plot(const PlotRequest& given) {
 }
 
 Heatmap read_heatmap(const PlotRequest& request) {
-  const Drawable drawable = read_drawable(request);
+  const Drawable drawable = read_drawable(request, request.files);
   try {
     const DrawableMaps maps = maps_of(drawable);
     return heatmap_of(drawable, selected(maps, request, drawable));

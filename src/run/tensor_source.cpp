@@ -107,15 +107,11 @@ void check_limit(double count, std::uint64_t most, const std::string& what,
       pointer, "make it smaller, or raise the limit with --max-elements");
 }
 
-void check_limit(std::size_t count, std::uint64_t most, const std::string& pointer) {
-  check_limit(static_cast<double>(count), most, "the tensor", pointer);
-}
-
 std::size_t checked_count(const Shape& shape, std::uint64_t most, const std::string& pointer) {
   try {
     const std::size_t count = element_count(shape);
     check_memory(count, sizeof(double), "a tensor of shape " + text(shape), pointer);
-    check_limit(count, most, "");
+    check_element_limit(count, most, "");
     return count;
   } catch (const Error& error) {
     throw error.where().empty() ? error.inside(pointer) : error;
@@ -133,7 +129,7 @@ Tensor counted(const JsonValue& object, DType dtype, std::uint64_t most,
   const std::string at = pointer_to(pointer, "arange");
   const auto count = static_cast<std::size_t>(expect_integer(*object.find("arange"), at, 1));
   check_memory(count, sizeof(double), "a tensor of " + std::to_string(count) + " numbers", at);
-  check_limit(count, most, at);
+  check_element_limit(count, most, at);
   Shape shape{count};
   if (const JsonValue* given = object.find("shape")) {
     const std::string shape_at = pointer_to(pointer, "shape");
@@ -151,6 +147,10 @@ Tensor counted(const JsonValue& object, DType dtype, std::uint64_t most,
 }
 
 }  // namespace
+
+void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
+  check_limit(static_cast<double>(count), most, "the tensor", where);
+}
 
 TorchRandom torch_manual_seed(std::int64_t seed) {
   return TorchRandom(static_cast<std::uint64_t>(seed));
@@ -219,7 +219,7 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   if (value.is(JsonValue::Type::object)) return read_object(value, dtype, pointer);
   if (value.is(JsonValue::Type::array)) {
     Tensor tensor = tensor_from_json(value, dtype, pointer);
-    check_limit(tensor.size(), access_.limits.elements, pointer);
+    check_element_limit(tensor.size(), access_.limits.elements, pointer);
     return tensor;
   }
   throw input_error("expected a tensor, found " + std::string(type_text(value)), pointer,
@@ -255,7 +255,7 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     try {
       const Tensor tensor =
           file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
-      check_limit(tensor.size(), most, pointer);
+      check_element_limit(tensor.size(), most, pointer);
       check_stated(value, tensor, pointer);
       return checked_conversion(tensor, dtype, at);
     } catch (const Error& error) {

@@ -59,6 +59,9 @@ class TensorSource {
   std::map<std::string, TensorFile> files_;
 };
 
+/// Throws Error(input) at `where` if a tensor has more elements than Limits::elements allows.
+void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where);
+
 /// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 

@@ -66,10 +66,14 @@ void name_plain_axes(PlotOptions& options) {
   if (!options.colorbar_label) options.colorbar_label = "Value";
 }
 
-Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, PlotOptions options,
-                          PictureFormat format) {
+Picture draw_plain_tensors(const std::string& name, const std::vector<Heatmap>& heads,
+                           PlotOptions options, PictureFormat format) {
   name_plain_axes(options);
-  return draw_heatmap(plain_heatmap(name, maps), options, format);
+  if (heads.size() == 1) return draw_heatmap(heads[0], options, format);
+  if (!options.title) options.title = name;
+  HeatmapGrid grid{1, heads.size(), heads};
+  grid.panel_side = head_side;
+  return draw_grid(grid, options, format);
 }
 
 Picture draw_comparison(const std::vector<std::vector<Heatmap>>& columns,

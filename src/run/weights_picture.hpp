@@ -22,8 +22,9 @@ Heatmap plain_heatmap(const std::string& name, const SelectedMaps& maps);
 /// The names of the axes and the colour bar of such heatmaps, where none are asked for.
 void name_plain_axes(PlotOptions& options);
 
-Picture draw_plain_tensor(const std::string& name, const SelectedMaps& maps, PlotOptions options,
-                          PictureFormat format);
+/// Such heatmaps of the tensor's heads side by side; one alone keeps its own title.
+Picture draw_plain_tensors(const std::string& name, const std::vector<Heatmap>& heads,
+                           PlotOptions options, PictureFormat format);
 
 /// Titled heatmaps of one shape, side by side under one colour scale: those of a file or kind each
 /// a column of panels.

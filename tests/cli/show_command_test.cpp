@@ -254,3 +254,70 @@ TEST_CASE("a .safetensors file is none of JSON, whatever the length of its heade
   CHECK(show.errors.empty());
   CHECK(holds(show.output, "Q_1 "));
 }
+
+TEST_CASE("show --json prints the map as a result that show draws again, --quiet prints nothing") {
+  const TemporaryFolder folder;
+  const Outcome json = attn_cli({"show", "-", "--json"}, folder.path(), weights);
+  CHECK(json.exit_code == 0);
+  const std::string written = R"json({
+  "description": "Attention Weight Heatmap (Sample 1, Head 1)",
+  "labels": {
+    "query": [
+      "a",
+      "b"
+    ],
+    "key": [
+      "c",
+      "d"
+    ]
+  },
+  "tensors": {
+    "weights": [
+      [0.25, 0.75],
+      [1, 0]
+    ]
+  }
+}
+)json";
+  CHECK(json.output == written);
+  CHECK(attn_cli({"show", "-"}, folder.path(), json.output).output == plain);
+  const Outcome quiet = attn_cli({"show", "-", "--quiet"}, folder.path(), weights);
+  CHECK(quiet.exit_code == 0);
+  CHECK(quiet.output.empty());
+  CHECK(attn_cli({"show", "-", "--quiet"}, folder.path(), "{}").exit_code == 3);
+}
+
+TEST_CASE("what is shown, drawn or compared may be capped, and confined to a folder") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  folder.write("far.json", R"({"weights":{"file":"/nowhere/w.npy"}})");
+  const auto refused = [&](std::vector<std::string> words, const std::string& error) {
+    const Outcome run = attn_cli(words, folder.path());
+    CAPTURE(words[0]);
+    CHECK(run.exit_code == 3);
+    CHECK(run.errors == error);
+  };
+  const std::vector<std::vector<std::string>> commands = {
+      {"show", "w.json"},
+      {"plot", "heatmap", "w.json", "--out", "w.png"},
+      {"compare", "w.json", "w.json"},
+  };
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--max-file-size", "20"});
+    refused(words,
+            "attn-cli: \"w.json\" is 76 bytes large, and the limit is 20 bytes\n"
+            "  help:  make it smaller, or raise the limit with --max-file-size\n");
+    words.back() = "1k";
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+    words.insert(words.end(), {"--max-elements", "3"});
+    const std::string where = words[0] == "compare" ? "w.json" : "w.json, /weights";
+    refused(words,
+            "attn-cli: the tensor has 4 elements, and the limit is 3\n"
+            "  where: " +
+                where + "\n  help:  make it smaller, or raise the limit with --max-elements\n");
+  }
+  CHECK(attn_cli({"show", "far.json"}, folder.path()).exit_code == 4);
+  const Outcome confined = attn_cli({"show", "far.json", "--restrict", "."}, folder.path());
+  CHECK(confined.exit_code == 3);
+  CHECK(holds(confined.errors, "/weights"));
+}

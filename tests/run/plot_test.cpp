@@ -138,3 +138,20 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
     CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
   }
 }
+
+TEST_CASE("a heatmap of all heads of a tensor that is no map shows them side by side") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "heads");
+  request.selection.heads = MapSelection::Heads::all;
+  Names texts;
+  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  for (const char* text : {"heads", "Head 1", "Head 2", "Dimension", "Position", "Value"}) {
+    CAPTURE(std::string(text));
+    CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
+  }
+  request.name = "output";
+  texts.clear();
+  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  CHECK(std::find(texts.begin(), texts.end(), "output") != texts.end());
+  CHECK(std::find(texts.begin(), texts.end(), "Head 1") == texts.end());
+}
