@@ -22,6 +22,7 @@
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
 #include "kernels/narrow_attention.hpp"
+#include "kernels/split_attention.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -42,15 +43,19 @@ bool normal(double x) {
 }
 
 // Which kernel computes.
-enum class Way { whole_rows, few_queries, narrow_heads, blocks };
+enum class Way { whole_rows, few_queries, narrow_heads, split_blocks, blocks };
 
+template <class T>
 Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
   if (request.weights) return Way::whole_rows;
   if (request.pool || !products) return Way::blocks;
   if (geometry.queries <= kernels::few_queries) return Way::few_queries;
   const bool narrow = geometry.query_width <= kernels::narrow_width &&
                       geometry.value_width <= kernels::narrow_width;
-  return narrow ? Way::narrow_heads : Way::blocks;
+  if (narrow) return Way::narrow_heads;
+  const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
+  const bool tiles = std::is_same_v<T, float> && geometry.queries >= 32 && kernels::splits(sizes);
+  return tiles ? Way::split_blocks : Way::blocks;
 }
 
 // Whole strips or panels of queries, and little enough of them for the threads to share. A block
@@ -58,6 +63,9 @@ Way way_for(const AttentionRequest& request, const Geometry& geometry, bool prod
 // blocks as large as the kernel takes.
 std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
   if (way == Way::narrow_heads) return 128;
+  if (way == Way::split_blocks) {
+    return sizes.width + sizes.value_width >= 768 ? kernels::split_query_block : 96;
+  }
   return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
 }
 
@@ -65,19 +73,28 @@ std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
 template <class T>
 struct Packing {
   std::shared_ptr<T> keys, values;
-  std::vector<std::uint32_t> odd_keys;
+  std::vector<std::uint32_t> odd_keys, unfit_keys;
   kernels::PackedHead<T> head{};
 
   Packing() = default;
   Packing(Way way, const kernels::HeadSizes& sizes)
-      : keys(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_key_count<T>(sizes)
-                                                      : kernels::packed_key_count<T>(sizes))),
-        values(new_elements<T>(way == Way::narrow_heads ? kernels::narrow_value_count<T>(sizes)
-                                                        : kernels::packed_value_count<T>(sizes))),
+      : keys(new_elements<T>(way == Way::narrow_heads   ? kernels::narrow_key_count<T>(sizes)
+                             : way == Way::split_blocks ? kernels::split_key_count(sizes)
+                                                        : kernels::packed_key_count<T>(sizes))),
+        values(new_elements<T>(way == Way::narrow_heads   ? kernels::narrow_value_count<T>(sizes)
+                               : way == Way::split_blocks ? kernels::split_value_count(sizes)
+                                                          : kernels::packed_value_count<T>(sizes))),
         odd_keys(sizes.keys),
-        head{keys.get(), values.get(), odd_keys.data(), 0} {}
+        unfit_keys(way == Way::split_blocks ? sizes.keys : 0),
+        head{keys.get(), values.get(), odd_keys.data(), 0, unfit_keys.data(), 0} {}
 
   void fill(Way way, const kernels::HeadSizes& sizes, const HeadRows<T>& rows) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (way == Way::split_blocks) {
+        kernels::pack_split_head(sizes, rows.keys.data(), rows.values.data(), head);
+        return;
+      }
+    }
     if (way == Way::narrow_heads) {
       kernels::pack_narrow_head(sizes, rows.keys.data(), rows.values.data(), head);
     } else {
@@ -96,12 +113,10 @@ class FastAttention {
         geometry_(geometry),
         visibility_(visibility),
         scores_(scores),
-        way_(way_for(request, geometry, scores == nullptr)),
+        way_(way_for<T>(request, geometry, scores == nullptr)),
         query_(request.query, geometry.heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        block_queries_(block_queries(way_, sizes_)),
-        blocks_((geometry.queries + block_queries_ - 1) / block_queries_),
         intervals_only_(visibility.only_intervals()) {
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
@@ -128,14 +143,13 @@ class FastAttention {
         allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
       }
     }
-    const std::size_t heads = geometry_.batch * geometry_.kv_heads;
-    const std::size_t threads = thread_count(request_.threads);
-    if (way_ == Way::few_queries) {
-      by_keys(heads, threads);
-    } else if (heads >= 4 * threads || threads == 1) {
-      by_heads(heads, threads);
-    } else {
-      by_blocks(heads, threads);
+    compute_heads();
+    if (out_of_range_ && way_ == Way::split_blocks) {
+      // What the tiles cannot take is computed without them.
+      way_ = Way::blocks;
+      out_of_range_ = overflow_ = false;
+      empty_rows_ = 0;
+      compute_heads();
     }
     if (out_of_range_) return std::nullopt;
     if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
@@ -153,6 +167,20 @@ class FastAttention {
   }
 
  private:
+  void compute_heads() {
+    block_queries_ = block_queries(way_, sizes_);
+    if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
+    const std::size_t heads = geometry_.batch * geometry_.kv_heads;
+    const std::size_t threads = thread_count(request_.threads);
+    if (way_ == Way::few_queries) {
+      by_keys(heads, threads);
+    } else if (heads >= 4 * threads || threads == 1) {
+      by_heads(heads, threads);
+    } else {
+      by_blocks(heads, threads);
+    }
+  }
+
   // Calls task(i, scratch) for i in 0…count−1, each thread with buffers of its own.
   template <class MakeState, class Task>
   static void share(std::size_t count, std::size_t threads, const MakeState& make_state,
@@ -188,9 +216,10 @@ class FastAttention {
   }
   std::size_t kernel_count() const {
     return whole_lines(
-        way_ == Way::whole_rows ? kernels::weights_scratch_count<T>(sizes_)
-        : way_ == Way::narrow_heads
-            ? kernels::narrow_scratch_count<T>(sizes_)
+        way_ == Way::whole_rows     ? kernels::weights_scratch_count<T>(sizes_)
+        : way_ == Way::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
+        : way_ == Way::split_blocks
+            ? kernels::split_scratch_count(sizes_)
             : kernels::attention_scratch_count<T>(sizes_, pooled_ ? pooled_->key_bins() : 0));
   }
   std::size_t score_count() const {
@@ -376,6 +405,10 @@ class FastAttention {
       if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
     } else if (pooled_) {
       attend_pooled(task, block, packed, values, scratch);
+    } else if (way_ == Way::split_blocks) {
+      if constexpr (std::is_same_v<T, float>) {
+        note(kernels::attend_split_block(task.block, packed, values, scratch));
+      }
     } else {
       note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
     }
@@ -429,7 +462,7 @@ class FastAttention {
   Way way_;
   Rows<T> query_, key_, value_, past_key_, past_value_;
   kernels::HeadSizes sizes_;
-  std::size_t group_, block_queries_, blocks_;
+  std::size_t group_, block_queries_ = 0, blocks_ = 0;
   bool intervals_only_;
   std::shared_ptr<T> output_, weights_;
   std::shared_ptr<std::uint8_t> allowed_;

@@ -42,7 +42,7 @@ Completion completion(const FlagSummary& flag) {
       {"--format", {"png", "svg", "pdf"}},
       {"--tensors", {"json", "npy", "npz", "safetensors", "csv"}},
       {"--dtype", {"float32", "float64"}},
-      {"--cpu", {"avx512", "avx2", "sse4", "scalar"}},
+      {"--cpu", {"amx", "avx512", "avx2", "sse4", "scalar"}},
       {"--head", {"mean", "max", "all"}},
       {"--pool", {"mean", "max"}},
       {"--style", {"standard", "matplotlib"}},

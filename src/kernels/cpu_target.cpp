@@ -7,6 +7,8 @@
 #include <hwy/highway.h>
 #include <hwy/targets.h>
 
+#include "kernels/matrix_tile.hpp"
+
 namespace attn::kernels {
 namespace {
 
@@ -33,9 +35,9 @@ class Targets {
     // The better a target, the lower its bit.
     for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS;
          rest != 0 && count_ < names_.size(); rest &= rest - 1) {
-      bits_[count_] = rest & -rest;
-      names_[count_] = name_of(bits_[count_]);
-      ++count_;
+      const std::int64_t bit = rest & -rest;
+      if (bit == HWY_AVX3 && matrix_tiles_present()) add(bit, with_tiles);
+      add(bit, name_of(bit));
     }
   }
 
@@ -51,8 +53,18 @@ class Targets {
     }
     return false;
   }
+  bool uses_tiles() const noexcept { return used() == with_tiles; }
 
  private:
+  static constexpr std::string_view with_tiles = "amx";
+
+  void add(std::int64_t bit, std::string_view name) noexcept {
+    if (count_ == names_.size()) return;
+    bits_[count_] = bit;
+    names_[count_] = name;
+    ++count_;
+  }
+
   std::array<std::int64_t, 16> bits_{};
   std::array<std::string_view, 16> names_{};
   std::size_t count_ = 0, used_ = 0;
@@ -71,6 +83,10 @@ std::span<const std::string_view> cpu_targets() noexcept {
 
 std::string_view cpu_target() noexcept {
   return targets().used();
+}
+
+bool uses_matrix_tiles() noexcept {
+  return targets().uses_tiles();
 }
 
 bool use_cpu_target(std::string_view name) noexcept {

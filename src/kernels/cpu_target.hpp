@@ -5,12 +5,15 @@
 
 namespace attn::kernels {
 
-/// The instruction sets this machine can run the kernels with, best first: "avx512", "avx2",
+/// The instruction sets this machine can run the kernels with, best first: "amx", "avx512", "avx2",
 /// "sse4", "scalar".
 std::span<const std::string_view> cpu_targets() noexcept;
 
 /// The one in use.
 std::string_view cpu_target() noexcept;
+
+/// Whether "amx" is in use: AVX-512 and, where they help, matrix tiles.
+bool uses_matrix_tiles() noexcept;
 
 /// Makes all kernels use that instruction set from now on; an empty name means the best one.
 /// Returns false and changes nothing if this machine has none of that name. Not to be called while

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,6 +11,7 @@
 
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/binned_rows_inl.hpp"
+#include "kernels/online_softmax_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -35,7 +34,7 @@ struct Blocking {
 };
 
 template <class T>
-Blocking blocking(const HeadSizes& sizes) {
+Blocking blocking_of(const HeadSizes& sizes) {
   const std::size_t widths = (sizes.width + sizes.value_width) * sizeof(T) / 4;
   if (widths >= 768) return {192, strips_per_block};
   if (widths >= 384) return {192, 1};
@@ -43,42 +42,13 @@ Blocking blocking(const HeadSizes& sizes) {
 }
 
 template <class T>
-class Block {
+class Block : OnlineSoftmax<T> {
  public:
   Block(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
         const WeightBins* bins, T* scratch)
-      : block_(block),
-        head_(head),
-        value_rows_(value_rows),
-        blocking_(blocking<T>(block.sizes)),
-        width_(block.sizes.width),
-        output_width_(rounded_up(block.sizes.value_width, columns_of<T>)),
-        softcap_(static_cast<T>(block.softcap * log2_e)),
-        queries_(scratch),
-        sums_(queries_ + in_lines<T>(most_rows * width_)),
-        totals_(sums_ + in_lines<T>(most_rows * output_width_)),
-        scores_(totals_ + in_lines<T>(most_rows * lanes_of<T>)),
-        room_(scores_ + blocking_.strips * tile_rows * blocking_.keys) {
-    std::array<const T*, query_block> rows{};
-    for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
-    const T largest = pack_rows<tile_rows>(rows.data(), block.queries, width_,
-                                           static_cast<T>(block.scale * log2_e), queries_);
-    in_range_ = products_fit(largest, head.largest_key, width_) &&
-                values_fit(head.largest_value, block.sizes.keys);
-    std::fill_n(sums_, rounded_up(block.queries, tile_rows) * output_width_, T(0));
-    std::fill_n(totals_, block.queries * lanes_of<T>, T(0));
-    if (bins != nullptr) binned_.emplace(*bins, scratch + scratch_count(block.sizes));
-    largest_.fill(-infinite<T>);
-    shift_.fill({-infinite<T>, 0});
-  }
+      : Block(block, head, value_rows, bins, Parts(block.sizes, scratch)) {}
 
-  static std::size_t scratch_count(const HeadSizes& sizes) {
-    const Blocking blocks = blocking<T>(sizes);
-    return in_lines<T>(most_rows * sizes.width) +
-           in_lines<T>(most_rows * rounded_up(sizes.value_width, columns_of<T>)) +
-           in_lines<T>(most_rows * lanes_of<T>) +
-           in_lines<T>(blocks.strips * tile_rows * blocks.keys + blocks.keys);
-  }
+  static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
 
   BlockOutcome compute() {
     if (!in_range_) return {.out_of_range = true};
@@ -98,10 +68,48 @@ class Block {
         add_keys(strip, std::min(blocking_.strips, strips - strip), base, keys);
       }
     }
-    return finish();
+    return this->finish(binned_ ? &*binned_ : nullptr);
   }
 
  private:
+  // Where the parts of the scratch are.
+  struct Parts {
+    Blocking blocking;
+    T *queries, *sums, *totals, *scores, *room;
+    std::size_t count = 0;
+
+    Parts(const HeadSizes& sizes, T* scratch) : blocking(blocking_of<T>(sizes)) {
+      const auto next = [&](std::size_t numbers) {
+        T* const part = scratch == nullptr ? nullptr : scratch + count;
+        count += in_lines<T>(numbers);
+        return part;
+      };
+      queries = next(most_rows * sizes.width);
+      sums = next(most_rows * rounded_up(sizes.value_width, columns_of<T>));
+      totals = next(most_rows * lanes_of<T>);
+      scores = next(blocking.strips * tile_rows * blocking.keys);
+      room = next(blocking.keys);
+    }
+  };
+
+  Block(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
+        const WeightBins* bins, const Parts& parts)
+      : OnlineSoftmax<T>(block, head, value_rows, rounded_up(block.queries, tile_rows),
+                         rounded_up(block.sizes.value_width, columns_of<T>), parts.sums,
+                         parts.totals, parts.room),
+        blocking_(parts.blocking),
+        width_(block.sizes.width),
+        queries_(parts.queries),
+        scores_(parts.scores) {
+    std::array<const T*, query_block> rows{};
+    for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
+    const T largest = pack_rows<tile_rows>(rows.data(), block.queries, width_,
+                                           static_cast<T>(block.scale * log2_e), queries_);
+    in_range_ = products_fit(largest, head.largest_key, width_) &&
+                values_fit(head.largest_value, block.sizes.keys);
+    if (bins != nullptr) binned_.emplace(*bins, parts.queries + parts.count);
+  }
+
   // One block of keys for some strips of rows.
   void add_keys(std::size_t first_strip, std::size_t strips, std::size_t base, std::size_t keys) {
     std::array<Range, strips_per_block> seen;
@@ -126,106 +134,40 @@ class Block {
         if (seen[s].empty()) continue;
         multiply_tile<false>(scores_ + s * tile_rows * stride + seen[s].first, stride,
                              panel + seen[s].first * columns_of<T>, seen[s].end - seen[s].first,
-                             sums_ + views_[first_strip + s].row * output_width_ + column,
-                             output_width_, true);
+                             this->sums(views_[first_strip + s].row) + column, output_width_, true);
       }
     }
   }
 
   // Turns the scores of a strip against the keys base + [seen) into exponentials.
   void soften(const StripView& strip, std::size_t base, const Range& seen, T* scores) {
-    const std::size_t stride = blocking_.keys;
     const Range whole{seen.first / lanes_of<T> * lanes_of<T>, rounded_up(seen.end, lanes_of<T>)};
-    const bool full = strip.all.first <= base + whole.first && base + whole.end <= strip.all.end &&
-                      block_.mask.added == nullptr;
+    const bool full = this->sees_all(strip, base, whole);
     for (std::size_t r = 0; r < strip.rows; ++r) {
-      const std::size_t row = strip.row + r;
-      T* line_of = scores + r * stride;
-      if (!full || softcap_ > 0) {
-        const Range own =
-            Range{block_.mask.first[row], block_.mask.end[row]}.within(base, seen.end);
-        mask_scores(block_.mask, softcap_, row, base, own, whole, line_of, room_);
-      }
-      if (exceeded(line_of, whole, largest_[row])) raise(row);
+      this->admit(strip.row + r, full, base, seen, whole, scores + r * blocking_.keys);
     }
     for (std::size_t r = 0; r < strip.rows; ++r) {
       const std::size_t row = strip.row + r;
-      T* line_of = scores + r * stride;
-      Shift<T> shift = shift_[row];
-      if (head_.odd_count > 0) add_odd_keys(row, base, whole, line_of);
-      if (shift.value == -infinite<T>) shift = Shift<T>::of(0);
-      if (shift.outside()) subtract(line_of, whole, shift.value);
-      T* total = totals_ + row * lanes_of<T>;
-      if (full && largest_[row] != -infinite<T>) {
-        exponentials<false>(line_of, whole, shift, total);
+      T* line_of = scores + r * blocking_.keys;
+      const Shift<T> shift = this->shift_for(row, base, whole, line_of);
+      if (full && this->sees_any(row)) {
+        exponentials<false>(line_of, whole, shift, this->total(row));
       } else {
-        exponentials<true>(line_of, whole, shift, total);
+        exponentials<true>(line_of, whole, shift, this->total(row));
       }
-      if (binned_ && largest_[row] != -infinite<T>) {
-        binned_->add(row, base, seen, line_of, shift.value);
-      }
+      if (binned_ && this->sees_any(row)) binned_->add(row, base, seen, line_of, shift.value);
     }
   }
 
-  // Shifts a row by its new largest score.
-  void raise(std::size_t row) {
-    const Shift<T> before = shift_[row], now = Shift<T>::of(largest_[row]);
-    shift_[row] = now;
-    if (before.value == now.value || before.value == -infinite<T>) return;
-    // An infinite value stays infinite, however small its weight becomes.
-    const T least = head_.odd_count > 0 ? std::numeric_limits<T>::min() : T(0);
-    const T factor = std::max(least, std::exp2(before.value - now.value));
-    multiply(sums_ + row * output_width_, output_width_, factor);
-    multiply(totals_ + row * lanes_of<T>, lanes_of<T>, factor);
-  }
-
-  // Values that are not finite, for the queries that see them; the scores are masked already.
-  void add_odd_keys(std::size_t query, std::size_t base, const Range& range, const T* scores) {
-    const std::uint32_t* const last = head_.odd_keys + head_.odd_count;
-    const std::uint32_t* key = std::lower_bound<const std::uint32_t*>(
-        head_.odd_keys, last, static_cast<std::uint32_t>(base + range.first));
-    for (; key != last && *key < base + range.end; ++key) {
-      const T score = scores[*key - base];
-      if (score == -infinite<T>) continue;
-      const T weight = odd_weight(score, shift_[query].value);
-      T* to = sums_ + query * output_width_;
-      const T* from = value_rows_[*key];
-      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] += weight * from[k];
-    }
-  }
-
-  BlockOutcome finish() {
-    const hn::ScalableTag<T> d;
-    BlockOutcome outcome;
-    std::array<T, query_block> factors, shifts;
-    for (std::size_t i = 0; i < block_.queries; ++i) {
-      const T total = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, totals_ + i * lanes_of<T>)));
-      if (total == 0) ++outcome.empty_rows;
-      if (!std::isfinite(total)) outcome.overflow = true;
-      const T factor = total == 0 ? T(0) : 1 / total;
-      factors[i] = factor;
-      shifts[i] = shift_[i].value == -infinite<T> ? T(0) : shift_[i].value;
-      const T* from = sums_ + i * output_width_;
-      T* to = block_.output + i * block_.output_stride;
-      for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] = from[k] * factor;
-      if (!all_finite(to, block_.sizes.value_width)) outcome.overflow = true;
-    }
-    if (binned_) binned_->finish(block_.queries, shifts.data(), factors.data());
-    return outcome;
-  }
-
-  const QueryBlock<T>& block_;
-  const PackedHead<T>& head_;
-  const T* const* value_rows_;
+  using OnlineSoftmax<T>::block_;
+  using OnlineSoftmax<T>::head_;
+  using OnlineSoftmax<T>::output_width_;
   Blocking blocking_;
-  std::size_t width_, output_width_;
+  std::size_t width_;
   bool in_range_;
-  T softcap_;
-  T *queries_, *sums_, *totals_, *scores_, *room_;
+  T *queries_, *scores_;
   std::optional<BinnedRows<T>> binned_;
   std::array<StripView, strips_per_block> views_;
-  std::array<T, most_rows> largest_;
-  std::array<Shift<T>, most_rows> shift_;
 };
 
 }  // namespace

@@ -16,6 +16,10 @@ struct PackedHead {
   /// such a row is added to those queries only that see its key.
   std::uint32_t* odd_keys;
   std::size_t odd_count;
+  /// Of split tiles: the keys whose own row these cannot hold, ascending; room for all keys. They are
+  /// packed as zeros.
+  std::uint32_t* unfit_keys = nullptr;
+  std::size_t unfit_count = 0;
   /// The largest absolute values of those that are finite.
   T largest_key = 0, largest_value = 0;
 };

@@ -13,6 +13,7 @@
 
 #include "attention/random_request.hpp"
 #include "attention/reference.hpp"
+#include "kernels/cpu_target.hpp"
 #include "kernels/every_target.hpp"
 
 namespace {
@@ -156,6 +157,16 @@ TEST_CASE("the fast path agrees with the reference for every remainder of querie
       check_as_reference(attention(random, {queries, 8}, {50, 8}, 9));
       check_as_reference(attention(random, {queries, 20}, {50, 20}, 9));
     }
+    // Matrix tiles: blocks of 96 or 128 queries in strips of 32.
+    for (std::size_t queries = 32; queries <= 66; ++queries) {
+      CAPTURE(queries);
+      check_one_type(attention(random, {queries, 24}, {70, 24}, 25));
+    }
+    for (std::size_t queries : {95, 96, 97, 127, 128, 129, 193}) {
+      CAPTURE(queries);
+      check_one_type(attention(random, {queries, 24}, {70, 24}, 25));
+      check_one_type(attention(random, {queries, 400}, {70, 400}, 390));
+    }
   });
 }
 
@@ -174,6 +185,11 @@ TEST_CASE("the fast path agrees with the reference for every remainder of keys")
       check_as_reference(attention(random, {5, 8}, {keys, 8}, 9));
       check_as_reference(attention(random, {13, 8}, {keys, 8}, 9));
       check_as_reference(attention(random, {13, 17}, {keys, 17}, 9));
+      check_one_type(attention(random, {33, 24}, {keys, 24}, 25));
+    }
+    for (std::size_t keys = 32; keys <= 98; ++keys) {
+      CAPTURE(keys);
+      check_one_type(attention(random, {33, 24}, {keys, 24}, 25));
     }
   });
 }
@@ -188,10 +204,15 @@ TEST_CASE("the fast path agrees with the reference for every width") {
       check_as_reference(
           attention(random, {9, width % 16 + 1}, {40, width % 16 + 1}, 1 + width / 2));
     }
+    for (std::size_t width = 10; width <= 66; ++width) {
+      CAPTURE(width);
+      check_one_type(attention(random, {33, width}, {70, width}, 76 - width));
+    }
     // Widths at which the blocks of keys become shorter and a product is summed in parts.
     for (std::size_t width : {200, 300, 512}) {
       CAPTURE(width);
       check_as_reference(attention(random, {14, width}, {270, width}, width - 70));
+      check_one_type(attention(random, {40, width}, {270, width}, width - 70));
     }
   });
 }
@@ -201,6 +222,7 @@ TEST_CASE("the fast path agrees with the reference for grouped, split and contin
     RandomRequests random(3);
     check_as_reference(attention(random, {2, 6, 20, 8}, {2, 2, 30, 8}, 4));
     check_as_reference(attention(random, {1, 6, 20, 8}, {3, 3, 30, 8}, 4));
+    check_as_reference(attention(random, {2, 6, 40, 32}, {2, 2, 70, 32}, 36));
     AttentionRequest split = attention(random, {2, 20, 24}, {2, 30, 12}, 6);
     split.heads = 6;
     split.kv_heads = 3;
@@ -241,7 +263,7 @@ TEST_CASE("the fast path agrees with the reference for every part of a mask") {
     const auto request = [&] {
       return attention(random, {2, 2, 110, width}, {2, 2, 420, width}, width - 1);
     };
-    for (const std::size_t narrow_then_wide : {6, 20}) {
+    for (const std::size_t narrow_then_wide : {6, 20, 26}) {
       width = narrow_then_wide;
       AttentionRequest causal = request();
       causal.mask.causal = true;
@@ -286,7 +308,8 @@ TEST_CASE("the fast path agrees with the reference for every part of a mask") {
 TEST_CASE("the fast path agrees with the reference for scale, softcap and bias") {
   on_every_target([] {
     RandomRequests random(6);
-    for (const auto& [queries, width] : {std::pair{50, 18}, std::pair{50, 16}, std::pair{4, 16}}) {
+    for (const auto& [queries, width] :
+         {std::pair{50, 18}, std::pair{50, 16}, std::pair{4, 16}, std::pair{50, 24}}) {
       CAPTURE(queries);
       CAPTURE(width);
       const Shape shape{2, static_cast<std::size_t>(queries), static_cast<std::size_t>(width)};
@@ -309,11 +332,33 @@ TEST_CASE("the fast path agrees with the reference for scale, softcap and bias")
   });
 }
 
+TEST_CASE("matrix tiles lose no precision beside vectors of floats") {
+  if (attn::kernels::cpu_targets().front() != "amx") return;
+  RandomRequests random(15);
+  for (const std::size_t width : {32, 64, 256}) {
+    CAPTURE(width);
+    AttentionRequest request = attention(random, {1, 2, 200, width}, {1, 2, 700, width}, width);
+    request.weights = false;
+    const std::vector<double> exact = numbers(reference(request).output);
+    const auto error = [&](std::string_view target) {
+      REQUIRE(attn::kernels::use_cpu_target(target));
+      const std::vector<double> output = numbers(fast(request)->output);
+      double squares = 0;
+      for (std::size_t i = 0; i < exact.size(); ++i) squares += std::pow(output[i] - exact[i], 2);
+      return std::sqrt(squares / static_cast<double>(exact.size()));
+    };
+    const double vectors = error("avx512"), tiles = error("amx");
+    attn::kernels::use_cpu_target("");
+    CHECK(tiles <= 1.5 * vectors);
+    CHECK(tiles <= 1e-7);
+  }
+}
+
 TEST_CASE("scores far beyond the exponents of their type are shifted to where they can be summed") {
   on_every_target([] {
     RandomRequests random(14);
     for (const std::size_t queries : {3, 40}) {
-      for (const std::size_t width : {2, 20}) {
+      for (const std::size_t width : {2, 20, 33}) {
         // Differences of 4096 between scores: all weights but the largest are exactly 0 or 1, and
         // in the single precision of scores about 2²⁶ a unit in the last place is 4.
         std::vector<float> query(queries * width, 0.0F), key(50 * width, 0.0F);
@@ -340,7 +385,8 @@ TEST_CASE(
   on_every_target([] {
     RandomRequests random(7);
     for (const DType dtype : {DType::float32, DType::float64}) {
-      for (const auto& [queries, width] : {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}}) {
+      for (const auto& [queries, width] :
+           {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}, std::pair{40, 24}}) {
         CAPTURE(queries);
         CAPTURE(width);
         const std::size_t w = static_cast<std::size_t>(width);
@@ -375,7 +421,8 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
   on_every_target([] {
     RandomRequests random(8);
     for (const DType dtype : {DType::float32, DType::float64}) {
-      for (const auto& [queries, width] : {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}}) {
+      for (const auto& [queries, width] :
+           {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}, std::pair{40, 24}}) {
         for (const float odd : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
           for (const int place : {0, 1, 2, 3}) {
             CAPTURE(queries);
@@ -428,8 +475,8 @@ TEST_CASE("the fast path gives the same bits for any number of threads") {
   on_every_target([] {
     RandomRequests random(10);
     // Wide and narrow heads, many of them and few queries.
-    for (const Shape& shape :
-         {Shape{1, 1, 400, 20}, Shape{1, 1, 400, 16}, Shape{3, 4, 130, 5}, Shape{1, 2, 3, 20}}) {
+    for (const Shape& shape : {Shape{1, 1, 400, 20}, Shape{1, 1, 400, 36}, Shape{3, 4, 130, 36},
+                               Shape{1, 1, 400, 16}, Shape{3, 4, 130, 5}, Shape{1, 2, 3, 20}}) {
       const Shape keys{shape[0], shape[1], shape[2] == 3 ? 4100 : shape[2], shape[3]};
       AttentionRequest request = attention(random, shape, keys, 7);
       request.mask.causal = true;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernels/matrix_tile.hpp"
+
 namespace kernels = attn::kernels;
 
 TEST_CASE("the best CPU target is used until another is asked for") {
@@ -12,6 +14,15 @@ TEST_CASE("the best CPU target is used until another is asked for") {
   CHECK(kernels::cpu_target() == last);
   CHECK(kernels::use_cpu_target(""));
   CHECK(kernels::cpu_target() == kernels::cpu_targets().front());
+}
+
+TEST_CASE("matrix tiles are used by the target amx alone, which comes first where they are") {
+  for (const std::string_view name : kernels::cpu_targets()) {
+    REQUIRE(kernels::use_cpu_target(name));
+    CHECK(kernels::uses_matrix_tiles() == (name == "amx"));
+  }
+  kernels::use_cpu_target("");
+  CHECK((kernels::cpu_targets().front() == "amx") == kernels::matrix_tiles_present());
 }
 
 TEST_CASE("an unknown CPU target is refused and changes nothing") {

@@ -1,0 +1,155 @@
+#include "kernels/matrix_tile.hpp"
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <atomic>
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace attn::kernels {
+namespace {
+
+// As the processor reads it (Intel's Software Developer's Manual, volume 1, section 18.2): eight
+// tiles of 16 rows of 64 bytes.
+struct alignas(64) TileShapes {
+  std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileShapes) == 64);
+constexpr TileShapes shapes;
+
+bool ask_for_tiles() noexcept {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  constexpr unsigned int amx_bf16 = 1U << 22U, amx_tile = 1U << 24U;
+  if ((d & amx_bf16) == 0 || (d & amx_tile) == 0) return false;
+  // Linux keeps tiles over a change of threads only for processes that ask for it.
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
+__attribute__((target("amx-tile"))) void set_up() noexcept {
+  _tile_loadconfig(&shapes);
+}
+
+__attribute__((target("amx-tile"))) void release() noexcept {
+  _tile_release();
+}
+
+}  // namespace
+
+bool matrix_tiles_present() noexcept {
+  static const bool present = ask_for_tiles();
+  return present;
+}
+
+MatrixTiles::MatrixTiles() noexcept {
+  set_up();
+}
+
+MatrixTiles::~MatrixTiles() {
+  release();
+}
+
+// Compilers do not know what memory the instructions of tiles touch: no other access stands between
+// the fences.
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const SplitProduct& product,
+                                                                       float* c,
+                                                                       std::size_t c_stride,
+                                                                       bool add) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  constexpr int line = 64;
+  const auto stride = static_cast<long>(c_stride * sizeof(float));
+  float* const lower = c + tile_side * c_stride;
+  if (add) {
+    _tile_loadd(0, c, stride);
+    _tile_loadd(1, c + tile_side, stride);
+    _tile_loadd(2, lower, stride);
+    _tile_loadd(3, lower + tile_side, stride);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  const std::uint16_t *left = product.left, *lower_left = product.lower_left;
+  const std::uint16_t *right = product.right, *next_right = product.next_right;
+  constexpr std::size_t second = tile_numbers, third = 2 * tile_numbers;
+  // Small products first; each load replaces what the next products do not need.
+  for (std::size_t step = 0; step < product.steps; ++step) {
+    // 1. third × first
+    _tile_loadd(4, left + third, line);
+    _tile_loadd(6, right, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, next_right, line);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, lower_left + third, line);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    // 2. second × first
+    _tile_loadd(4, left + second, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, lower_left + second, line);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    // 3. second × second
+    _tile_loadd(6, right + second, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_loadd(7, next_right + second, line);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(3, 5, 7);
+    // 4. first × second
+    _tile_loadd(4, left, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, lower_left, line);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    // 5. first × third
+    _tile_loadd(6, right + third, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_loadd(7, next_right + third, line);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(3, 5, 7);
+    // 6. first × first
+    _tile_loadd(6, right, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_loadd(7, next_right, line);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(3, 5, 7);
+    left += split_tile_numbers;
+    lower_left += split_tile_numbers;
+    right += split_tile_numbers;
+    next_right += split_tile_numbers;
+  }
+  _tile_stored(0, c, stride);
+  _tile_stored(1, c + tile_side, stride);
+  _tile_stored(2, lower, stride);
+  _tile_stored(3, lower + tile_side, stride);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace attn::kernels
+
+#else
+
+namespace attn::kernels {
+
+bool matrix_tiles_present() noexcept {
+  return false;
+}
+MatrixTiles::MatrixTiles() noexcept = default;
+MatrixTiles::~MatrixTiles() = default;
+void multiply_split_tiles(const SplitProduct&, float*, std::size_t, bool) noexcept {}
+
+}  // namespace attn::kernels
+
+#endif

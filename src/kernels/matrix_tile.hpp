@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace attn::kernels {
+
+/// Whether the processor has matrix tiles (Intel's Advanced Matrix Extensions, for bfloat16) and
+/// the system lets this process use them, for which it is asked once.
+bool matrix_tiles_present() noexcept;
+
+/// The tiles of the calling thread are set up while one of these is there.
+class MatrixTiles {
+ public:
+  MatrixTiles() noexcept;
+  ~MatrixTiles();
+  MatrixTiles(const MatrixTiles&) = delete;
+  MatrixTiles& operator=(const MatrixTiles&) = delete;
+};
+
+/// A float is the sum of three bfloat16: their 8 bits of significand each make its 24. A split tile
+/// holds the first parts of 16 × 32 numbers, then the second and third ones: [3][16][32]. Of the
+/// left operand of a product these are 16 rows; of the right one each row has two terms of 16
+/// columns, [term / 2][column][term % 2].
+constexpr std::size_t tile_side = 16, tile_depth = 32;
+constexpr std::size_t tile_numbers = tile_side * tile_depth, split_tile_numbers = 3 * tile_numbers;
+
+/// Two by two rows of split tiles, one tile a step; the tiles of a row follow each other.
+struct SplitProduct {
+  const std::uint16_t *left, *lower_left;
+  const std::uint16_t *right, *next_right;
+  std::size_t steps;
+};
+
+/// c = a b, or c += a b with `add`, for a of 32 rows and b of 32 columns: of the nine products of
+/// parts the six whose size is at least 2⁻¹⁶ of the largest, the others being below the last bit of
+/// a float (Henry, Tang and Heinecke 2019, section III). Numbers below 1e-38 count as zeros.
+void multiply_split_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
+                          bool add) noexcept;
+
+}  // namespace attn::kernels

@@ -1,0 +1,287 @@
+#include "kernels/split_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/split_attention.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/attention_rows_inl.hpp"
+#include "kernels/cpu_target.hpp"
+#include "kernels/online_softmax_inl.hpp"
+#include "kernels/split_rows_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_AVX3
+
+// Queries that products are computed for at a time, and keys of a block: scores and powers of both
+// stay near the first-level cache.
+constexpr std::size_t strip_rows = 2 * tile_side, key_step = 128;
+constexpr std::size_t most_strips = split_query_block / strip_rows;
+static_assert(split_query_block <= query_block);
+
+class SplitBlock : OnlineSoftmax<float> {
+ public:
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head,
+             const float* const* value_rows, float* scratch)
+      : SplitBlock(block, head, value_rows, Parts(block.sizes, scratch)) {}
+
+  static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
+
+  BlockOutcome compute() {
+    if (!in_range_) return {.out_of_range = true};
+    {
+      const MatrixTiles tiles;
+      for (std::size_t base = 0; base < block_.sizes.keys; base += key_step) {
+        const std::size_t keys = std::min(key_step, block_.sizes.keys - base);
+        for (std::size_t row = 0; row < block_.queries; row += strip_rows) {
+          const StripView& strip = views_[row / strip_rows];
+          const Range seen = strip.any.within(base, keys);
+          if (!seen.empty()) add_keys(strip, base, seen);
+        }
+      }
+      add_values();
+    }
+    if (!in_range_) return {.out_of_range = true};
+    return finish(nullptr);
+  }
+
+ private:
+  // Where the parts of the scratch are, all of them multiples of 64 bytes long.
+  struct Parts {
+    float *queries, *powers, *sums, *totals, *scores, *room;
+    std::size_t count = 0;
+
+    Parts(const HeadSizes& sizes, float* scratch) {
+      const auto next = [&](std::size_t numbers) {
+        float* const part = scratch == nullptr ? nullptr : scratch + count;
+        count += numbers;
+        return part;
+      };
+      constexpr std::size_t tile_floats = split_tile_numbers / 2;
+      queries = next(split_query_block / tile_side * tile_steps(sizes.width) * tile_floats);
+      powers = next(strip_rows / tile_side * (key_step / tile_depth) * tile_floats);
+      sums = next(split_query_block * rounded_up(sizes.value_width, 2 * tile_side));
+      totals = next(split_query_block * lanes_of<float>);
+      scores = next(strip_rows * key_step);
+      room = next(key_step);
+    }
+  };
+
+  // The exponentials of a strip, whose product with the values is still to be added: keys
+  // base + 32 · [first, end).
+  struct Powers {
+    std::size_t row = 0, base = 0, first = 0, end = 0;
+  };
+
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head,
+             const float* const* value_rows, const Parts& parts)
+      : OnlineSoftmax<float>(block, head, value_rows, rounded_up(block.queries, strip_rows),
+                             rounded_up(block.sizes.value_width, 2 * tile_side), parts.sums,
+                             parts.totals, parts.room),
+        width_steps_(tile_steps(block.sizes.width)),
+        key_steps_(tile_steps(block.sizes.keys)),
+        queries_(reinterpret_cast<std::uint16_t*>(parts.queries)),
+        powers_(reinterpret_cast<std::uint16_t*>(parts.powers)),
+        keys_(reinterpret_cast<const std::uint16_t*>(head.keys)),
+        values_(reinterpret_cast<const std::uint16_t*>(head.values)),
+        scores_(parts.scores) {
+    std::array<const float*, split_query_block> rows{};
+    for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
+    const auto scale = static_cast<float>(block.scale * log2_e);
+    float largest = head.largest_value;
+    for (std::size_t i = 0; i < block.queries; ++i) {
+      const Extent<float> extent = extent_of(rows[i], block.sizes.width);
+      if (!extent.finite) largest = infinite<float>;
+      largest = std::max({largest, extent.largest, extent.largest * std::abs(scale)});
+    }
+    in_range_ = largest <= largest_split;
+    if (!in_range_) return;
+    split_rows(rows.data(), block.queries, block.sizes.width, scale, queries_);
+    for (std::size_t row = 0; row < block.queries; row += strip_rows) {
+      views_[row / strip_rows] =
+          view_of(block.mask, row, std::min(strip_rows, block.queries - row));
+    }
+  }
+
+  // One block of keys for a strip. The product of the powers with the values comes after the scores
+  // of the next strip, when nothing waits for the powers any more.
+  void add_keys(const StripView& strip, std::size_t base, const Range& seen) {
+    const std::size_t first = seen.first / tile_depth, end = tile_steps(seen.end);
+    const std::size_t tile_row = width_steps_ * split_tile_numbers;
+    const std::uint16_t* rows = queries_ + strip.row / tile_side * tile_row;
+    const std::uint16_t* columns = keys_ + base / tile_side * tile_row;
+    for (std::size_t step = first; step < end; ++step) {
+      const std::uint16_t* right = columns + 2 * step * tile_row;
+      multiply_split_tiles({rows, rows + tile_row, right, right + tile_row, width_steps_},
+                           scores_ + step * tile_depth, key_step, false);
+    }
+    add_values();
+    soften(strip, base, seen);
+    pending_ = {strip.row, base, first, end};
+  }
+
+  void add_values() {
+    const auto [row, base, first, end] = pending_;
+    const std::uint16_t* left = powers_ + first * split_tile_numbers;
+    const std::uint16_t* lower_left = left + key_step / tile_depth * split_tile_numbers;
+    const std::size_t tile_row = key_steps_ * split_tile_numbers;
+    for (std::size_t column = 0; first < end && column < output_width_; column += 2 * tile_side) {
+      const std::uint16_t* right = values_ + column / tile_side * tile_row +
+                                   (base / tile_depth + first) * split_tile_numbers;
+      multiply_split_tiles({left, lower_left, right, right + tile_row, end - first},
+                           sums(row) + column, output_width_, true);
+    }
+    pending_ = {};
+  }
+
+  // Turns the scores of a strip against the keys base + [seen) into split exponentials.
+  void soften(const StripView& strip, std::size_t base, const Range& seen) {
+    const Range whole{seen.first / tile_depth * tile_depth, rounded_up(seen.end, tile_depth)};
+    const bool full = sees_all(strip, base, whole);
+    for (std::size_t r = 0; r < strip.rows; ++r) {
+      const std::size_t row = strip.row + r;
+      float* scores = scores_ + r * key_step;
+      admit(row, full, base, seen, whole, scores);
+      if (head_.unfit_count > 0 && sees_unfit(base, whole, scores)) in_range_ = false;
+      const Shift<float> shift = shift_for(row, base, whole, scores);
+      std::uint16_t* powers = powers_ +
+                              r / tile_side * (key_step / tile_depth) * split_tile_numbers +
+                              r % tile_side * tile_depth;
+      if (full && sees_any(row)) {
+        split_exponentials<false>(scores, whole, shift, total(row), powers);
+      } else {
+        split_exponentials<true>(scores, whole, shift, total(row), powers);
+      }
+    }
+  }
+
+  // Whether the scores, masked already, are of a key that is unfit.
+  bool sees_unfit(std::size_t base, const Range& range, const float* scores) const {
+    const std::uint32_t* const last = head_.unfit_keys + head_.unfit_count;
+    const std::uint32_t* key = std::lower_bound<const std::uint32_t*>(
+        head_.unfit_keys, last, static_cast<std::uint32_t>(base + range.first));
+    for (; key != last && *key < base + range.end; ++key) {
+      if (scores[*key - base] != -infinite<float>) return true;
+    }
+    return false;
+  }
+
+  // exponentials() as rows of split tiles.
+  template <bool hidden>
+  static HWY_INLINE void split_exponentials(const float* scores, const Range& range,
+                                            const Shift<float>& shift, float* total,
+                                            std::uint16_t* to) {
+    const Floats d;
+    const auto turned = hn::Set(d, shift.turned);
+    const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
+    auto a = hn::LoadU(d, total), b = hn::Zero(d);
+    for (std::size_t j = range.first; j < range.end; j += tile_depth) {
+      const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
+      const auto y = power_of_two<hidden>(d, hn::LoadU(d, scores + j + tile_side), turned, least);
+      a = hn::Add(a, x);
+      b = hn::Add(b, y);
+      store_split(x, y, to + j / tile_depth * split_tile_numbers);
+    }
+    hn::StoreU(hn::Add(a, b), d, total);
+  }
+
+  std::size_t width_steps_, key_steps_;
+  bool in_range_;
+  std::uint16_t *queries_, *powers_;
+  const std::uint16_t *keys_, *values_;
+  float* scores_;
+  Powers pending_;
+  std::array<StripView, most_strips> views_;
+};
+
+#endif
+
+}  // namespace
+
+#if HWY_TARGET == HWY_AVX3
+
+std::size_t scratch_count(const HeadSizes& sizes) {
+  return SplitBlock::scratch_count(sizes);
+}
+void pack(const HeadSizes& sizes, const float* const* key_rows, const float* const* value_rows,
+          PackedHead<float>& head) {
+  split_keys(sizes, key_rows, reinterpret_cast<std::uint16_t*>(head.keys), head);
+  split_values(sizes, value_rows, reinterpret_cast<std::uint16_t*>(head.values), head);
+}
+BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head,
+                    const float* const* value_rows, float* scratch) {
+  return SplitBlock(block, head, value_rows, scratch).compute();
+}
+
+#else
+
+// Never called: splits() is false where these are chosen.
+std::size_t scratch_count(const HeadSizes&) {
+  return 0;
+}
+void pack(const HeadSizes&, const float* const*, const float* const*, PackedHead<float>&) {}
+BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, const float* const*,
+                    float*) {
+  return {.out_of_range = true};
+}
+
+#endif
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+namespace {
+
+// Of float for the uint16 of split tiles: three for each number.
+std::size_t split_count(std::size_t rows, std::size_t columns) {
+  const auto whole = [](std::size_t size) {
+    return (size + tile_depth - 1) / tile_depth * tile_depth;
+  };
+  return whole(rows) * whole(columns) * 3 / 2;
+}
+
+}  // namespace
+
+HWY_EXPORT(scratch_count);
+HWY_EXPORT(pack);
+HWY_EXPORT(attend);
+
+bool splits(const HeadSizes& sizes) noexcept {
+  constexpr std::size_t least_widths = 40, least_keys = 32;
+  return uses_matrix_tiles() && sizes.width + sizes.value_width >= least_widths &&
+         sizes.keys >= least_keys;
+}
+
+std::size_t split_key_count(const HeadSizes& sizes) noexcept {
+  return split_count(sizes.keys, sizes.width);
+}
+
+std::size_t split_value_count(const HeadSizes& sizes) noexcept {
+  return split_count(sizes.keys, sizes.value_width);
+}
+
+std::size_t split_scratch_count(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(scratch_count)(sizes);
+}
+
+void pack_split_head(const HeadSizes& sizes, const float* const* key_rows,
+                     const float* const* value_rows, PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack)(sizes, key_rows, value_rows, head);
+}
+
+BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                const float* const* value_rows, float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend)(block, head, value_rows, scratch);
+}
+
+}  // namespace attn::kernels
+#endif

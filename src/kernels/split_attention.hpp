@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/attention_block.hpp"
+#include "kernels/packed_head.hpp"
+
+namespace attn::kernels {
+
+/// Most queries that one call of attend_split_block() takes: whole strips of 32.
+constexpr std::size_t split_query_block = 128;
+
+/// Whether the matrix tiles are in use and heads of these sizes fill them.
+bool splits(const HeadSizes& sizes) noexcept;
+
+/// How many floats the parts of such a head take, and the scratch of attend_split_block().
+std::size_t split_key_count(const HeadSizes& sizes) noexcept;
+std::size_t split_value_count(const HeadSizes& sizes) noexcept;
+std::size_t split_scratch_count(const HeadSizes& sizes) noexcept;
+
+/// Packs the rows of one key head as split tiles. Unfit are keys that are not finite, or larger
+/// than 2⁶⁰.
+void pack_split_head(const HeadSizes& sizes, const float* const* key_rows,
+                     const float* const* value_rows, PackedHead<float>& head) noexcept;
+
+/// attend_block() by matrix tiles, in the precision of float. BlockOutcome::out_of_range tells that
+/// an unfit key is seen, a query not finite, or a query or value larger than 2⁶⁰.
+BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                const float* const* value_rows, float* scratch) noexcept;
+
+}  // namespace attn::kernels

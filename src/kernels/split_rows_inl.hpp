@@ -1,0 +1,169 @@
+// Rows of floats as split tiles (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by
+// side, in both operands alike: which ones make a pair changes only the order of a sum. Compiled
+// for AVX-512 alone, which all processors with matrix tiles have.
+
+#if defined(ATTN_KERNELS_SPLIT_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_SPLIT_ROWS_INL
+#undef ATTN_KERNELS_SPLIT_ROWS_INL
+#else
+#define ATTN_KERNELS_SPLIT_ROWS_INL
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "kernels/attention_rows_inl.hpp"
+#include "kernels/matrix_tile.hpp"
+#include "kernels/packed_head.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3
+
+using Floats = hn::ScalableTag<float>;
+using Words = hn::ScalableTag<std::uint32_t>;
+static_assert(lanes_of<float> == tile_side);
+
+// One row of each part of a split tile: lane i of each vector makes the i-th pair. Parts are cut
+// off, not rounded, so that what is left of a number is exact.
+HWY_INLINE void store_split(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
+  const Floats d;
+  const Words words;
+  const auto upper = hn::Set(words, 0xFFFF0000U);
+#pragma GCC unroll 3
+  for (std::size_t part = 0; part < 3; ++part) {
+    const auto low = hn::BitCast(words, first);
+    const auto high = hn::And(hn::BitCast(words, second), upper);
+    hn::StoreU(hn::Or(hn::ShiftRight<16>(low), high), words,
+               reinterpret_cast<std::uint32_t*>(to + part * tile_numbers));
+    if (part == 2) break;
+    first = hn::Sub(first, hn::BitCast(d, hn::And(low, upper)));
+    second = hn::Sub(second, hn::BitCast(d, high));
+  }
+}
+
+// Numbers k…k + 15 of a row, zeros beyond its end or without a row.
+HWY_INLINE hn::Vec<Floats> part_of_row(const float* row, std::size_t width, std::size_t k) {
+  const Floats d;
+  if (row == nullptr || k >= width) return hn::Zero(d);
+  if (k + tile_side <= width) return hn::LoadU(d, row + k);
+  return hn::MaskedLoad(hn::FirstN(d, width - k), d, row + k);
+}
+
+constexpr std::size_t tile_steps(std::size_t count) {
+  return (count + tile_depth - 1) / tile_depth;
+}
+
+// Parts below 2⁻¹²⁶ count as zeros. Where no number is larger than this, that is less than 2⁻⁶⁶ of
+// any product, and the sums of such products are far from the largest float.
+constexpr float largest_split = 0x1p60F;
+
+// The rows times the factor as left operand: [rows / 16][steps] split tiles, rows of zeros up to a
+// multiple of 32.
+inline void split_rows(const float* const* rows, std::size_t count, std::size_t width, float factor,
+                       std::uint16_t* to) {
+  const Floats d;
+  const auto scale = hn::Set(d, factor);
+  const std::size_t steps = tile_steps(width);
+  for (std::size_t i = 0; i < rounded_up(count, 2 * tile_side); ++i) {
+    const float* row = i < count ? rows[i] : nullptr;
+    std::uint16_t* tile =
+        to + i / tile_side * steps * split_tile_numbers + i % tile_side * tile_depth;
+    for (std::size_t step = 0; step < steps; ++step, tile += split_tile_numbers) {
+      store_split(hn::Mul(scale, part_of_row(row, width, step * tile_depth)),
+                  hn::Mul(scale, part_of_row(row, width, step * tile_depth + tile_side)), tile);
+    }
+  }
+}
+
+// Four rows of four pairs as columns.
+HWY_INLINE void transpose_pairs(const std::uint32_t* from, std::uint32_t* to) {
+  const hn::FixedTag<std::uint32_t, 4> d;
+  const auto x0 = hn::LoadU(d, from), x1 = hn::LoadU(d, from + tile_side);
+  const auto x2 = hn::LoadU(d, from + 2 * tile_side), x3 = hn::LoadU(d, from + 3 * tile_side);
+  const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
+  const auto even_high = hn::InterleaveUpper(d, x0, x2), odd_high = hn::InterleaveUpper(d, x1, x3);
+  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + tile_side);
+  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * tile_side);
+  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * tile_side);
+}
+
+// The keys as columns of the right operand: [keys / 16][steps] split tiles, columns of zeros up to
+// a multiple of 32.
+inline void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
+                       PackedHead<float>& head) {
+  alignas(64) std::array<std::uint16_t, split_tile_numbers> turned;
+  const std::size_t steps = tile_steps(sizes.width);
+  head.unfit_count = 0;
+  for (std::size_t first = 0; first < rounded_up(sizes.keys, 2 * tile_side); first += tile_side) {
+    std::array<const float*, tile_side> present{};
+    for (std::size_t key = first; key < std::min(first + tile_side, sizes.keys); ++key) {
+      const Extent<float> extent = extent_of(rows[key], sizes.width);
+      if (extent.finite && extent.largest <= largest_split) {
+        present[key - first] = rows[key];
+      } else {
+        head.unfit_keys[head.unfit_count++] = static_cast<std::uint32_t>(key);
+      }
+    }
+    for (std::size_t step = 0; step < steps; ++step, to += split_tile_numbers) {
+      for (std::size_t j = 0; j < tile_side; ++j) {
+        store_split(part_of_row(present[j], sizes.width, step * tile_depth),
+                    part_of_row(present[j], sizes.width, step * tile_depth + tile_side),
+                    turned.data() + j * tile_depth);
+      }
+      for (std::size_t part = 0; part < 3; ++part) {
+        const auto* pairs =
+            reinterpret_cast<const std::uint32_t*>(turned.data() + part * tile_numbers);
+        auto* tile = reinterpret_cast<std::uint32_t*>(to + part * tile_numbers);
+        for (std::size_t j = 0; j < tile_side; j += 4) {
+          for (std::size_t k = 0; k < tile_side; k += 4) {
+            transpose_pairs(pairs + j * tile_side + k, tile + k * tile_side + j);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The values as right operand: [value_width / 16][steps of keys] split tiles, zeros up to a
+// multiple of 32 columns and keys. Rows that are not finite are zeros and noted.
+inline void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
+                         PackedHead<float>& head) {
+  const std::size_t steps = tile_steps(sizes.keys);
+  const std::size_t columns = rounded_up(sizes.value_width, 2 * tile_side);
+  head.odd_count = 0;
+  head.largest_value = 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::array<const float*, tile_depth> present{};
+    for (std::size_t j = 0; j < tile_depth && step * tile_depth + j < sizes.keys; ++j) {
+      const std::size_t key = step * tile_depth + j;
+      const auto [largest, finite] = extent_of(rows[key], sizes.value_width);
+      head.largest_value = std::max(head.largest_value, largest);
+      if (finite) {
+        present[j] = rows[key];
+      } else {
+        head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+      }
+    }
+    for (std::size_t column = 0; column < columns; column += tile_side) {
+      std::uint16_t* tile = to + (column / tile_side * steps + step) * split_tile_numbers;
+      for (std::size_t k = 0; k < tile_side; ++k, tile += tile_depth) {
+        store_split(part_of_row(present[k], sizes.value_width, column),
+                    part_of_row(present[k + tile_side], sizes.value_width, column), tile);
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
