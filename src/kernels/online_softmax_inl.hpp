@@ -86,7 +86,7 @@ class OnlineSoftmax {
       if (!std::isfinite(total)) outcome.overflow = true;
       const T factor = total == 0 ? T(0) : 1 / total;
       factors[i] = factor;
-      shifts[i] = shift_[i].value == -infinite<T> ? T(0) : shift_[i].value;
+      shifts[i] = sees_any(i) ? shift_[i].value : T(0);
       const T* from = sums_ + i * output_width_;
       T* to = block_.output + i * block_.output_stride;
       for (std::size_t k = 0; k < block_.sizes.value_width; ++k) to[k] = from[k] * factor;

@@ -16,8 +16,8 @@ struct PackedHead {
   /// such a row is added to those queries only that see its key.
   std::uint32_t* odd_keys;
   std::size_t odd_count;
-  /// Of split tiles: the keys whose own row these cannot hold, ascending; room for all keys. They are
-  /// packed as zeros.
+  /// Of split tiles: the keys whose own row these cannot hold, ascending; room for all keys. They
+  /// are packed as zeros.
   std::uint32_t* unfit_keys = nullptr;
   std::size_t unfit_count = 0;
   /// The largest absolute values of those that are finite.

@@ -26,6 +26,11 @@ constexpr std::size_t strip_rows = 2 * tile_side, key_step = 128;
 constexpr std::size_t most_strips = split_query_block / strip_rows;
 static_assert(split_query_block <= query_block);
 
+// Memory that holds parts of floats.
+std::uint16_t* parts_in(void* memory) {
+  return static_cast<std::uint16_t*>(memory);
+}
+
 class SplitBlock : OnlineSoftmax<float> {
  public:
   SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head,
@@ -87,10 +92,10 @@ class SplitBlock : OnlineSoftmax<float> {
                              parts.totals, parts.room),
         width_steps_(tile_steps(block.sizes.width)),
         key_steps_(tile_steps(block.sizes.keys)),
-        queries_(reinterpret_cast<std::uint16_t*>(parts.queries)),
-        powers_(reinterpret_cast<std::uint16_t*>(parts.powers)),
-        keys_(reinterpret_cast<const std::uint16_t*>(head.keys)),
-        values_(reinterpret_cast<const std::uint16_t*>(head.values)),
+        queries_(parts_in(parts.queries)),
+        powers_(parts_in(parts.powers)),
+        keys_(parts_in(head.keys)),
+        values_(parts_in(head.values)),
         scores_(parts.scores) {
     std::array<const float*, split_query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
@@ -212,8 +217,8 @@ std::size_t scratch_count(const HeadSizes& sizes) {
 }
 void pack(const HeadSizes& sizes, const float* const* key_rows, const float* const* value_rows,
           PackedHead<float>& head) {
-  split_keys(sizes, key_rows, reinterpret_cast<std::uint16_t*>(head.keys), head);
-  split_values(sizes, value_rows, reinterpret_cast<std::uint16_t*>(head.values), head);
+  split_keys(sizes, key_rows, parts_in(head.keys), head);
+  split_values(sizes, value_rows, parts_in(head.values), head);
 }
 BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head,
                     const float* const* value_rows, float* scratch) {
