@@ -45,11 +45,11 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
   constexpr std::size_t block_rows = 96;
   const std::size_t blocks = (rows + block_rows - 1) / block_rows;
   // Two groups a thread at least, as far as there are panels.
-  const std::size_t workers = std::min(thread_count(threads), panels * blocks);
+  const std::size_t workers = std::clamp<std::size_t>(panels * blocks, 1, thread_count(threads));
   const std::size_t group_panels =
       std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
   const std::size_t group_columns = group_panels * panel;
-  std::vector<ColumnGroup> groups((columns + group_columns - 1) / group_columns);
+  std::vector<ColumnGroup> groups((panels + group_panels - 1) / group_panels);
 
   const auto pack = [&](std::size_t g) {
     const std::size_t end = std::min((g + 1) * group_columns, columns);
