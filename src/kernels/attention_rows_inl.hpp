@@ -204,6 +204,18 @@ Extent<T> extent_of(const T* row, std::size_t width) {
     a = larger(d, hn::Abs(x), a);
     b = larger(d, hn::Abs(y), b);
   }
+#if HWY_MEM_OPS_MIGHT_FAULT
+  constexpr bool partial_loads = false;
+#else
+  constexpr bool partial_loads = true;
+#endif
+  if constexpr (partial_loads) {
+    for (; k < width; k += size) {
+      const auto x = hn::MaskedLoad(hn::FirstN(d, width - k), d, row + k);
+      odd = hn::MulAdd(x, zero, odd);
+      a = larger(d, hn::Abs(x), a);
+    }
+  }
   Extent<T> extent;
   extent.finite = hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero));
   extent.largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
