@@ -91,7 +91,8 @@ struct Packing {
   void fill(Way way, const kernels::HeadSizes& sizes, const HeadRows<T>& rows) {
     if constexpr (std::is_same_v<T, float>) {
       if (way == Way::split_blocks) {
-        kernels::pack_split_head(sizes, rows.keys.data(), rows.values.data(), head);
+        kernels::pack_split_keys(sizes, rows.keys.data(), head);
+        kernels::pack_split_values(sizes, rows.values.data(), head);
         return;
       }
     }
@@ -258,8 +259,19 @@ class FastAttention {
     parallel_for(heads, threads, [&](std::size_t at) {
       packings[at] = Packing<T>(way_, sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      packings[at].fill(way_, sizes_, rows[at]);
+      if (way_ != Way::split_blocks) packings[at].fill(way_, sizes_, rows[at]);
     });
+    if constexpr (std::is_same_v<T, float>) {
+      // With fewer heads than threads there are two at work on one.
+      parallel_for(way_ == Way::split_blocks ? 2 * heads : 0, threads, [&](std::size_t at) {
+        kernels::PackedHead<T>& head = packings[at / 2].head;
+        if (at % 2 == 0) {
+          kernels::pack_split_keys(sizes_, rows[at / 2].keys.data(), head);
+        } else {
+          kernels::pack_split_values(sizes_, rows[at / 2].values.data(), head);
+        }
+      });
+    }
     const std::size_t query_heads = heads * group_;
     share(
         query_heads * blocks_, threads, [&] { return scratch(); },

@@ -215,10 +215,11 @@ class SplitBlock : OnlineSoftmax<float> {
 std::size_t scratch_count(const HeadSizes& sizes) {
   return SplitBlock::scratch_count(sizes);
 }
-void pack(const HeadSizes& sizes, const float* const* key_rows, const float* const* value_rows,
-          PackedHead<float>& head) {
-  split_keys(sizes, key_rows, parts_in(head.keys), head);
-  split_values(sizes, value_rows, parts_in(head.values), head);
+void pack_keys(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
+  split_keys(sizes, rows, parts_in(head.keys), head);
+}
+void pack_values(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
+  split_values(sizes, rows, parts_in(head.values), head);
 }
 BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head,
                     const float* const* value_rows, float* scratch) {
@@ -231,7 +232,8 @@ BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& hea
 std::size_t scratch_count(const HeadSizes&) {
   return 0;
 }
-void pack(const HeadSizes&, const float* const*, const float* const*, PackedHead<float>&) {}
+void pack_keys(const HeadSizes&, const float* const*, PackedHead<float>&) {}
+void pack_values(const HeadSizes&, const float* const*, PackedHead<float>&) {}
 BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, const float* const*,
                     float*) {
   return {.out_of_range = true};
@@ -257,7 +259,8 @@ std::size_t split_count(std::size_t rows, std::size_t columns) {
 }  // namespace
 
 HWY_EXPORT(scratch_count);
-HWY_EXPORT(pack);
+HWY_EXPORT(pack_keys);
+HWY_EXPORT(pack_values);
 HWY_EXPORT(attend);
 
 bool splits(const HeadSizes& sizes) noexcept {
@@ -278,9 +281,14 @@ std::size_t split_scratch_count(const HeadSizes& sizes) noexcept {
   return HWY_DYNAMIC_DISPATCH(scratch_count)(sizes);
 }
 
-void pack_split_head(const HeadSizes& sizes, const float* const* key_rows,
-                     const float* const* value_rows, PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack)(sizes, key_rows, value_rows, head);
+void pack_split_keys(const HeadSizes& sizes, const float* const* rows,
+                     PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_keys)(sizes, rows, head);
+}
+
+void pack_split_values(const HeadSizes& sizes, const float* const* rows,
+                       PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_values)(sizes, rows, head);
 }
 
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,

@@ -18,10 +18,12 @@ std::size_t split_key_count(const HeadSizes& sizes) noexcept;
 std::size_t split_value_count(const HeadSizes& sizes) noexcept;
 std::size_t split_scratch_count(const HeadSizes& sizes) noexcept;
 
-/// Packs the rows of one key head as split tiles. Unfit are keys that are not finite, or larger
-/// than 2⁶⁰.
-void pack_split_head(const HeadSizes& sizes, const float* const* key_rows,
-                     const float* const* value_rows, PackedHead<float>& head) noexcept;
+/// Pack the key rows and the value rows of one key head as split tiles, which two threads may do at
+/// the same time. Unfit are keys that are not finite, or larger than 2⁶⁰.
+void pack_split_keys(const HeadSizes& sizes, const float* const* rows,
+                     PackedHead<float>& head) noexcept;
+void pack_split_values(const HeadSizes& sizes, const float* const* rows,
+                       PackedHead<float>& head) noexcept;
 
 /// attend_block() by matrix tiles, in the precision of float. BlockOutcome::out_of_range tells that
 /// an unfit key is seen, a query not finite, or a query or value larger than 2⁶⁰.
