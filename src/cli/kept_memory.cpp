@@ -1,6 +1,10 @@
 #include "cli/kept_memory.hpp"
 
+#include <cstdlib>  // which defines __GLIBC__ where it is
+
+#ifdef __GLIBC__
 #include <malloc.h>
+#endif
 
 namespace attn::cli {
 

@@ -33,8 +33,9 @@ struct SplitProduct {
 };
 
 /// c = a b, or c += a b with `add`, for a of 32 rows and b of 32 columns: of the nine products of
-/// parts the six whose size is at least 2⁻¹⁶ of the largest, the others being below the last bit of
-/// a float (Henry, Tang and Heinecke 2019, section III). Numbers below 1e-38 count as zeros.
+/// parts the six largest (Henry, Tang and Heinecke 2019, section III). Second parts are below 2⁻⁷
+/// and third ones below 2⁻¹⁵ of a number, so that what is left out is below 2⁻²¹ of a product, and
+/// about 2⁻²⁴, a rounding of a float, on average. Parts below 2⁻¹²⁶ count as zeros.
 void multiply_split_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
                           bool add) noexcept;
 

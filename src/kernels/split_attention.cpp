@@ -100,13 +100,14 @@ class SplitBlock : OnlineSoftmax<float> {
     std::array<const float*, split_query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
     const auto scale = static_cast<float>(block.scale * log2_e);
-    float largest = head.largest_value;
+    float largest = 0;
     for (std::size_t i = 0; i < block.queries; ++i) {
       const Extent<float> extent = extent_of(rows[i], block.sizes.width);
       if (!extent.finite) largest = infinite<float>;
       largest = std::max({largest, extent.largest, extent.largest * std::abs(scale)});
     }
-    in_range_ = largest <= largest_split;
+    in_range_ = std::max(largest, head.largest_value) <= largest_split &&
+                products_fit(largest, largest_split, block.sizes.width);
     if (!in_range_) return;
     split_rows(rows.data(), block.queries, block.sizes.width, scale, queries_);
     for (std::size_t row = 0; row < block.queries; row += strip_rows) {

@@ -26,7 +26,8 @@ void pack_split_values(const HeadSizes& sizes, const float* const* rows,
                        PackedHead<float>& head) noexcept;
 
 /// attend_block() by matrix tiles, in the precision of float. BlockOutcome::out_of_range tells that
-/// an unfit key is seen, a query not finite, or a query or value larger than 2⁶⁰.
+/// an unfit key is seen, a query not finite, a query or value larger than 2⁶⁰, or queries so large
+/// that a score might leave the range of float.
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                 const float* const* value_rows, float* scratch) noexcept;
 

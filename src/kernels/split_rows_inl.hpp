@@ -60,7 +60,7 @@ constexpr std::size_t tile_steps(std::size_t count) {
 }
 
 // Parts below 2⁻¹²⁶ count as zeros. Where no number is larger than this, that is less than 2⁻⁶⁶ of
-// any product, and the sums of such products are far from the largest float.
+// any product.
 constexpr float largest_split = 0x1p60F;
 
 // The rows times the factor as left operand: [rows / 16][steps] split tiles, rows of zeros up to a

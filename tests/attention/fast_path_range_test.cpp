@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -101,3 +102,33 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
 }
 
 }  // namespace
+
+TEST_CASE("scores of large numbers that matrix tiles hold do not pass for those of hidden keys") {
+  on_every_target([] {
+    const auto full = [](const Shape& shape, float number) {
+      return Tensor(shape, std::vector<float>(attn::element_count(shape), number));
+    };
+    AttentionRequest request;
+    request.kind = Kind::dot_product;
+    request.weights = false;
+    request.query = full({128, 384}, 0x1p59F);
+    request.value = full({128, 64}, 2);
+    const auto check = [&] {
+      const AttentionResult result = attn::attend(request);
+      CHECK(result.empty_rows == 0);
+      for (const double x : numbers(result.output)) {
+        if (x != 2) FAIL("an output is not 2");
+      }
+    };
+    request.key = full({128, 384}, -0x1p60F);
+    check();
+    // One score is 0, by way of a sum beyond the range; it takes all the weight.
+    std::vector<float> keys(std::size_t{128} * 384, -0x1p30F), values(std::size_t{128} * 64, 7);
+    for (std::size_t k = 0; k < 384; ++k) keys[k] = k < 192 ? -0x1p60F : 0x1p60F;
+    std::fill_n(values.begin(), 64, 2.0F);
+    request.query = full({128, 384}, 0x1.8p60F);
+    request.key = Tensor({128, 384}, std::move(keys));
+    request.value = Tensor({128, 64}, std::move(values));
+    check();
+  });
+}
