@@ -40,6 +40,32 @@ __attribute__((target("amx-tile"))) void release() noexcept {
   _tile_release();
 }
 
+#define ATTN_TILES __attribute__((target("amx-tile,amx-bf16"), always_inline)) inline
+constexpr int line = 64;
+
+// Adds the products of new tiles of the left operand, 4 above 5, with those of the right one, 6
+// beside 7, to the tiles 0 to 3. Each load stands right before the first product that needs it.
+ATTN_TILES void multiply_left(const std::uint16_t* upper, const std::uint16_t* lower) noexcept {
+  _tile_loadd(4, upper, line);
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_loadd(5, lower, line);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+// The same of new tiles of the right operand.
+ATTN_TILES void multiply_right(const std::uint16_t* first, const std::uint16_t* second) noexcept {
+  _tile_loadd(6, first, line);
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_loadd(7, second, line);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+#undef ATTN_TILES
+
 }  // namespace
 
 bool matrix_tiles_present() noexcept {
@@ -62,7 +88,6 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Spl
                                                                        std::size_t c_stride,
                                                                        bool add) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  constexpr int line = 64;
   const auto stride = static_cast<long>(c_stride * sizeof(float));
   float* const lower = c + tile_side * c_stride;
   if (add) {
@@ -81,50 +106,14 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Spl
   constexpr std::size_t second = tile_numbers, third = 2 * tile_numbers;
   // Small products first; each load replaces what the next products do not need.
   for (std::size_t step = 0; step < product.steps; ++step) {
-    // 1. third × first
-    _tile_loadd(4, left + third, line);
     _tile_loadd(6, right, line);
-    _tile_dpbf16ps(0, 4, 6);
     _tile_loadd(7, next_right, line);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, lower_left + third, line);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-    // 2. second × first
-    _tile_loadd(4, left + second, line);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, lower_left + second, line);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-    // 3. second × second
-    _tile_loadd(6, right + second, line);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_loadd(7, next_right + second, line);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(3, 5, 7);
-    // 4. first × second
-    _tile_loadd(4, left, line);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, lower_left, line);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-    // 5. first × third
-    _tile_loadd(6, right + third, line);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_loadd(7, next_right + third, line);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(3, 5, 7);
-    // 6. first × first
-    _tile_loadd(6, right, line);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_loadd(7, next_right, line);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(3, 5, 7);
+    multiply_left(left + third, lower_left + third);
+    multiply_left(left + second, lower_left + second);
+    multiply_right(right + second, next_right + second);
+    multiply_left(left, lower_left);
+    multiply_right(right + third, next_right + third);
+    multiply_right(right, next_right);
     left += split_tile_numbers;
     lower_left += split_tile_numbers;
     right += split_tile_numbers;
