@@ -10,8 +10,7 @@ namespace attn::cli {
 
 void keep_freed_memory() noexcept {
 #ifdef __GLIBC__
-  // The largest that glibc takes.
-  constexpr int largest_block = 32 << 20U;
+  constexpr int largest_block = 8 << 20U;
   constexpr int most_unused = 256 << 20U;
   mallopt(M_MMAP_THRESHOLD, largest_block);
   mallopt(M_TRIM_THRESHOLD, most_unused);

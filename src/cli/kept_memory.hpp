@@ -2,10 +2,11 @@
 
 namespace attn::cli {
 
-/// The system clears every page that it gives to a process. Freed blocks up to 32 MB are kept for
+/// The system clears every page that it gives to a process. Freed blocks up to 8 MB are kept for
 /// the next ones instead of given back, as long as no more than 256 MB at the end of the heap are
-/// unused: layers one after the other write to the same memory. A program decides that at its
-/// start; the library does not do it to the programs that use it.
+/// unused: layers one after the other write to the same memory. The pixels of pictures are larger;
+/// kept, they would only add to the peak. A program decides that at its start; the library does not
+/// do it to the programs that use it.
 void keep_freed_memory() noexcept;
 
 /// The same for blocks of any size and number: for timings, which repeat one computation.

@@ -2,10 +2,10 @@
 
 #include "cli/kept_memory.hpp"
 
-// As attn-cli does, so that its layers and attentions are timed and not the system's clearing of
+// As attn-cli bench does, so that layers and attentions are timed and not the system's clearing of
 // pages.
 int main(int count, char** words) {
-  attn::cli::keep_freed_memory();
+  attn::cli::keep_all_freed_memory();
   benchmark::Initialize(&count, words);
   if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
   benchmark::RunSpecifiedBenchmarks();
