@@ -14,6 +14,7 @@
 
 #include "attention/additive_scores.hpp"
 #include "attention/all_finite.hpp"
+#include "attention/head_packing.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
@@ -42,9 +43,7 @@ bool normal(double x) {
                     std::abs(x) > std::numeric_limits<T>::min());
 }
 
-// Which kernel computes.
-enum class Way { whole_rows, few_queries, narrow_heads, split_blocks, blocks };
-
+// The kernel whose arrangement suits the sizes.
 template <class T>
 Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
   if (request.weights) return Way::whole_rows;
@@ -68,41 +67,6 @@ std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
   }
   return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
 }
-
-// A key head as the kernel wants it.
-template <class T>
-struct Packing {
-  std::shared_ptr<T> keys, values;
-  std::vector<std::uint32_t> odd_keys, unfit_keys;
-  kernels::PackedHead<T> head{};
-
-  Packing() = default;
-  Packing(Way way, const kernels::HeadSizes& sizes)
-      : keys(new_elements<T>(way == Way::narrow_heads   ? kernels::narrow_key_count<T>(sizes)
-                             : way == Way::split_blocks ? kernels::split_key_count(sizes)
-                                                        : kernels::packed_key_count<T>(sizes))),
-        values(new_elements<T>(way == Way::narrow_heads   ? kernels::narrow_value_count<T>(sizes)
-                               : way == Way::split_blocks ? kernels::split_value_count(sizes)
-                                                          : kernels::packed_value_count<T>(sizes))),
-        odd_keys(sizes.keys),
-        unfit_keys(way == Way::split_blocks ? sizes.keys : 0),
-        head{keys.get(), values.get(), odd_keys.data(), 0, unfit_keys.data(), 0} {}
-
-  void fill(Way way, const kernels::HeadSizes& sizes, const HeadRows<T>& rows) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (way == Way::split_blocks) {
-        kernels::pack_split_keys(sizes, rows.keys.data(), head);
-        kernels::pack_split_values(sizes, rows.values.data(), head);
-        return;
-      }
-    }
-    if (way == Way::narrow_heads) {
-      kernels::pack_narrow_head(sizes, rows.keys.data(), rows.values.data(), head);
-    } else {
-      kernels::pack_head(sizes, rows.keys.data(), rows.values.data(), head);
-    }
-  }
-};
 
 template <class T>
 class FastAttention {
@@ -232,20 +196,20 @@ class FastAttention {
   // stays in its cache.
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
-      Packing<T> packing;
+      HeadPacking<T> packing;
       std::shared_ptr<T> scratch;
     };
     share(
         heads, threads,
         [&] {
-          return State{Packing<T>(way_, sizes_), scratch()};
+          return State{HeadPacking<T>(way_, sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
           const HeadRows<T> rows = rows_of(batch, kv_head);
-          state.packing.fill(way_, sizes_, rows);
+          state.packing.fill(rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
-            attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head,
+            attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head(),
                    state.scratch.get());
           }
         });
@@ -254,22 +218,18 @@ class FastAttention {
   // Few heads: all are packed, then the threads share the blocks of queries, the last ones first:
   // with a causal mask these take longest.
   void by_blocks(std::size_t heads, std::size_t threads) {
-    std::vector<Packing<T>> packings(heads);
+    std::vector<HeadPacking<T>> packings(heads);
     std::vector<HeadRows<T>> rows(heads);
+    const std::size_t parts = HeadPacking<T>::parts(way_);
     parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = Packing<T>(way_, sizes_);
+      packings[at] = HeadPacking<T>(way_, sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      if (way_ != Way::split_blocks) packings[at].fill(way_, sizes_, rows[at]);
+      if (parts == 1) packings[at].fill(rows[at]);
     });
-    if constexpr (std::is_same_v<T, float>) {
-      // With fewer heads than threads there are two at work on one.
-      parallel_for(way_ == Way::split_blocks ? 2 * heads : 0, threads, [&](std::size_t at) {
-        kernels::PackedHead<T>& head = packings[at / 2].head;
-        if (at % 2 == 0) {
-          kernels::pack_split_keys(sizes_, rows[at / 2].keys.data(), head);
-        } else {
-          kernels::pack_split_values(sizes_, rows[at / 2].values.data(), head);
-        }
+    if (parts > 1) {
+      // With fewer heads than threads there are several at work on one.
+      parallel_for(parts * heads, threads, [&](std::size_t at) {
+        packings[at / parts].fill(rows[at / parts], at % parts);
       });
     }
     const std::size_t query_heads = heads * group_;
@@ -278,7 +238,7 @@ class FastAttention {
         [&](std::size_t at, const std::shared_ptr<T>& own) {
           const std::size_t head = at % query_heads, block = blocks_ - 1 - at / query_heads;
           attend(head / geometry_.heads, head % geometry_.heads, block, rows[head / group_],
-                 packings[head / group_].head, own.get());
+                 packings[head / group_].head(), own.get());
         });
   }
 

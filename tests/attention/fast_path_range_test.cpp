@@ -122,12 +122,13 @@ TEST_CASE("scores of large numbers that matrix tiles hold do not pass for those 
     };
     request.key = full({128, 384}, -0x1p60F);
     check();
-    // One score is 0, by way of a sum beyond the range; it takes all the weight.
-    std::vector<float> keys(std::size_t{128} * 384, -0x1p30F), values(std::size_t{128} * 64, 7);
-    for (std::size_t k = 0; k < 384; ++k) keys[k] = k < 192 ? -0x1p60F : 0x1p60F;
+    // The first score is 0, by way of a partial sum beyond the range; it takes all the weight.
+    constexpr std::size_t width = 768;
+    std::vector<float> keys(128 * width, -0x1p30F), values(std::size_t{128} * 64, 7);
+    for (std::size_t k = 0; k < width; ++k) keys[k] = k < width / 2 ? -0x1p60F : 0x1p60F;
     std::fill_n(values.begin(), 64, 2.0F);
-    request.query = full({128, 384}, 0x1.8p60F);
-    request.key = Tensor({128, 384}, std::move(keys));
+    request.query = full({128, width}, 0x1p59F);
+    request.key = Tensor({128, width}, std::move(keys));
     request.value = Tensor({128, 64}, std::move(values));
     check();
   });

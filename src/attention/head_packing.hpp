@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "attention/head_rows.hpp"
+#include "attention/new_elements.hpp"
+#include "kernels/narrow_attention.hpp"
+#include "kernels/packed_head.hpp"
+#include "kernels/split_attention.hpp"
+
+namespace attn {
+
+/// Which kernel computes.
+enum class Way { whole_rows, few_queries, narrow_heads, split_blocks, blocks };
+
+/// A key head as the kernel of that way wants it. T is float or double, float for split blocks.
+template <class T>
+class HeadPacking {
+ public:
+  HeadPacking() = default;
+  HeadPacking(Way way, const kernels::HeadSizes& sizes)
+      : way_(way),
+        sizes_(sizes),
+        keys_(new_elements<T>(key_count())),
+        values_(new_elements<T>(value_count())),
+        odd_keys_(sizes.keys),
+        unfit_keys_(way == Way::split_blocks ? sizes.keys : 0),
+        head_{keys_.get(), values_.get(), odd_keys_.data(), 0, unfit_keys_.data(), 0} {}
+
+  /// Parts of the packing that threads may do at the same time.
+  static std::size_t parts(Way way) { return way == Way::split_blocks ? 2 : 1; }
+
+  void fill(const HeadRows<T>& rows, std::size_t part) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (way_ == Way::split_blocks) {
+        if (part == 0) {
+          kernels::pack_split_keys(sizes_, rows.keys.data(), head_);
+        } else {
+          kernels::pack_split_values(sizes_, rows.values.data(), head_);
+        }
+        return;
+      }
+    }
+    if (way_ == Way::narrow_heads) {
+      kernels::pack_narrow_head(sizes_, rows.keys.data(), rows.values.data(), head_);
+    } else {
+      kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), head_);
+    }
+  }
+  void fill(const HeadRows<T>& rows) {
+    for (std::size_t part = 0; part < parts(way_); ++part) fill(rows, part);
+  }
+
+  const kernels::PackedHead<T>& head() const { return head_; }
+
+ private:
+  std::size_t key_count() const {
+    if (way_ == Way::narrow_heads) return kernels::narrow_key_count<T>(sizes_);
+    if (way_ == Way::split_blocks) return kernels::split_key_count(sizes_);
+    return kernels::packed_key_count<T>(sizes_);
+  }
+  std::size_t value_count() const {
+    if (way_ == Way::narrow_heads) return kernels::narrow_value_count<T>(sizes_);
+    if (way_ == Way::split_blocks) return kernels::split_value_count(sizes_);
+    return kernels::packed_value_count<T>(sizes_);
+  }
+
+  Way way_ = Way::blocks;
+  kernels::HeadSizes sizes_{};
+  std::shared_ptr<T> keys_, values_;
+  std::vector<std::uint32_t> odd_keys_, unfit_keys_;
+  kernels::PackedHead<T> head_{};
+};
+
+}  // namespace attn
