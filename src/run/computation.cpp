@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "run/mask_reader.hpp"
+#include "document/mask_reader.hpp"
 
 namespace attn {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attn/tensor.hpp"
 
-#include "run/document.hpp"
+#include "document/document.hpp"
 
 namespace attn {
 

@@ -2,8 +2,8 @@
 
 #include "attn/run.hpp"
 
-#include "run/document.hpp"
-#include "run/provenance.hpp"
+#include "document/document.hpp"
+#include "result/provenance.hpp"
 
 namespace attn {
 

@@ -9,7 +9,7 @@
 namespace {
 
 const std::filesystem::path explanations =
-    std::filesystem::path(ATTN_TEST_DATA) / "run" / "explanations";
+    std::filesystem::path(ATTN_TEST_DATA) / "explain" / "explanations";
 
 }  // namespace
 

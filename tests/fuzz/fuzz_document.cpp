@@ -1,9 +1,9 @@
 #include <span>
 
+#include "document/document.hpp"
+#include "document/keys.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "run/computation.hpp"
-#include "run/document.hpp"
-#include "run/document_keys.hpp"
 
 // Whatever a document says, it is computed or refused with a place and a reason. The files that it
 // names are out of reach.

@@ -1,6 +1,6 @@
 #include "fuzz/fuzz_input.hpp"
-#include "model/vocabulary.hpp"
-#include "model/wordpiece.hpp"
+#include "tokens/vocabulary.hpp"
+#include "tokens/wordpiece.hpp"
 
 // The bytes up to the first zero are a vocabulary, those behind it a text to cut into its pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

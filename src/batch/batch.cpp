@@ -1,0 +1,283 @@
+#include "attn/batch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "batch/fingerprint.hpp"
+#include "batch/items.hpp"
+#include "batch/summary.hpp"
+#include "document/options.hpp"
+#include "result/content_hash.hpp"
+#include "result/output_folder.hpp"
+#include "run/document_run.hpp"
+#include "support/atomic_file.hpp"
+#include "support/in_quotes.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// "2024-03-01T12:00:00.123456Z"; such texts sort as the times do.
+std::string now_text() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  const std::time_t seconds = static_cast<std::time_t>(micros / 1'000'000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char date[32], text[48];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text, sizeof text, "%s.%06ldZ", date, static_cast<long>(micros % 1'000'000));
+  return text;
+}
+
+// The folders above the item's, which run() expects to be there.
+void make_folders_above(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  if (error) {
+    throw Error(ErrorKind::file,
+                "cannot make the folder " + in_quotes(folder.parent_path().native()) + ": " +
+                    error.message(),
+                "--out", "check the permissions of the folders above, and what is in the way");
+  }
+}
+
+// What a program that was killed while it replaced a file left behind.
+void remove_leftovers(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!name.starts_with(".attn-") || !name.ends_with(".part")) continue;
+    std::error_code ignored;
+    fs::remove(entry->path(), ignored);
+  }
+}
+
+// Any exception as the error that `attn-cli run` would end with.
+Error error_of(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return input_error("there is not enough memory", "",
+                       "make the tensors smaller, run fewer jobs, or raise the memory limit");
+  }
+  return {ErrorKind::internal, exception.what(), "",
+          "this is a bug of attn-cli: please report it with the input that shows it"};
+}
+
+class Batch {
+ public:
+  Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
+      : options_(options),
+        observer_(observer),
+        stop_(stop),
+        fingerprint_(options_hash(options.run)) {}
+
+  BatchOutcome run() {
+    const auto start = Clock::now();
+    const Shard shard = options_.shard;
+    std::vector<ListedDocument> documents = list_documents(options_);
+    items_ = documents.size();
+    outcome_.counts.items = (items_ + shard.count - 1 - shard.index) / shard.count;
+    outcome_.shard = shard;
+    make_output_folder(options_.run.out);
+    outcome_.summary = options_.run.out / summary_name(shard);
+    if (options_.resume) earlier_ = Summaries::read(options_.run.out);
+    summary_.emplace(outcome_.summary, options_.resume);
+
+    parallel_for(outcome_.counts.items, options_.jobs, [&](std::size_t i) {
+      if (is_stopped()) return;
+      ListedDocument& document = documents[shard.index + i * shard.count];
+      deal_with(document);
+      document.lines.reset();
+    });
+    outcome_.seconds = seconds_since(start);
+    outcome_.interrupted = stop_ != nullptr && *stop_ && outcome_.counts.left() > 0;
+    return std::move(outcome_);
+  }
+
+ private:
+  bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
+
+  void deal_with(const ListedDocument& document) {
+    const auto start = Clock::now();
+    SummaryRecord record;
+    record.item.name = document.name;
+    record.item.input = document.place();
+    try {
+      compute(document, record);
+    } catch (const std::exception& exception) {
+      record.item.error = error_of(exception);
+    }
+    record.item.seconds = seconds_since(start);
+    if (!record.item.skipped) {
+      record.items = items_;
+      record.options = fingerprint_;
+      record.finished = now_text();
+      summary_->append(record_line(record));
+    }
+    count(record.item);
+  }
+
+  void compute(const ListedDocument& document, SummaryRecord& record) {
+    const auto file =
+        document.lines
+            ? document.lines
+            : MappedFile::open(document.path, {options_.run.files.limits, std::nullopt, {}});
+    const std::string_view text =
+        document.line == 0 ? file->text() : file->text().substr(document.begin, document.size);
+    record.inputs.emplace_back(record.item.input, content_hash(std::as_bytes(std::span(text))));
+    const fs::path folder = options_.run.out / document.name;
+    if (is_done(record, folder)) {
+      record.item.skipped = true;
+      return;
+    }
+
+    RunOptions options = options_.run;
+    options.out = folder;
+    Provenance provenance;
+    if (options.threads == 0) options.threads = 1;
+    options.plot.threads = options.threads;
+    options.files.opened = [&](const fs::path& path, std::span<const std::byte> bytes) {
+      const std::string name = path.string();
+      const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),
+                                      [&](const auto& input) { return input.first == name; });
+      if (known == record.inputs.end()) {
+        record.inputs.emplace_back(name, hashes_.hash(path, bytes));
+      }
+    };
+    if (options.provenance) {
+      provenance.watch(options.files);
+      provenance.add(record.item.input, std::as_bytes(std::span(text)));
+    }
+    Document parsed = Document::parse(
+        text, record.item.input, document.path == "-" ? fs::path() : document.path.parent_path(),
+        options.files, json_options(options));
+    put_options(options, parsed);
+    make_folders_above(folder);
+    if (options_.resume) remove_leftovers(folder);
+    const RunOutcome outcome =
+        run_document(options, std::move(parsed), options.provenance ? &provenance : nullptr);
+    for (const RunReport& report : outcome.reports) {
+      record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
+                                  report.warnings.end());
+      for (const fs::path& written : report.files) add_file(written, folder, record);
+    }
+    if (outcome.comparison) add_file(*outcome.comparison, folder, record);
+  }
+
+  static void add_file(const fs::path& file, const fs::path& folder, SummaryRecord& record) {
+    std::error_code ignored;
+    record.files.emplace_back(file.lexically_relative(folder).generic_string(),
+                              fs::file_size(file, ignored));
+  }
+
+  // Whether an earlier batch did the same with the same, and its files are still there.
+  bool is_done(const SummaryRecord& record, const fs::path& folder) {
+    if (!earlier_) return false;
+    const std::optional<SummaryRecord> before = earlier_->find(record.item.name);
+    if (!before || before->item.error || before->options != fingerprint_ ||
+        before->inputs.empty() || before->inputs[0] != record.inputs[0]) {
+      return false;
+    }
+    for (const auto& [file, bytes] : before->files) {
+      std::error_code error;
+      if (fs::file_size(folder / file, error) != bytes || error) return false;
+    }
+    return std::all_of(before->inputs.begin() + 1, before->inputs.end(), [&](const auto& input) {
+      try {
+        return hashes_.hash(input.first) == input.second;
+      } catch (const Error&) {
+        return false;  // the document will tell what is wrong with the file
+      }
+    });
+  }
+
+  void count(const BatchItem& item) {
+    const std::lock_guard lock(guard_);
+    if (item.skipped) {
+      ++outcome_.counts.skipped;
+    } else if (item.error) {
+      ++outcome_.counts.failed;
+      if (outcome_.failures.size() < most_failures_kept) outcome_.failures.push_back(item);
+      if (options_.fail_fast) failed_fast_ = true;
+    } else {
+      ++outcome_.counts.done;
+    }
+    if (observer_) observer_(item, outcome_.counts);
+  }
+
+  const BatchOptions& options_;
+  const BatchObserver& observer_;
+  const std::atomic<bool>* stop_;
+  const std::string fingerprint_;
+  std::size_t items_ = 0;
+  std::optional<Summaries> earlier_;
+  std::optional<SummaryFile> summary_;
+  FileHashes hashes_;
+  std::atomic<bool> failed_fast_{false};
+  std::mutex guard_;
+  BatchOutcome outcome_;
+};
+
+void check_shard(const Shard& shard) {
+  if (shard.index < shard.count) return;
+  throw Error(ErrorKind::usage,
+              "there is no part " + std::to_string(shard.index) + " of " +
+                  std::to_string(shard.count) + ": parts count from 0",
+              "--shard", "give 0/" + std::to_string(shard.count) + " for the first of them");
+}
+
+}  // namespace
+
+BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer,
+                       const std::atomic<bool>* stop) {
+  check_shard(options.shard);
+  return Batch(options, observer, stop).run();
+}
+
+BatchOutcome merge_summaries(const fs::path& folder) {
+  const auto start = Clock::now();
+  const Summaries summaries = Summaries::read(folder);
+  if (summaries.size() == 0) {
+    throw Error(ErrorKind::file, "there is no summary of a batch in " + in_quotes(folder.native()),
+                "--merge", "name the folder that was --out of the batch");
+  }
+  BatchOutcome outcome;
+  outcome.summary = folder / summary_name({});
+  std::string newest;
+  AtomicFile merged(outcome.summary);
+  summaries.for_each([&](const std::string& line) {
+    merged.write(line + "\n");
+    SummaryRecord record = read_record(line);
+    if (record.finished > newest) {
+      newest = record.finished;
+      outcome.counts.items = record.items;
+    }
+    if (!record.item.error) {
+      ++outcome.counts.done;
+      return;
+    }
+    ++outcome.counts.failed;
+    if (outcome.failures.size() < most_failures_kept) outcome.failures.push_back(record.item);
+  });
+  merged.commit();
+  outcome.counts.items = std::max(outcome.counts.items, summaries.size());
+  outcome.seconds = seconds_since(start);
+  return outcome;
+}
+
+}  // namespace attn

@@ -1,0 +1,137 @@
+#include "batch/fingerprint.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "attn/attn.hpp"
+
+#include "kernels/cpu_target.hpp"
+#include "result/content_hash.hpp"
+#include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
+
+namespace attn {
+namespace {
+
+/// Options one after another, each in a form that no other value of it has.
+class Description {
+ public:
+  template <class... Values>
+  void add(const Values&... values) {
+    (add_one(values), ...);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void add_one(std::string_view value) {
+    text_ += std::to_string(value.size());
+    text_ += ':';
+    text_ += value;
+    text_ += ';';
+  }
+  void add_one(const std::string& value) { add_one(std::string_view(value)); }
+  void add_one(double value) { add_one(std::string_view(number_text(value))); }
+  template <class Integer>
+  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
+  void add_one(Integer value) {
+    text_ += std::to_string(static_cast<std::int64_t>(value));
+    text_ += ';';
+  }
+  template <class Value>
+  void add_one(const std::optional<Value>& value) {
+    text_ += value ? '+' : '-';
+    if (value) add_one(*value);
+  }
+  template <class Value>
+  void add_one(const std::vector<Value>& values) {
+    add_one(values.size());
+    for (const Value& value : values) add_one(value);
+  }
+  template <class First, class Second>
+  void add_one(const std::pair<First, Second>& pair) {
+    add(pair.first, pair.second);
+  }
+  void add_one(const PositionRange& range) { add(range.first, range.end); }
+
+  std::string text_;
+};
+
+// Naming every member makes a new one an error here until it is described too.
+void describe(const MapSelection& selection, Description& description) {
+  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask, one_sample] =
+      selection;
+  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask,
+                  one_sample);
+}
+
+void describe(const PlotOptions& plot, Description& description) {
+  const auto& [style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi, annotate,
+               annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale, top,
+               threshold, provenance, threads] = plot;
+  static_cast<void>(provenance);
+  static_cast<void>(threads);
+  description.add(style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi,
+                  annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
+                  color_range.high, norm.kind, norm.gamma, pool, font_scale, top, threshold);
+}
+
+void describe(const DocumentOptions& document, Description& description) {
+  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, pool, causal, threads,
+               files] = document;
+  static_cast<void>(input);
+  static_cast<void>(threads);
+  static_cast<void>(files);
+  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal);
+  if (pool) description.add(pool->size, pool->reduction);
+}
+
+}  // namespace
+
+std::string options_hash(const RunOptions& options) {
+  Description description;
+  description.add(std::string_view(ATTN_VERSION));
+  // The last bits of fast kernels differ between instruction sets. Machines that share a batch may
+  // each use their best; another one was asked for.
+  if (kernels::cpu_target() != kernels::cpu_targets().front()) {
+    description.add(kernels::cpu_target());
+  }
+  describe(static_cast<const DocumentOptions&>(options), description);
+  description.add(options.stages, options.weights, options.timing, options.provenance,
+                  options.tensors, options.sample, options.head, options.plots,
+                  options.plots_asked_for, options.format);
+  describe(options.selection, description);
+  describe(options.plot, description);
+  return content_hash(std::as_bytes(std::span(description.text())));
+}
+
+template <class Read>
+std::string FileHashes::find_or(const std::filesystem::path& path, const Read& read) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return read();
+  const Identity identity{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                          status.st_mtim.tv_nsec};
+  {
+    const std::lock_guard lock(guard_);
+    const auto known = known_.find(identity);
+    if (known != known_.end()) return known->second;
+  }
+  std::string hash = read();
+  const std::lock_guard lock(guard_);
+  return known_.emplace(identity, std::move(hash)).first->second;
+}
+
+std::string FileHashes::hash(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  return find_or(path, [&] { return content_hash(bytes); });
+}
+
+std::string FileHashes::hash(const std::filesystem::path& path) {
+  return find_or(path, [&] { return content_hash(MappedFile::open(path)->bytes()); });
+}
+
+}  // namespace attn

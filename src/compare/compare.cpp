@@ -1,0 +1,169 @@
+#include "attn/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "compare/element_comparison.hpp"
+#include "document/tensor_source.hpp"
+#include "pictures/difference_picture.hpp"
+#include "result/provenance.hpp"
+
+namespace attn {
+namespace {
+
+using Outcome = TensorComparison::Outcome;
+
+// The tensors that belong together, by their names in either file.
+struct Pair {
+  std::optional<std::string> a, b;
+};
+
+std::vector<Pair> pairs_of(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  if (a.size() == 1 && b.size() == 1 && (a[0].empty() || b[0].empty())) return {{a[0], b[0]}};
+  const std::set<std::string_view> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
+  std::vector<Pair> pairs;
+  pairs.reserve(a.size());
+  for (const std::string& name : a) {
+    pairs.push_back({name, in_b.contains(name) ? std::optional(name) : std::nullopt});
+  }
+  for (const std::string& name : b) {
+    if (!in_a.contains(name)) pairs.push_back({std::nullopt, name});
+  }
+  return pairs;
+}
+
+Shape index_of(std::size_t element, const Shape& shape) {
+  Shape index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return index;
+}
+
+TensorComparison::Number number_at(const Tensor& tensor, std::size_t element) {
+  switch (tensor.dtype()) {
+    case DType::float32:
+      return tensor.values<float>()[element];
+    case DType::float64:
+      return tensor.values<double>()[element];
+    case DType::int64:
+      return tensor.values<std::int64_t>()[element];
+    case DType::boolean:
+      return std::int64_t{tensor.values<std::uint8_t>()[element]};
+  }
+  return 0.0;
+}
+
+bool is_exact(const Tensor& tensor) {
+  return tensor.dtype() == DType::int64 || tensor.dtype() == DType::boolean;
+}
+
+void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& request,
+                      TensorComparison& comparison) {
+  const bool exact = is_exact(a) && is_exact(b);
+  comparison.exact = exact && !request.rtol && !request.atol;
+  const ElementDifferences found = element_differences(
+      a, b, request.rtol.value_or(exact ? 0 : CompareRequest::default_rtol),
+      request.atol.value_or(exact ? 0 : CompareRequest::default_atol), request.threads);
+  const auto largest = [&](const ElementDifferences::Largest& of) {
+    TensorComparison::Largest result{of.error, {}};
+    if (of.error > 0) result.index = index_of(of.index, a.shape());
+    return result;
+  };
+  comparison.absolute = largest(found.absolute);
+  comparison.relative = largest(found.relative);
+  comparison.elements = a.size();
+  comparison.beyond = found.beyond;
+  comparison.outcome = found.beyond == 0 ? Outcome::within : Outcome::beyond;
+  if (found.first_beyond) {
+    const std::size_t at = *found.first_beyond;
+    comparison.first_beyond = {index_of(at, a.shape()), number_at(a, at), number_at(b, at)};
+  }
+}
+
+std::string name_of(const std::filesystem::path& path) {
+  return path == "-" ? "standard input" : path.string();
+}
+
+void draw(const CompareRequest& request, const TensorFile& a, const TensorFile& b,
+          const std::vector<Pair>& pairs, const Provenance& provenance, Comparison& comparison) {
+  // The matrix with the largest error; without any error, the first one.
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const TensorComparison& tensor = comparison.tensors[i];
+    const bool compared = tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
+    if (!compared || tensor.a.shape.size() < 2) continue;
+    if (!chosen || tensor.absolute.error > comparison.tensors[*chosen].absolute.error) chosen = i;
+  }
+  if (!chosen) {
+    comparison.warnings.emplace_back(
+        "there is no picture: the files have no matrix of one name and shape in common");
+    return;
+  }
+  const TensorComparison& tensor = comparison.tensors[*chosen];
+  DifferenceMap map{a.read(*pairs[*chosen].a), b.read(*pairs[*chosen].b), tensor.name,
+                    tensor.absolute.index.value_or(Shape(tensor.a.shape.size())), request.a};
+  comparison.pictured = pictured_name(map);
+  comparison.picture =
+      draw_difference(map, *request.picture, request.provenance ? provenance.text() : "");
+  for (const std::string& warning : comparison.picture->warnings) {
+    comparison.warnings.push_back(warning);
+  }
+}
+
+}  // namespace
+
+bool Comparison::agree() const noexcept {
+  return std::all_of(tensors.begin(), tensors.end(), [](const TensorComparison& tensor) {
+    return tensor.outcome == Outcome::within;
+  });
+}
+
+Comparison compare(const CompareRequest& request) {
+  Provenance provenance;
+  FileAccess access = request.files;
+  if (request.provenance) provenance.watch(access);
+  const TensorFile a = TensorFile::open(request.a, access), b = TensorFile::open(request.b, access);
+  Comparison comparison;
+  comparison.a = name_of(request.a);
+  comparison.b = name_of(request.b);
+  comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
+  comparison.atol = request.atol.value_or(CompareRequest::default_atol);
+  const std::vector<Pair> pairs = pairs_of(a.names(), b.names());
+  if (pairs.empty()) {
+    throw input_error("neither file holds a tensor", comparison.a + ", " + comparison.b,
+                      "name two results or files of tensors");
+  }
+  for (const Pair& pair : pairs) {
+    TensorComparison tensor;
+    tensor.name = pair.a && !pair.a->empty() ? *pair.a : pair.b.value_or("");
+    // Read here, so that no more than one pair is in memory at a time.
+    const Tensor in_a = pair.a ? a.read(*pair.a) : Tensor();
+    const Tensor in_b = pair.b ? b.read(*pair.b) : Tensor();
+    check_element_limit(in_a.size(), access.limits.elements, comparison.a);
+    check_element_limit(in_b.size(), access.limits.elements, comparison.b);
+    tensor.a = {in_a.shape(), in_a.dtype()};
+    tensor.b = {in_b.shape(), in_b.dtype()};
+    if (!pair.b) {
+      tensor.outcome = Outcome::only_in_a;
+    } else if (!pair.a) {
+      tensor.outcome = Outcome::only_in_b;
+    } else if (in_a.shape() != in_b.shape()) {
+      tensor.outcome = Outcome::shapes_differ;
+    } else {
+      compare_elements(in_a, in_b, request, tensor);
+    }
+    comparison.tensors.push_back(std::move(tensor));
+  }
+  if (request.picture) draw(request, a, b, pairs, provenance, comparison);
+  return comparison;
+}
+
+}  // namespace attn

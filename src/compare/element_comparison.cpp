@@ -1,0 +1,95 @@
+#include "compare/element_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t chunk_elements = std::size_t{1} << 20;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool alike(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+bool alike(std::int64_t a, std::int64_t b) {
+  return a == b;
+}
+
+double distance(double a, double b) {
+  return std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : infinity;
+}
+
+// The difference of two integers may need 64 bits and no sign.
+double distance(std::int64_t a, std::int64_t b) {
+  const auto difference = a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
+                                : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+  return static_cast<double>(difference);
+}
+
+template <class A, class B>
+ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std::size_t first,
+                                 double rtol, double atol) {
+  using Wide =
+      std::conditional_t<std::is_integral_v<A> && std::is_integral_v<B>, std::int64_t, double>;
+  ElementDifferences found;
+  for (std::size_t i = first; i < std::min(a.size(), first + chunk_elements); ++i) {
+    const auto x = static_cast<Wide>(a[i]), y = static_cast<Wide>(b[i]);
+    if (alike(x, y)) continue;
+    const double error = distance(x, y);
+    const double size = std::abs(static_cast<double>(y));
+    const double relative = std::isfinite(error) ? error / size : infinity;
+    if (error > found.absolute.error) found.absolute = {error, i};
+    if (relative > found.relative.error) found.relative = {relative, i};
+    // An infinite b would allow any a.
+    if (std::isfinite(error) && error <= atol + rtol * size) continue;
+    if (found.beyond++ == 0) found.first_beyond = i;
+  }
+  return found;
+}
+
+template <class Use>
+ElementDifferences with_elements(const Tensor& tensor, const Use& use) {
+  switch (tensor.dtype()) {
+    case DType::float32:
+      return use(tensor.values<float>());
+    case DType::float64:
+      return use(tensor.values<double>());
+    case DType::int64:
+      return use(tensor.values<std::int64_t>());
+    case DType::boolean:
+      return use(tensor.values<std::uint8_t>());
+  }
+  return {};
+}
+
+}  // namespace
+
+ElementDifferences element_differences(const Tensor& a, const Tensor& b, double rtol, double atol,
+                                       std::size_t threads) {
+  std::vector<ElementDifferences> chunks((a.size() + chunk_elements - 1) / chunk_elements);
+  parallel_for(chunks.size(), threads, [&](std::size_t chunk) {
+    chunks[chunk] = with_elements(a, [&](auto x) {
+      return with_elements(
+          b, [&](auto y) { return compare_chunk(x, y, chunk * chunk_elements, rtol, atol); });
+    });
+  });
+  ElementDifferences all;
+  for (const ElementDifferences& chunk : chunks) {
+    if (chunk.absolute.error > all.absolute.error) all.absolute = chunk.absolute;
+    if (chunk.relative.error > all.relative.error) all.relative = chunk.relative;
+    if (!all.first_beyond) all.first_beyond = chunk.first_beyond;
+    all.beyond += chunk.beyond;
+  }
+  return all;
+}
+
+}  // namespace attn

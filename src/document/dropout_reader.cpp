@@ -1,0 +1,42 @@
+#include "document/dropout_reader.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "support/number_text.hpp"
+
+namespace attn {
+
+std::optional<double> read_dropout(const JsonValue& value, const std::string& pointer) {
+  constexpr std::array<std::string_view, 2> known{"p", "training"};
+  expect_known_keys(value, known, pointer);
+  const JsonValue *p = value.find("p"), *training = value.find("training");
+  const std::string at = pointer_to(pointer, "p");
+  constexpr const char* help = "give the probability to drop a weight, such as 0.1";
+  if (!p) throw input_error("dropout has no p", at, help);
+  const double probability = expect_number(*p, at);
+  if (!(probability >= 0 && probability <= 1)) {
+    throw input_error("the probability " + number_text(probability) + " is not between 0 and 1", at,
+                      help);
+  }
+  if (!training || !expect_boolean(*training, pointer_to(pointer, "training"))) return std::nullopt;
+  return probability;
+}
+
+Dropout torch_dropout(double p, const TorchRandom& random) {
+  const auto own = std::make_shared<TorchRandom>(random);
+  return {p, [own, p](const Shape& shape) {
+            std::vector<std::uint8_t> kept(element_count(shape));
+            own->bernoulli(kept, 1 - p);
+            return Tensor(shape, std::move(kept));
+          }};
+}
+
+}  // namespace attn

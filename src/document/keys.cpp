@@ -1,0 +1,158 @@
+#include "document/keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "attn/error.hpp"
+
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+bool all(const KindInfo&) {
+  return true;
+}
+bool given_scores(const KindInfo& kind) {
+  return kind.family == Family::given_scores;
+}
+bool queries(const KindInfo& kind) {
+  return kind.family == Family::score || kind.family == Family::projected;
+}
+bool values(const KindInfo& kind) {
+  return kind.family != Family::transformer;
+}
+bool hidden_states(const KindInfo& kind) {
+  return kind.family == Family::projected || kind.family == Family::transformer;
+}
+bool sequences(const KindInfo& kind) {
+  return kind.family != Family::given_scores;
+}
+bool second_sequence(const KindInfo& kind) {
+  return kind.kind == Kind::cross || kind.kind == Kind::multi_head ||
+         kind.kind == Kind::decoder_layer;
+}
+bool second_tokens(const KindInfo& kind) {
+  return second_sequence(kind) || kind.family == Family::score;
+}
+bool heads(const KindInfo& kind) {
+  return kind.family == Family::score || kind.family == Family::transformer ||
+         kind.kind == Kind::multi_head;
+}
+bool learned(const KindInfo& kind) {
+  return !kind.parameters.empty() || kind.family == Family::transformer;
+}
+bool layers(const KindInfo& kind) {
+  return kind.family == Family::transformer;
+}
+bool decoder(const KindInfo& kind) {
+  return kind.kind == Kind::decoder_layer;
+}
+
+constexpr std::array<DocumentKey, 39> keys{{
+    {"attention", all, "the kind of attention, or a list of kinds",
+     R"("oneOf": [{"$ref": "#/$defs/kind"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
+    {"query", queries, "tensor [L,D], [B,L,D] or [B,H,L,D]", R"("$ref": "#/$defs/tensor")"},
+    {"key", queries, "tensor; the query if absent", R"("$ref": "#/$defs/tensor")"},
+    {"value", values, "tensor; the key if absent", R"("$ref": "#/$defs/tensor")"},
+    {"x", hidden_states, "hidden states [L,E] or [B,L,E]", R"("$ref": "#/$defs/tensor")"},
+    {"memory", second_sequence, "hidden states that keys and values come from",
+     R"("$ref": "#/$defs/tensor")"},
+    {"past_key", queries, "rows before those of the key", R"("$ref": "#/$defs/tensor")"},
+    {"past_value", queries, "rows before those of the value", R"("$ref": "#/$defs/tensor")"},
+    {"scores", given_scores, "given scores [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]",
+     R"("$ref": "#/$defs/tensor")"},
+    {"tokens", sequences, "sequences of tokens, in the place of x or query",
+     R"("$ref": "#/$defs/names")"},
+    {"token_ids", sequences, "sequences of token ids, in the place of x or query",
+     R"("$ref": "#/$defs/ids")"},
+    {"text", sequences, "texts for the tokenizer, in the place of x or query",
+     R"("$ref": "#/$defs/texts")"},
+    {"memory_tokens", second_tokens, "sequences of tokens, in the place of memory or key",
+     R"("$ref": "#/$defs/names")"},
+    {"memory_token_ids", second_tokens, "sequences of token ids, in the place of memory or key",
+     R"("$ref": "#/$defs/ids")"},
+    {"memory_text", second_tokens, "texts for the tokenizer, in the place of memory or key",
+     R"("$ref": "#/$defs/texts")"},
+    {"embedding", sequences, "turns tokens into hidden states", R"("$ref": "#/$defs/embedding")"},
+    {"tokenizer", sequences, "cuts text into tokens", R"("$ref": "#/$defs/tokenizer")"},
+    {"parameters", learned, "learned weights", R"("$ref": "#/$defs/parameters")"},
+    {"mask", all, "which keys each query sees", R"("$ref": "#/$defs/mask")"},
+    {"valid_lens", all, "how many leading keys are valid, [B] or [B,Lq]",
+     R"("$ref": "#/$defs/tensor")"},
+    {"memory_mask", decoder, "the mask of a decoder layer's cross-attention",
+     R"("$ref": "#/$defs/mask")"},
+    {"memory_valid_lens", decoder, "the valid lengths of a decoder layer's memory",
+     R"("$ref": "#/$defs/tensor")"},
+    {"heads", heads, "number of query heads", R"("type": "integer", "minimum": 1)"},
+    {"kv_heads", heads, "number of key and value heads; heads if absent",
+     R"("type": "integer", "minimum": 1)"},
+    {"scale", all, "factor of the scores", R"("type": "number")"},
+    {"softcap", all, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)"},
+    {"feed_forward", layers, "hidden width of a layer's feed-forward part",
+     R"("type": "integer", "minimum": 1)"},
+    {"activation", layers, "relu or gelu", R"("enum": ["relu", "gelu"])"},
+    {"norm", layers, "post or pre", R"("enum": ["post", "pre"])"},
+    {"layers", layers, "number of layers", R"("type": "integer", "minimum": 1)"},
+    {"eps", layers, "ε of the layer norms", R"("type": "number", "exclusiveMinimum": 0)"},
+    {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")"},
+    {"pool", all, "weights reduced to a map of at most so many bins of queries and keys",
+     R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])"},
+    {"dropout", all, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
+    {"labels", all, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
+    {"seed", all, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
+    {"dtype", all, "float32 or float64", R"("enum": ["float32", "float64"])"},
+    {"title", all, "title of report and pictures", R"("type": "string")"},
+    {"description", all, "text for the report", R"("type": "string")"},
+}};
+
+std::string help_for(const DocumentKey& key, Kind kind) {
+  const std::string_view name = key.name;
+  if (name == "parameters") return "leave it out: this kind has no parameters";
+  if (name == "scores") return "leave it out, or choose \"softmax\", which takes given scores";
+  if (kind == Kind::softmax)
+    return "leave it out: softmax takes \"scores\" and, if wanted, \"value\"";
+  if (name == "x")
+    return "give \"query\", \"key\" and \"value\", or choose a kind that projects hidden states";
+  if (name == "query" || name == "key" || name == "value") return "give the hidden states as \"x\"";
+  if (name.starts_with("memory")) {
+    return "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
+           "\"decoder_layer\"";
+  }
+  if (name.ends_with("heads") && info(kind).family == Family::projected)
+    return "leave it out, or choose \"multi_head\"";
+  return "leave it out";
+}
+
+}  // namespace
+
+std::span<const DocumentKey> document_keys() noexcept {
+  return keys;
+}
+
+void check_document_keys(const JsonValue& root, Problems& problems) {
+  std::vector<std::string_view> known;
+  known.reserve(std::size(keys));
+  for (const DocumentKey& key : keys) known.push_back(key.name);
+  for (const JsonMember& member : root.members()) {
+    if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+    problems.add(input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
+                             suggestion(member.key, known)));
+  }
+}
+
+void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Problems& problems) {
+  for (const DocumentKey& key : keys) {
+    const auto takes = [&](Kind kind) { return key.takes(info(kind)); };
+    if (!root.find(key.name) || std::any_of(kinds.begin(), kinds.end(), takes)) continue;
+    std::string names;
+    for (const Kind kind : kinds)
+      names += (names.empty() ? "" : ", ") + std::string(info(kind).name);
+    problems.add(
+        input_error("\"" + std::string(key.name) + "\" has no meaning for " + names + " attention",
+                    pointer_to("", key.name), help_for(key, kinds[0])));
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "attn/spec.hpp"
+
+#include "document/problems.hpp"
+#include "document/tensor_source.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// Reads a mask object and valid lengths of a document (either may be null) into a Mask whose
+/// tensors are not yet held against the attention's sizes. What is wrong goes into `problems`; what
+/// implies nothing, into `warnings`.
+Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
+               const std::string& lens_pointer, DType dtype, TensorSource& tensors,
+               Problems& problems, std::vector<std::string>& warnings);
+
+/// Members of the JSON Schema of one part of a mask; empty for an unknown name.
+std::string_view mask_part_schema(std::string_view name) noexcept;
+
+/// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens".
+std::string mask_text(const Mask& mask);
+
+}  // namespace attn

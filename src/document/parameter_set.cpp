@@ -1,0 +1,168 @@
+#include "document/parameter_set.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "support/in_quotes.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string_view> views(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dtype,
+                           TensorSource& tensors)
+    : value_(value), pointer_(std::move(pointer)), dtype_(dtype), tensors_(tensors) {
+  const JsonValue* file = expect_object(value, pointer_).find("file");
+  if (!file) return;
+  constexpr std::array<std::string_view, 3> known{"file", "prefix", "names"};
+  expect_known_keys(value, known, pointer_);
+  const std::string at = pointer_to(pointer_, "file");
+  try {
+    file_ = &tensors.file(expect_string(*file, at));
+  } catch (const Error& error) {
+    throw error.where().starts_with(at) ? error : error.inside(at);
+  }
+  if (const JsonValue* prefix = value.find("prefix"))
+    prefix_ = expect_string(*prefix, pointer_to(pointer_, "prefix"));
+  const JsonValue* names = value.find("names");
+  if (!names) return;
+  const std::string names_at = pointer_to(pointer_, "names");
+  for (const JsonMember& member : expect_object(*names, names_at).members()) {
+    const std::string member_at = pointer_to(names_at, member.key);
+    const std::string theirs = prefix_ + expect_string(member.value, member_at);
+    if (!contains(file_->names(), theirs)) {
+      throw input_error("the file has no tensor " + in_quotes(theirs), member_at,
+                        suggestion(theirs, views(file_->names())));
+    }
+    renamed_[member.key] = theirs;
+  }
+}
+
+std::string ParameterSet::in_file(const std::string& full) const {
+  const auto renamed = renamed_.find(full);
+  return renamed == renamed_.end() ? prefix_ + full : renamed->second;
+}
+
+std::string ParameterSet::place(const std::string& name) const {
+  return pointer_to(pointer_, file_ ? "file" : inside_ + name);
+}
+
+std::string ParameterSet::shown(const std::string& name) const {
+  return file_ ? in_file(inside_ + name) : inside_ + name;
+}
+
+bool ParameterSet::has(const std::string& name) const {
+  if (!file_) return value_.find(inside_ + name) != nullptr;
+  return contains(file_->names(), in_file(inside_ + name));
+}
+
+Tensor ParameterSet::find(std::span<const std::string> names) {
+  for (const std::string& name : names) asked_.insert(inside_ + name);
+  for (const std::string& name : names) {
+    if (!has(name)) continue;
+    const std::string full = inside_ + name, at = place(name);
+    used_.insert(full);
+    names_.parameter(names[0], shown(name), at);
+    if (!file_) return tensors_.read(*value_.find(full), dtype_, at);
+    try {
+      return checked_conversion(file_->read(in_file(full)), dtype_, in_file(full));
+    } catch (const Error& error) {
+      throw error.inside(at);
+    }
+  }
+  names_.parameter(names[0], shown(names[0]), place(names[0]));
+  return {};
+}
+
+Tensor ParameterSet::get(std::span<const std::string> names) {
+  if (Tensor found = find(names)) return found;
+  throw input_error("the parameter " + shown(names[0]) + " is missing", place(names[0]),
+                    help_for(names));
+}
+
+std::string ParameterSet::help_for(std::span<const std::string> names) const {
+  // A tensor whose own name means something is not one that was misnamed.
+  std::vector<std::string_view> strangers;
+  const auto add = [&](const std::string& there, std::string_view name) {
+    if (!meant_.contains(std::string(name))) strangers.push_back(there);
+  };
+  if (!file_) {
+    for (const JsonMember& member : value_.members()) add(member.key, member.key);
+    std::vector<std::string> wanted;
+    for (const std::string& name : names) wanted.push_back(inside_ + name);
+    for (const std::string_view stranger : strangers) {
+      const std::string_view nearest = nearest_name(stranger, views(wanted));
+      if (!nearest.empty())
+        return "did you mean " + in_quotes(nearest) + " by " + in_quotes(stranger) + "?";
+    }
+    return "give a tensor of that name";
+  }
+  const std::vector<std::string>& there = file_->names();
+  for (const std::string& name : names) {
+    const std::string ending = "." + inside_ + name;
+    const auto longer = std::find_if(there.begin(), there.end(), [&](const std::string& other) {
+      return other.ends_with(ending);
+    });
+    if (longer == there.end()) continue;
+    return "the file has " + in_quotes(*longer) +
+           ": give \"prefix\": " + in_quotes(longer->substr(0, longer->size() - ending.size() + 1));
+  }
+  for (const std::string& name : there) {
+    if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
+  }
+  const std::string wanted = inside_ + names[0];
+  const std::string_view nearest = nearest_name(in_file(wanted), strangers);
+  if (!nearest.empty()) {
+    return "the file has " + in_quotes(nearest) + ": if that is it, give \"names\": {" +
+           in_quotes(wanted) + ": " + in_quotes(nearest.substr(prefix_.size())) + "}";
+  }
+  constexpr std::size_t few = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(few, there.size()); ++i)
+    list += (i > 0 ? ", " : "") + there[i];
+  if (there.size() > few) list += ", …";
+  return "say which of the file's tensors it is with \"names\": {" + in_quotes(wanted) +
+         ": …}; it has " + list;
+}
+
+void ParameterSet::mean(std::span<const std::string> names) {
+  for (const std::string& name : names) meant_.insert(inside_ + name);
+}
+
+void ParameterSet::is_part(const std::string& name, const std::string& whole,
+                           const std::string& shown_name) {
+  names_.parameter(name, shown_name, place(whole));
+}
+
+void ParameterSet::expect_all_used() const {
+  const std::vector<std::string_view> wanted(asked_.begin(), asked_.end());
+  const auto refuse = [&](const std::string& name, const std::string& at) {
+    const std::string_view nearest = nearest_name(name, wanted);
+    throw input_error("unknown parameter " + in_quotes(name), at,
+                      nearest.empty() ? "leave it out: nothing uses it"
+                                      : "did you mean " + in_quotes(nearest) + "?");
+  };
+  for (const auto& [ours, theirs] : renamed_) {
+    if (!asked_.contains(ours)) refuse(ours, pointer_to(pointer_to(pointer_, "names"), ours));
+  }
+  if (file_) return;
+  for (const JsonMember& member : value_.members()) {
+    if (!used_.contains(member.key)) refuse(member.key, pointer_to(pointer_, member.key));
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/io.hpp"
+#include "attn/tensor.hpp"
+
+#include "document/names.hpp"
+#include "document/tensor_source.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// The learned weights that a document gives, by name: inline, or from a file ({"file":…,
+/// "prefix":…, "names":{ours: theirs}}). A tensor is read when it is asked for, so that random ones
+/// are drawn in the order of asking.
+class ParameterSet {
+ public:
+  /// `value` must outlive this, `pointer` is its own.
+  ParameterSet(const JsonValue& value, std::string pointer, DType dtype, TensorSource& tensors);
+
+  /// From now on all names are looked for with this before them: the one layer of a stack.
+  void enter(std::string prefix) { inside_ = std::move(prefix); }
+
+  bool has(const std::string& name) const;
+
+  /// The first of the names that is there, absent if none is. Errors of the computation that speak
+  /// of the first name will be shown with the one that is there.
+  Tensor find(std::span<const std::string> names);
+  Tensor find(const std::string& name) { return find(std::span(&name, 1)); }
+
+  /// As find, but throws Error(input) naming the first of the names if none is there, with the
+  /// nearest name that is.
+  Tensor get(std::span<const std::string> names);
+  Tensor get(const std::string& name) { return get(std::span(&name, 1)); }
+
+  /// Names that may be asked for: a tensor of such a name is never taken for a misnamed other one.
+  void mean(std::span<const std::string> names);
+
+  /// The parameter `name` is a part of the tensor `whole`, and called `shown`.
+  void is_part(const std::string& name, const std::string& whole, const std::string& shown);
+
+  /// Throws Error(input) for the first inline tensor or entry of "names" that nothing asked for,
+  /// with the nearest of the names that were asked for. A file may hold more than is needed.
+  void expect_all_used() const;
+
+  /// Where a parameter of that name stands, or would.
+  std::string place(const std::string& name) const;
+  /// How a parameter is called where it stands.
+  std::string shown(const std::string& name) const;
+
+  const DocumentNames& names() const noexcept { return names_; }
+
+ private:
+  std::string in_file(const std::string& full) const;
+  std::string help_for(std::span<const std::string> names) const;
+
+  const JsonValue& value_;
+  std::string pointer_;
+  DType dtype_;
+  TensorSource& tensors_;
+  const TensorFile* file_ = nullptr;
+  std::string prefix_, inside_;
+  std::map<std::string, std::string> renamed_;
+  std::set<std::string> asked_, used_, meant_;
+  DocumentNames names_;
+};
+
+}  // namespace attn

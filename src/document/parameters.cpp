@@ -1,0 +1,274 @@
+#include "document/parameters.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "document/parameter_set.hpp"
+#include "document/torch_initialisation.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// What tutorials and models call the four Linear layers around an attention; ours first.
+const Names query_names{"W_q", "query", "Q", "q_liner", "q_proj", "to_q"};
+const Names key_names{"W_k", "key", "K", "k_liner", "k_proj", "to_k"};
+const Names value_names{"W_v", "value", "V", "v_liner", "v_proj", "to_v"};
+const Names output_names{"W_o", "fc_out", "linear", "out_liner", "out_proj", "o_proj", "to_out.0"};
+
+Names with_ending(const std::string& prefix, const Names& names, const std::string& ending) {
+  Names full;
+  for (const std::string& name : names) full.push_back(prefix + name + ending);
+  return full;
+}
+
+// Rows first … first + count − 1 of a weight [rows,in] or a bias [rows], sharing the elements.
+Tensor rows(const Tensor& tensor, std::size_t first, std::size_t count) {
+  Shape shape = tensor.shape();
+  const std::size_t row = tensor.size() / shape[0];
+  shape[0] = count;
+  const auto* start =
+      static_cast<const std::byte*>(tensor.bytes()) + first * row * size_of(tensor.dtype());
+  return Tensor::borrowed(std::move(shape), tensor.dtype(), start,
+                          std::make_shared<const Tensor>(tensor));
+}
+
+// torch.nn.MultiheadAttention stacks the weights of query, key and value: [(H + 2 G) d, in].
+struct Stacked {
+  std::size_t query, key;  // rows of the query's part and of either of the others
+
+  Stacked(const Tensor& weight, const ParameterSet& parameters, const std::string& name,
+          std::size_t heads, std::size_t kv_heads) {
+    const std::size_t parts = heads + 2 * kv_heads;
+    if (weight.rank() != 2 || weight.shape()[0] % parts != 0) {
+      const std::string of = heads == 1 ? "" : " of " + std::to_string(heads) + " heads";
+      throw input_error(parameters.shown(name) + " " + text(weight.shape()) +
+                            " cannot be split into query, key and value" + of,
+                        parameters.place(name),
+                        "give it a number of rows that is a multiple of " + std::to_string(parts) +
+                            ": heads + 2·kv_heads parts of equal size");
+    }
+    const std::size_t width = weight.shape()[0] / parts;
+    query = heads * width;
+    key = kv_heads * width;
+  }
+};
+
+// The Linear of that name, or of the first of its other names that is there.
+Linear named_linear(ParameterSet& parameters, const std::string& prefix, const Names& names) {
+  for (const std::string& name : names) {
+    if (!parameters.has(prefix + name + ".weight")) continue;
+    const Names weight{prefix + names[0] + ".weight", prefix + name + ".weight"};
+    const Names bias{prefix + names[0] + ".bias", prefix + name + ".bias"};
+    Linear linear;
+    linear.weight = parameters.find(weight);
+    linear.bias = parameters.find(bias);
+    return linear;
+  }
+  return {};
+}
+
+// `instead`: whole names that would have done as well, for the error if it is missing.
+Linear given_linear(ParameterSet& parameters, const std::string& prefix, const Names& names,
+                    const Names& instead = {}) {
+  Linear linear = named_linear(parameters, prefix, names);
+  if (linear.weight) return linear;
+  Names missing = with_ending(prefix, names, ".weight");
+  missing.insert(missing.end(), instead.begin(), instead.end());
+  linear.weight = parameters.get(missing);
+  return linear;
+}
+
+// All or nothing: a bias without its weight is a mistake.
+Linear optional_linear(ParameterSet& parameters, const std::string& prefix, const Names& names) {
+  Linear linear = named_linear(parameters, prefix, names);
+  if (linear.weight) return linear;
+  for (const std::string& name : names) {
+    if (parameters.has(prefix + name + ".bias")) parameters.get(prefix + name + ".weight");
+  }
+  return linear;
+}
+
+// in_proj_bias: the biases of query, key and value one after the other.
+void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Projections& p) {
+  const std::string name = prefix + "in_proj_bias";
+  const Tensor bias = parameters.find(name);
+  if (!bias) return;
+  const auto count = [](const Tensor& weight) {
+    return weight.rank() == 0 ? 0 : weight.shape()[0];
+  };
+  const std::size_t q = count(p.query.weight), k = count(p.key.weight), v = count(p.value.weight);
+  if (bias.shape() != Shape{q + k + v}) {
+    throw input_error(parameters.shown(name) + " " + text(bias.shape()) +
+                          " does not fit: expected " + text({q + k + v}),
+                      parameters.place(name),
+                      "give it one number a row of the query, key and value weights");
+  }
+  p.query.bias = rows(bias, 0, q);
+  p.key.bias = rows(bias, q, k);
+  p.value.bias = rows(bias, q + k, v);
+}
+
+// The forms of torch.nn.MultiheadAttention, or four Linear layers. Everything is asked for in the
+// order of construction.
+Projections given_projections(ParameterSet& parameters, const std::string& prefix,
+                              std::size_t heads, std::size_t kv_heads) {
+  if (parameters.has(prefix + "bias_k")) {
+    throw input_error(
+        parameters.shown(prefix + "bias_k") + " cannot be used",
+        parameters.place(prefix + "bias_k"),
+        "append the bias's row to key and value instead: add_bias_kv is not supported");
+  }
+  for (const Names* names : {&query_names, &key_names, &value_names, &output_names}) {
+    parameters.mean(with_ending(prefix, *names, ".weight"));
+    parameters.mean(with_ending(prefix, *names, ".bias"));
+  }
+  Projections p;
+  const std::string stacked = prefix + "in_proj_weight";
+  if (const Tensor weight = parameters.find(stacked)) {
+    const Stacked parts(weight, parameters, stacked, heads, kv_heads);
+    p.query.weight = rows(weight, 0, parts.query);
+    p.key.weight = rows(weight, parts.query, parts.key);
+    p.value.weight = rows(weight, parts.query + parts.key, parts.key);
+    const auto name_part = [&](const char* name, const char* part) {
+      parameters.is_part(prefix + name, stacked,
+                         std::string("the ") + part + " part of " + parameters.shown(stacked));
+    };
+    name_part("W_q.weight", "query");
+    name_part("W_k.weight", "key");
+    name_part("W_v.weight", "value");
+    give_stacked_bias(parameters, prefix, p);
+  } else if (parameters.has(prefix + "q_proj_weight")) {
+    const auto part = [&](const char* ours, const char* theirs) {
+      const Names names{prefix + theirs};
+      Tensor found = parameters.get(names);
+      parameters.is_part(prefix + ours, names[0], parameters.shown(names[0]));
+      return found;
+    };
+    p.query.weight = part("W_q.weight", "q_proj_weight");
+    p.key.weight = part("W_k.weight", "k_proj_weight");
+    p.value.weight = part("W_v.weight", "v_proj_weight");
+    give_stacked_bias(parameters, prefix, p);
+  } else {
+    p.query = given_linear(parameters, prefix, query_names, {stacked, prefix + "q_proj_weight"});
+    p.key = given_linear(parameters, prefix, key_names);
+    p.value = given_linear(parameters, prefix, value_names);
+  }
+  p.output = optional_linear(parameters, prefix, output_names);
+  return p;
+}
+
+LayerNorm given_norm(ParameterSet& parameters, const std::string& name,
+                     std::vector<std::string>& warnings) {
+  LayerNorm norm{parameters.find(name + ".weight"), parameters.find(name + ".bias")};
+  if (!norm.weight && !norm.bias) {
+    warnings.push_back("the parameters have no " + parameters.shown(name + ".weight") +
+                       ": that norm only takes mean and variance away");
+  }
+  return norm;
+}
+
+TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix, bool decoder,
+                             std::size_t heads, std::size_t kv_heads,
+                             std::vector<std::string>& warnings) {
+  TransformerLayer layer;
+  layer.self_attn = given_projections(parameters, prefix + "self_attn.", heads, kv_heads);
+  layer.norm1 = given_norm(parameters, prefix + "norm1", warnings);
+  if (decoder) {
+    layer.multihead_attn =
+        given_projections(parameters, prefix + "multihead_attn.", heads, kv_heads);
+    layer.norm2 = given_norm(parameters, prefix + "norm2", warnings);
+  }
+  layer.linear1 = given_linear(parameters, prefix, {"linear1"});
+  layer.linear2 = given_linear(parameters, prefix, {"linear2"});
+  LayerNorm& last = decoder ? layer.norm3 : layer.norm2;
+  last = given_norm(parameters, prefix + (decoder ? "norm3" : "norm2"), warnings);
+  return layer;
+}
+
+// `layers` layers: "layers.0.…", "layers.1.…"; a single one may go by its bare names too.
+std::vector<TransformerLayer> given_layers(ParameterSet& parameters,
+                                           const AttentionRequest& request, std::size_t layers,
+                                           std::vector<std::string>& warnings) {
+  const bool decoder = request.kind == Kind::decoder_layer;
+  const std::size_t heads = request.heads.value_or(1), kv_heads = request.kv_heads.value_or(heads);
+  const auto number = [](std::size_t i) { return "layers." + std::to_string(i) + "."; };
+  if (parameters.has(number(layers) + "linear1.weight")) {
+    warnings.push_back("the parameters hold more layers than the " + std::to_string(layers) +
+                       " that are computed: \"layers\" sets their number");
+  }
+  if (parameters.has("norm.weight")) {
+    warnings.emplace_back(
+        "the parameters hold a norm after the last layer, which is not applied to the output");
+  }
+  std::vector<TransformerLayer> result;
+  if (layers == 1) {
+    if (parameters.has(number(0) + "linear1.weight")) parameters.enter(number(0));
+    result.push_back(given_layer(parameters, "", decoder, heads, kv_heads, warnings));
+    return result;
+  }
+  if (parameters.has("linear1.weight")) {
+    throw input_error(
+        "the parameters are those of one layer, but layers is " + std::to_string(layers),
+        parameters.place("linear1.weight"),
+        "put \"layers.0.\", \"layers.1.\"… before the names of each layer");
+  }
+  for (std::size_t i = 0; i < layers; ++i)
+    result.push_back(given_layer(parameters, number(i), decoder, heads, kv_heads, warnings));
+  return result;
+}
+
+}  // namespace
+
+LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer,
+                               AttentionRequest& request, const Tensor& memory, std::size_t layers,
+                               std::optional<std::size_t> feed_forward, TensorSource& tensors) {
+  LearnedWeights learned;
+  const KindInfo& kind = info(request.kind);
+  const bool transformer = kind.family == Family::transformer;
+  if (kind.parameters.empty() && !transformer) return learned;
+  if (!value) {
+    // Reported with the shapes it should have.
+    if (kind.family == Family::score && pointer == "/parameters") return learned;
+    throw input_error(
+        "the parameters are missing", pointer,
+        "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed");
+  }
+  if (expect_object(*value, pointer).find("init")) {
+    const TorchInitialisation start(*value, pointer, request, memory, layers, feed_forward,
+                                    tensors);
+    if (request.kind == Kind::additive) {
+      start.additive(request);
+    } else if (transformer) {
+      for (std::size_t i = 0; i < layers; ++i) learned.layers.push_back(start.layer());
+    } else {
+      learned.projections = start.projections();
+    }
+    return learned;
+  }
+  ParameterSet parameters(*value, pointer, request.dtype, tensors);
+  if (request.kind == Kind::general) {
+    request.W = parameters.find("W");
+  } else if (request.kind == Kind::additive) {
+    request.W_k = parameters.find("W_k.weight");
+    request.W_q = parameters.find("W_q.weight");
+    request.w_v = parameters.find("w_v.weight");
+  } else if (transformer) {
+    learned.layers = given_layers(parameters, request, layers, learned.warnings);
+  } else {
+    const std::size_t heads = request.heads.value_or(1);
+    learned.projections =
+        given_projections(parameters, "", heads, request.kv_heads.value_or(heads));
+  }
+  parameters.expect_all_used();
+  learned.names = parameters.names();
+  return learned;
+}
+
+}  // namespace attn

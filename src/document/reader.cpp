@@ -1,0 +1,427 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "attn/error.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/projected_attention.hpp"
+#include "attention/transformer.hpp"
+#include "attention/visibility.hpp"
+#include "document/document.hpp"
+#include "document/dropout_reader.hpp"
+#include "document/keys.hpp"
+#include "document/kinds.hpp"
+#include "document/mask_reader.hpp"
+#include "document/names.hpp"
+#include "document/object.hpp"
+#include "document/parameters.hpp"
+#include "document/pooling_reader.hpp"
+#include "document/tensor_source.hpp"
+#include "document/token_reader.hpp"
+#include "support/memory_limit.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+template <std::size_t N>
+std::size_t read_choice(const JsonValue& value, const std::string& pointer, const char* noun,
+                        const std::array<std::string_view, N>& names) {
+  const std::string& name = expect_string(value, pointer);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw input_error("unknown " + std::string(noun) + " \"" + name + "\"", pointer,
+                    suggestion(name, names));
+}
+
+/// Reads one document for one kind, part by part.
+class Reader {
+ public:
+  Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems)
+      : root_(document.root()),
+        kinds_(kinds),
+        problems_(problems),
+        tensors_(document.folder(), document.access()) {
+    attention().kind = kind;
+  }
+
+  DocumentRequest read() {
+    check_document_keys(root_, problems_);
+    check_keys_of_kinds(root_, kinds_, problems_);
+    const std::size_t before_options = problems_.errors().size();
+    read_options();
+    const std::size_t before_tensors = problems_.errors().size();
+    read_tensors();
+    // What could not be read would only cause further complaints.
+    if (problems_.errors().size() == before_tensors) read_learned();
+    read_masks();
+    if (problems_.errors().size() == before_options) finish();
+    return std::move(result_);
+  }
+
+ private:
+  AttentionRequest& attention() { return result_.attention; }
+  const KindInfo& kind() const { return info(result_.attention.kind); }
+  bool is(Family family) const { return kind().family == family; }
+  bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
+  bool decoder() const { return kind().kind == Kind::decoder_layer; }
+
+  // The value of a key that is there and has a meaning for this kind.
+  const JsonValue* find(std::string_view key) const {
+    const auto keys = document_keys();
+    const auto row =
+        std::find_if(keys.begin(), keys.end(), [&](const DocumentKey& k) { return k.name == key; });
+    return row != keys.end() && row->takes(kind()) ? root_.find(key) : nullptr;
+  }
+
+  template <class Store>
+  void read(const char* key, Store&& store) {
+    if (const JsonValue* value = find(key))
+      problems_.attempt([&] { store(*value, pointer_to("", key)); });
+  }
+
+  void read_count(const char* key, std::optional<std::size_t>& count) {
+    read(key, [&](const JsonValue& value, const std::string& at) {
+      count = static_cast<std::size_t>(expect_integer(value, at, 1));
+    });
+  }
+
+  void read_options() {
+    read("dtype", [&](const JsonValue& value, const std::string& at) {
+      constexpr std::array<std::string_view, 2> names{"float32", "float64"};
+      attention().dtype =
+          read_choice(value, at, "dtype", names) == 0 ? DType::float32 : DType::float64;
+    });
+    read("title", [&](const JsonValue& value, const std::string& at) {
+      result_.title = expect_string(value, at);
+    });
+    read("description", [&](const JsonValue& value, const std::string& at) {
+      result_.description = expect_string(value, at);
+    });
+    read("weights", [&](const JsonValue& value, const std::string& at) {
+      result_.weights = attention().weights = expect_boolean(value, at);
+    });
+    read("pool", [&](const JsonValue& value, const std::string& at) {
+      attention().pool = read_pooling(value, at);
+    });
+    read_count("heads", attention().heads);
+    read_count("kv_heads", attention().kv_heads);
+    read("scale", [&](const JsonValue& value, const std::string& at) {
+      attention().scale = expect_number(value, at);
+    });
+    read("softcap", [&](const JsonValue& value, const std::string& at) {
+      attention().softcap = expect_number(value, at);
+    });
+    read_count("feed_forward", feed_forward_);
+    read_count("layers", layers_);
+    read("activation", [&](const JsonValue& value, const std::string& at) {
+      constexpr std::array<std::string_view, 2> names{"relu", "gelu"};
+      result_.transformer.activation =
+          static_cast<Activation>(read_choice(value, at, "activation", names));
+    });
+    read("norm", [&](const JsonValue& value, const std::string& at) {
+      constexpr std::array<std::string_view, 2> names{"post", "pre"};
+      result_.transformer.norm = static_cast<NormPlace>(read_choice(value, at, "norm", names));
+    });
+    read("eps", [&](const JsonValue& value, const std::string& at) {
+      result_.transformer.eps = expect_number(value, at);
+    });
+    read("dropout", [&](const JsonValue& value, const std::string& at) {
+      dropout_ = read_dropout(value, at);
+    });
+  }
+
+  Tensor read_tensor(const char* key) {
+    Tensor tensor;
+    read(key, [&](const JsonValue& value, const std::string& at) {
+      tensor = tensors_.read(value, attention().dtype, at);
+    });
+    return tensor;
+  }
+
+  // In the order in which PyTorch's generator fills the random ones.
+  void read_tensors() {
+    read("seed", [&](const JsonValue& value, const std::string& at) {
+      tensors_.seed(expect_integer(value, at, INT64_MIN));
+    });
+    read_tokens();
+    Tensor query = read_tensor("query"), key = read_tensor("key"), value = read_tensor("value");
+    Tensor x = read_tensor("x"), memory = read_tensor("memory");
+    attention().past_key = read_tensor("past_key");
+    attention().past_value = read_tensor("past_value");
+    attention().scores = read_tensor("scores");
+    const auto note = [&](const char* name, const Tensor& tensor) {
+      if (tensor) result_.shapes.emplace_back(name, tensor.shape());
+    };
+    note("x", x);
+    note("memory", memory);
+    problems_.attempt([&] { place(query, key, value, x, memory); });
+
+    const bool scores = is(Family::given_scores);
+    const Tensor& shown_key = attention().key || scores ? attention().key : attention().query;
+    const Tensor& attended = decoder() ? result_.transformer.memory : shown_key;
+    note("scores", attention().scores);
+    note("query", attention().query);
+    note("key", attended);
+    note("value", decoder()                     ? attended
+                  : attention().value || scores ? attention().value
+                                                : shown_key);
+    note("past_key", attention().past_key);
+    note("past_value", attention().past_value);
+  }
+
+  void read_tokens() {
+    const bool first = is(Family::given_scores) ? false : TokenReader::gives(root_, "");
+    const bool second = (find("memory_tokens") || find("memory_token_ids") || find("memory_text"));
+    if (!first && !second) {
+      for (const char* key : {"embedding", "tokenizer"}) {
+        if (!find(key)) continue;
+        result_.warnings.push_back(std::string("\"") + key +
+                                   "\" has no effect: the document has no tokens");
+      }
+      return;
+    }
+    problems_.attempt([&] {
+      const TokenReader reader(root_, attention().dtype, tensors_);
+      const auto keep = [&](const TokenStates& states, const std::string& prefix) {
+        result_.tokens.push_back({prefix + "token_ids", states.ids});
+        result_.tokens.push_back(
+            {prefix + "embedded", states.embedded.converted(attention().dtype)});
+        if (states.recovered)
+          result_.tokens.push_back({prefix + "recovered_ids", states.recovered});
+      };
+      if (first) {
+        first_ = reader.read(root_, "");
+        keep(*first_, "");
+        result_.recovered_tokens = first_->recovered_tokens;
+      }
+      if (second) {
+        second_ = reader.read(root_, "memory_");
+        keep(*second_, "memory_");
+      }
+    });
+  }
+
+  // Which tensor is the query, the key and the value, and what of them may not stand together.
+  void place(Tensor& query, Tensor& key, Tensor& value, Tensor& x, Tensor& memory) {
+    const auto instead = [&](const std::optional<TokenStates>& states, Tensor& tensor,
+                             const char* name) {
+      if (!states) return;
+      if (tensor) {
+        throw input_error(std::string("\"") + name + "\" and tokens cannot both be given",
+                          std::string("/") + name,
+                          "leave one of them out: the tokens' embeddings take its place");
+      }
+      tensor = states->embedded;
+    };
+    if (is(Family::given_scores)) {
+      attention().value = value;
+      return;
+    }
+    if (is(Family::score)) {
+      instead(first_, query, "query");
+      instead(second_, key, "key");
+      attention().query = query;
+      attention().key = key;
+      attention().value = value;
+      return;
+    }
+    instead(first_, x, "x");
+    instead(second_, memory, "memory");
+    if ((x || memory) && (query || key || value)) {
+      const std::string states = first_ ? TokenReader::key(root_, "") : x ? "x" : second_name();
+      const std::string other = query ? "query" : key ? "key" : "value";
+      throw input_error(
+          "\"" + states + "\" and \"" + other + "\" cannot both be given", "/" + other,
+          "give \"x\" and, where it is needed, \"memory\", or \"query\", \"key\" and \"value\"");
+    }
+    if (!x && !query) {
+      throw input_error(
+          "there are no hidden states", "/x",
+          is(Family::transformer)
+              ? "give \"x\" [L,E] or [B,L,E], or tokens with an embedding"
+              : "give \"x\" [L,E] or [B,L,E], tokens with an embedding, or \"query\", "
+                "\"key\" and \"value\"");
+    }
+    attention().query = x ? x : query;
+    if (is(Family::transformer)) {
+      result_.transformer.memory = memory;
+      if (decoder() && !memory) {
+        throw input_error("a decoder layer has no memory", "/memory",
+                          "give the encoder's hidden states [L,E] or [B,L,E]");
+      }
+      return;
+    }
+    if (kind().kind == Kind::cross && !memory && !key) {
+      throw input_error("cross-attention has no memory", "/memory",
+                        "give the hidden states it attends to, [L,E] or [B,L,E]");
+    }
+    attention().key = x ? memory : key;
+    attention().value = x ? memory : value;
+  }
+
+  // Which member of the document the second sequence is.
+  std::string second_name() const {
+    return second_ ? TokenReader::key(root_, "memory_") : is(Family::score) ? "key" : "memory";
+  }
+
+  // What the document calls the request's query, key and value, for errors to speak its language.
+  DocumentNames names_of_tensors() const {
+    DocumentNames names;
+    const AttentionRequest& request = result_.attention;
+    if (first_) {
+      names.tensor("query", TokenReader::key(root_, ""));
+    } else if (root_.find("x") && is_projecting()) {
+      names.tensor("query", "x");
+    }
+    if (decoder() && second_) names.tensor("memory", second_name());
+    const bool own = root_.find("x") || first_;
+    if (second_ || (own && is_projecting() && request.key)) {
+      names.tensor("key", second_name());
+      if (is_projecting()) names.tensor("value", second_name());
+    }
+    return names;
+  }
+
+  void read_learned() {
+    problems_.attempt([&] {
+      const JsonValue* value = find("parameters");
+      std::string pointer = "/parameters";
+      // Each kind may have parameters of its own.
+      if (value && has_kinds(*value)) {
+        const JsonMember* own = find_by_kind(*value, kind().kind, pointer);
+        pointer = pointer_to(pointer, own ? std::string_view(own->key) : kind().name);
+        value = own ? &own->value : nullptr;
+      }
+      LearnedWeights learned =
+          read_parameters(value, pointer, attention(), result_.transformer.memory,
+                          layers_.value_or(1), feed_forward_, tensors_);
+      result_.projections = std::move(learned.projections);
+      result_.transformer.layers = std::move(learned.layers);
+      parameter_names_ = std::move(learned.names);
+      result_.warnings.insert(result_.warnings.end(), learned.warnings.begin(),
+                              learned.warnings.end());
+      result_.transformer.decoder = decoder();
+    });
+  }
+
+  void read_masks() {
+    attention().mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
+                                 attention().dtype, tensors_, problems_, result_.warnings);
+    result_.transformer.memory_mask =
+        read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
+                  "/memory_valid_lens", attention().dtype, tensors_, problems_, result_.warnings);
+    // What filled up the tokens' rows is padding: of the memory where keys come from it.
+    const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
+      const Tensor& past = attention().past_key;
+      const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
+      mask.padding = united_padding(mask.padding, tokens.padding, before);
+    };
+    if (first_ && (is(Family::transformer) || !attention().key))
+      hide_padding(attention().mask, *first_);
+    if (second_)
+      hide_padding(decoder() ? result_.transformer.memory_mask : attention().mask, *second_);
+  }
+
+  void finish() {
+    // Dropout draws last, from the generator as all other draws have left it.
+    problems_.attempt([&] {
+      if (!dropout_) return;
+      attention().dropout =
+          torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
+    });
+    // Another mask of the user's own may hide what lies ahead.
+    const Mask& mask = attention().mask;
+    if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
+      result_.warnings.emplace_back(
+          "the decoder's self-attention is not causal: every query sees the keys after it; "
+          "\"mask\": {\"causal\": true} hides them");
+    }
+    problems_.attempt([&] {
+      try {
+        check_together();
+      } catch (const Error& error) {
+        throw parameter_names_.named(names_of_tensors().named(error));
+      }
+    });
+  }
+
+  void check_together() {
+    Geometry queries, keys;  // whose labels name the queries, and whose the keys
+    if (is(Family::transformer)) {
+      TransformerRequest& transformer = result_.transformer;
+      transformer.attention = attention();
+      const TransformerGeometry geometry = check_transformer(transformer);
+      queries = geometry.self;
+      keys = decoder() ? geometry.cross : geometry.self;
+      check_feed_forward();
+    } else if (is(Family::projected)) {
+      Shape output;
+      queries = keys = check_projected({attention(), result_.projections}, "", output);
+    } else {
+      queries = keys = check_geometry(attention());
+      const Visibility mask_fits(attention().mask, keys);
+    }
+    const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
+    result_.weights_count = element_count(queries.weights_shape());
+    result_.scores_count =
+        layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
+    if (result_.weights && !attention().pool) {
+      check_weights_memory(queries, layers, size_of(attention().dtype));
+      tensors_.check_elements(static_cast<double>(result_.weights_count),
+                              "the tensor of weights " + text(queries.weights_shape()), "");
+    }
+    read_own_labels(queries, keys);
+  }
+
+  void check_feed_forward() {
+    for (const TransformerLayer& layer : result_.transformer.layers) {
+      const std::size_t rows = layer.linear1.weight.shape()[0];
+      if (!feed_forward_ || *feed_forward_ == rows) continue;
+      throw input_error("feed_forward is " + std::to_string(*feed_forward_) +
+                            ", but linear1.weight " + text(layer.linear1.weight.shape()) + " has " +
+                            std::to_string(rows) + " rows",
+                        "/feed_forward", "leave it out: the parameters tell it");
+    }
+  }
+
+  // The document's labels, else the tokens; a sequence that attends to itself is named alike on
+  // both sides.
+  void read_own_labels(const Geometry& queries, const Geometry& keys) {
+    if (const JsonValue* value = find("labels")) {
+      result_.labels = read_labels(*value, "/labels", queries.batch, queries.queries, keys.keys);
+    }
+    Labels& labels = result_.labels;
+    const auto fits = [](const std::vector<std::vector<std::string>>& lists, std::size_t length) {
+      return !lists.empty() && lists[0].size() == length;
+    };
+    if (labels.query.empty() && first_ && fits(first_->labels, queries.queries))
+      labels.query = first_->labels;
+    if (labels.key.empty() && second_ && fits(second_->labels, keys.keys))
+      labels.key = second_->labels;
+    const bool to_itself = !attention().key && !decoder() && !is(Family::given_scores);
+    if (to_itself && labels.key.empty() && fits(labels.query, keys.keys)) labels.key = labels.query;
+    if (to_itself && labels.query.empty() && fits(labels.key, queries.queries))
+      labels.query = labels.key;
+  }
+
+  const JsonValue& root_;
+  std::span<const Kind> kinds_;
+  Problems& problems_;
+  TensorSource tensors_;
+  DocumentRequest result_;
+  std::optional<TokenStates> first_, second_;
+  std::optional<std::size_t> feed_forward_, layers_;
+  std::optional<double> dropout_;
+  DocumentNames parameter_names_;
+};
+
+}  // namespace
+
+DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
+                              Problems& problems) {
+  return Reader(document, kind, kinds, problems).read();
+}
+
+}  // namespace attn

@@ -1,0 +1,140 @@
+#include <string>
+#include <string_view>
+
+#include "attn/document.hpp"
+
+#include "document/keys.hpp"
+#include "document/mask_reader.hpp"
+#include "io/json_writer.hpp"
+
+namespace attn {
+namespace {
+
+// What the keys' schemas refer to. A tensor's numbers and their nesting are checked when the
+// document is read.
+constexpr std::string_view definitions = R"(    "numbers": {
+      "oneOf": [
+        {"type": "number"}, {"type": "boolean"}, {"enum": ["inf", "-inf", "nan"]},
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/numbers"}}
+      ]
+    },
+    "shape": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}},
+    "tensor": {
+      "oneOf": [
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/numbers"}},
+        {"type": "object", "required": ["shape", "data"], "additionalProperties": false,
+         "properties": {"shape": {"$ref": "#/$defs/shape"}, "data": {"type": "array", "items": {"$ref": "#/$defs/numbers"}}}},
+        {"type": "object", "required": ["file"], "additionalProperties": false,
+         "properties": {"file": {"type": "string"}, "name": {"type": "string"},
+                        "shape": {"$ref": "#/$defs/shape"}, "dtype": {"type": "string"}}},
+        {"type": "object", "required": ["zeros"], "additionalProperties": false, "properties": {"zeros": {"$ref": "#/$defs/shape"}}},
+        {"type": "object", "required": ["ones"], "additionalProperties": false, "properties": {"ones": {"$ref": "#/$defs/shape"}}},
+        {"type": "object", "required": ["full", "value"], "additionalProperties": false,
+         "properties": {"full": {"$ref": "#/$defs/shape"}, "value": {"$ref": "#/$defs/numbers"}}},
+        {"type": "object", "required": ["arange"], "additionalProperties": false,
+         "properties": {"arange": {"type": "integer", "minimum": 1}, "shape": {"$ref": "#/$defs/shape"}}},
+        {"type": "object", "required": ["randn"], "additionalProperties": false,
+         "properties": {"randn": {"$ref": "#/$defs/shape"}, "seed": {"type": "integer"}}},
+        {"type": "object", "required": ["rand"], "additionalProperties": false,
+         "properties": {"rand": {"$ref": "#/$defs/shape"}, "seed": {"type": "integer"}}}
+      ]
+    },
+    "names": {
+      "oneOf": [
+        {"type": "array", "minItems": 1, "items": {"type": "string"}},
+        {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": {"type": "string"}}}
+      ]
+    },
+    "ids": {
+      "oneOf": [
+        {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+        {"type": "array", "minItems": 1,
+         "items": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}}
+      ]
+    },
+    "texts": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]},
+    "special": {"oneOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+    "embedding": {
+      "type": "object", "additionalProperties": false,
+      "properties": {
+        "vocabulary": {"oneOf": [
+          {"type": "array", "minItems": 1, "items": {"type": "string"}},
+          {"type": "object", "required": ["file"], "additionalProperties": false, "properties": {"file": {"type": "string"}}}
+        ]},
+        "table": {"$ref": "#/$defs/tensor"},
+        "dimension": {"type": "integer", "minimum": 1},
+        "init": {"const": "torch"},
+        "pad": {"$ref": "#/$defs/special"},
+        "unknown": {"$ref": "#/$defs/special"},
+        "position": {"enum": ["sinusoidal", "none"]},
+        "recover": {"type": "boolean"}
+      }
+    },
+    "tokenizer": {
+      "type": "object", "required": ["wordpiece"], "additionalProperties": false,
+      "properties": {"wordpiece": {"type": "string"}, "lowercase": {"type": "boolean"}}
+    },
+    "parameters": {
+      "type": "object",
+      "description": "tensors by name, a file of them, or how to make them",
+      "properties": {
+        "init": {"const": "torch"}, "hidden": {"type": "integer", "minimum": 1},
+        "bias": {"type": "boolean"}, "output_projection": {"type": "boolean"},
+        "file": {"type": "string"}, "prefix": {"type": "string"},
+        "names": {"type": "object", "additionalProperties": {"type": "string"}}
+      },
+      "additionalProperties": {"oneOf": [{"$ref": "#/$defs/tensor"}, {"type": "object"}]}
+    },
+    "dropout": {
+      "type": "object", "required": ["p"], "additionalProperties": false,
+      "properties": {"p": {"type": "number", "minimum": 0, "maximum": 1}, "training": {"type": "boolean"}}
+    },
+    "labels": {
+      "type": "object", "additionalProperties": false,
+      "properties": {"query": {"$ref": "#/$defs/names"}, "key": {"$ref": "#/$defs/names"}}
+    },
+)";
+
+std::string kind_schema() {
+  std::string names;
+  for (const KindInfo& kind : kinds()) {
+    names += (names.empty() ? "" : ", ") + json_string(kind.name);
+    for (const std::string_view alias : kind.aliases) names += ", " + json_string(alias);
+  }
+  return R"("kind": {"enum": [)" + names + "]}";
+}
+
+std::string mask_schema() {
+  std::string properties;
+  for (const MaskPart& part : mask_parts()) {
+    properties += (properties.empty() ? "" : ",\n") + std::string("        ") +
+                  json_string(part.name) + R"(: {"description": )" + json_string(part.meaning) +
+                  ", " + std::string(mask_part_schema(part.name)) + "}";
+  }
+  return "\"mask\": {\n      \"type\": \"object\", \"additionalProperties\": false,\n      "
+         "\"properties\": {\n" +
+         properties + "\n      }\n    }";
+}
+
+}  // namespace
+
+std::string document_schema() {
+  std::string properties;
+  for (const DocumentKey& key : document_keys()) {
+    properties += (properties.empty() ? "" : ",\n") + std::string("    ") + json_string(key.name) +
+                  R"(: {"description": )" + json_string(key.meaning) + ", " +
+                  std::string(key.schema) + "}";
+  }
+  return R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Input document of attn-cli",
+  "type": "object",
+  "required": ["attention"],
+  "additionalProperties": false,
+  "properties": {
+)" + properties +
+         "\n  },\n  \"$defs\": {\n" + std::string(definitions) + "    " + kind_schema() +
+         ",\n    " + mask_schema() + "\n  }\n}\n";
+}
+
+}  // namespace attn

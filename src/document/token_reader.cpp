@@ -1,0 +1,343 @@
+#include "document/token_reader.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "support/nearest_name.hpp"
+#include "tokens/embedding.hpp"
+#include "tokens/token_batch.hpp"
+
+namespace attn {
+namespace {
+
+const std::string embedding_at = "/embedding", tokenizer_at = "/tokenizer";
+constexpr std::array<std::string_view, 3> ways{"tokens", "token_ids", "text"};
+
+const JsonValue& expect_filled_array(const JsonValue& value, const std::string& pointer,
+                                     const std::string& expected) {
+  if (value.is(JsonValue::Type::array) && value.size() > 0) return value;
+  throw input_error(
+      "expected " + expected + ", found " +
+          std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
+      pointer, "give " + expected);
+}
+
+std::vector<std::string> strings_of(const JsonValue& list, const std::string& pointer) {
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    strings.push_back(expect_string(list.element(i), pointer_to(pointer, i)));
+  }
+  return strings;
+}
+
+Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
+                           const std::string& pointer) {
+  if (value.is(JsonValue::Type::object)) {
+    constexpr std::array<std::string_view, 1> known{"file"};
+    expect_known_keys(value, known, pointer);
+    const JsonValue* name = value.find("file");
+    if (!name)
+      throw input_error("the vocabulary names no file", pointer,
+                        "give a list of tokens or {\"file\": …}");
+    const std::string& file = expect_string(*name, pointer_to(pointer, "file"));
+    try {
+      return Vocabulary::from_text(tensors.bytes(file)->text(), tensors.path(file).string());
+    } catch (const Error& error) {
+      throw error.inside(pointer_to(pointer, "file"));
+    }
+  }
+  expect_filled_array(value, pointer, "a list of tokens");
+  return Vocabulary::from_list(strings_of(value, pointer), pointer);
+}
+
+Tensor without_batch(const Tensor& tensor, bool bare) {
+  if (!bare || !tensor) return tensor;
+  return tensor.reshaped({tensor.shape().begin() + 1, tensor.shape().end()});
+}
+
+// A bare sequence is read as the only row of a batch, of which its place knows nothing:
+// "/tokens/0/3" is "/tokens/3".
+Error without_row(const Error& error, const std::string& pointer) {
+  const std::string row = pointer + "/0";
+  if (!error.where().starts_with(row + "/")) return error;
+  return {error.kind(), error.problem(), pointer + error.where().substr(row.size()), error.help()};
+}
+
+// Reads each row of a batch, or the one bare sequence.
+template <class Read>
+auto read_each(const JsonValue& value, const std::string& pointer, bool bare,
+               const std::string& sequence, Read&& read) {
+  std::vector<decltype(read(value, pointer))> rows;
+  if (bare) {
+    rows.push_back(read(value, pointer));
+    return rows;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = pointer_to(pointer, i);
+    const JsonValue row = value.element(i);
+    rows.push_back(read(expect_filled_array(row, at, sequence), at));
+  }
+  return rows;
+}
+
+std::vector<std::int64_t> ids_of(const JsonValue& list, const std::string& pointer) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    ids.push_back(expect_integer(list.element(i), pointer_to(pointer, i), 0));
+  return ids;
+}
+
+bool same_tokens(const Vocabulary& a, const Vocabulary& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(i);
+    if (a.token(id) != b.token(id)) return false;
+  }
+  return true;
+}
+
+std::string at(const char* key) {
+  return pointer_to(embedding_at, key);
+}
+
+}  // namespace
+
+std::string TokenReader::key(const JsonValue& root, const std::string& prefix) {
+  for (const std::string_view way : ways) {
+    if (root.find(prefix + std::string(way))) return prefix + std::string(way);
+  }
+  return "";
+}
+
+TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tensors) {
+  if (const JsonValue* tokenizer = root.find("tokenizer")) read_tokenizer(*tokenizer, tensors);
+  const JsonValue* embedding = root.find("embedding");
+  if (!embedding) {
+    throw input_error("tokens need an embedding to become hidden states", embedding_at,
+                      "add \"embedding\" with a \"vocabulary\" and a \"table\", or \"dimension\" "
+                      "and \"init\": \"torch\"");
+  }
+  read_embedding(*embedding, dtype, tensors);
+}
+
+void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors) {
+  constexpr std::array<std::string_view, 2> known{"wordpiece", "lowercase"};
+  expect_known_keys(tokenizer, known, tokenizer_at);
+  const JsonValue* file = tokenizer.find("wordpiece");
+  const std::string file_at = pointer_to(tokenizer_at, "wordpiece");
+  if (!file)
+    throw input_error("the tokenizer has no vocabulary", file_at,
+                      "give \"wordpiece\", the name of a vocab.txt");
+  const JsonValue* lowercase = tokenizer.find("lowercase");
+  const bool lower =
+      !lowercase || expect_boolean(*lowercase, pointer_to(tokenizer_at, "lowercase"));
+  const std::string& name = expect_string(*file, file_at);
+  const std::string place = tensors.path(name).string();
+  try {
+    vocabulary_ = Vocabulary::from_text(tensors.bytes(name)->text(), place);
+    tokenizer_.emplace(*vocabulary_, lower, place);
+  } catch (const Error& error) {
+    throw error.inside(file_at);
+  }
+}
+
+void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
+  constexpr std::array<std::string_view, 8> known{"vocabulary", "table",   "dimension", "init",
+                                                  "pad",        "unknown", "position",  "recover"};
+  expect_known_keys(embedding, known, embedding_at);
+  if (const JsonValue* given = embedding.find("vocabulary")) {
+    vocabulary_ = read_vocabulary(*given, tensors, at("vocabulary"));
+    if (tokenizer_ && !same_tokens(*vocabulary_, tokenizer_->vocabulary())) {
+      throw input_error("the vocabulary is not that of the tokenizer", at("vocabulary"),
+                        "leave it out: the tokenizer brings its own");
+    }
+  }
+  read_table(embedding, dtype, tensors);
+  pad_ = read_special(embedding, "pad");
+  unknown_ = read_special(embedding, "unknown");
+  if (tokenizer_ && !pad_) pad_ = vocabulary_->find("[PAD]");
+  if (const JsonValue* position = embedding.find("position")) {
+    constexpr std::array<std::string_view, 2> positions{"sinusoidal", "none"};
+    const std::string& name = expect_string(*position, at("position"));
+    if (name != positions[0] && name != positions[1]) {
+      throw input_error("unknown position \"" + name + "\"", at("position"),
+                        suggestion(name, positions));
+    }
+    positions_ = name == positions[0];
+  }
+  if (const JsonValue* recover = embedding.find("recover"))
+    recover_ = expect_boolean(*recover, at("recover"));
+}
+
+// Given or drawn: the first draw of a document.
+void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
+  const std::optional<std::size_t> tokens =
+      vocabulary_ ? std::optional(vocabulary_->size()) : std::nullopt;
+  const JsonValue *table = embedding.find("table"), *init = embedding.find("init");
+  const JsonValue* dimension = embedding.find("dimension");
+  const auto width = [&] {
+    return static_cast<std::size_t>(expect_integer(*dimension, at("dimension"), 1));
+  };
+  if (table && init)
+    throw input_error("a table cannot be both given and drawn", embedding_at,
+                      "leave out \"table\" or \"init\"");
+  if (table) {
+    const Tensor given = tensors.read(*table, dtype, at("table"));
+    check_embedding_table(given, tokens, at("table"));
+    if (dimension && width() != given.shape()[1]) {
+      throw input_error("the dimension is not that of the table " + text(given.shape()),
+                        at("dimension"), "leave it out: the table's second axis tells it");
+    }
+    table_ = given.converted(DType::float64);
+    return;
+  }
+  if (!init) {
+    throw input_error("the embedding has no table", embedding_at,
+                      "give \"table\" [V,E], or \"dimension\" and \"init\": \"torch\"");
+  }
+  constexpr std::array<std::string_view, 1> inits{"torch"};
+  const std::string& way = expect_string(*init, at("init"));
+  if (way != inits[0])
+    throw input_error("unknown initialisation \"" + way + "\"", at("init"), suggestion(way, inits));
+  if (!dimension) {
+    throw input_error("the embedding has no dimension", at("dimension"),
+                      "give \"dimension\", the width of its rows");
+  }
+  if (!tokens) {
+    throw input_error(
+        "the embedding has no vocabulary", at("vocabulary"),
+        "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
+  }
+  tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
+                         "the embedding table", at("dimension"));
+  table_ = torch_embedding_table(tensors.generator(at("init"), "the initialisation"), *tokens,
+                                 width(), at("dimension"))
+               .converted(DType::float64);
+}
+
+// A token by its name or, also without a vocabulary, by its id.
+std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding,
+                                                      const char* key) const {
+  const JsonValue* value = embedding.find(key);
+  if (!value) return std::nullopt;
+  if (!value->is(JsonValue::Type::number)) {
+    const std::string& name = expect_string(*value, at(key));
+    if (!vocabulary_)
+      throw input_error("there is no vocabulary to find \"" + name + "\" in", at(key),
+                        "give its id, or a \"vocabulary\"");
+    return vocabulary_->id(name, at(key));
+  }
+  const std::int64_t id = expect_integer(*value, at(key), 0);
+  const std::size_t rows = table_.shape()[0];
+  if (static_cast<std::size_t>(id) >= rows) {
+    throw input_error("the table " + text(table_.shape()) + " has no row " + std::to_string(id),
+                      at(key), "give an id from 0 to " + std::to_string(rows - 1));
+  }
+  return id;
+}
+
+TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way, bool bare,
+                                 const std::string& where) const {
+  if (way == "tokens") {
+    if (!vocabulary_)
+      throw input_error("tokens need a vocabulary", at("vocabulary"),
+                        "give a list of tokens or {\"file\": …}");
+    const auto words = read_each(value, where, bare, "a sequence of tokens", strings_of);
+    return token_rows(words, *vocabulary_, unknown_, where);
+  }
+  if (way == "token_ids") return read_each(value, where, bare, "a sequence of token ids", ids_of);
+  if (!tokenizer_)
+    throw input_error("text needs a tokenizer", tokenizer_at,
+                      "add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
+  if (bare) return {tokenizer_->encode(value.string(), where).ids};
+  TokenRows rows;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string row_at = pointer_to(where, i);
+    rows.push_back(tokenizer_->encode(expect_string(value.element(i), row_at), row_at).ids);
+  }
+  return rows;
+}
+
+TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix) const {
+  // 1. Exactly one of the three ways.
+  const std::string name = key(root, prefix);
+  for (const std::string_view other_way : ways) {
+    const std::string other = prefix + std::string(other_way);
+    if (other != name && root.find(other))
+      throw input_error("a sequence cannot be both \"" + name + "\" and \"" + other + "\"",
+                        pointer_to("", other), "give one of them");
+  }
+  const JsonValue& value = *root.find(name);
+  const std::string way = name.substr(prefix.size()), where = pointer_to("", name);
+
+  // 2. A bare sequence has no batch axis.
+  const bool is_text = way == "text";
+  bool bare = is_text && value.is(JsonValue::Type::string);
+  if (!bare) {
+    expect_filled_array(value, where,
+                        is_text           ? "a text or a list of texts"
+                        : way == "tokens" ? "sequences of tokens"
+                                          : "sequences of token ids");
+    bare =
+        value.element(0).is(way == "tokens" ? JsonValue::Type::string : JsonValue::Type::number) &&
+        !is_text;
+  }
+
+  // 3. One batch, and its hidden states.
+  TokenBatch batch;
+  Tensor states;
+  try {
+    batch = padded(read_rows(value, way, bare, where), pad_, where);
+    states = embedded(table_, batch.ids, where);
+  } catch (const Error& error) {
+    throw bare ? without_row(error, where) : error;
+  }
+  if (positions_) states = with_sinusoidal_positions(states);
+
+  // 4. The way back, and the names.
+  TokenStates result;
+  result.ids = without_batch(batch.ids, bare);
+  result.embedded = without_batch(states, bare);
+  result.padding = without_batch(batch.padding, bare);
+  const auto names_of = [&](const Tensor& ids) {
+    std::vector<std::vector<std::string>> names(ids.shape()[0]);
+    const auto numbers = ids.values<std::int64_t>();
+    const std::size_t length = ids.shape()[1];
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      names[i / length].push_back(vocabulary_->token(numbers[i]));
+    return names;
+  };
+  if (vocabulary_) result.labels = names_of(batch.ids);
+  if (recover_) {
+    const Tensor recovered = recovered_ids(table_, batch.ids, 0);
+    if (vocabulary_) result.recovered_tokens = names_of(recovered);
+    result.recovered = without_batch(recovered, bare);
+  }
+  return result;
+}
+
+Tensor united_padding(const Tensor& given, const Tensor& tokens, std::size_t past) {
+  if (!tokens) return given;
+  const std::size_t length = tokens.shape().back(), keys = past + length;
+  const std::size_t samples = tokens.size() / length;
+  if (given && (given.rank() == 0 || given.rank() > 2 || given.shape().back() != keys))
+    return given;
+  const std::size_t given_samples = given ? given.size() / keys : 1;
+  if (given_samples != samples && given_samples != 1 && samples != 1) return given;
+
+  const std::size_t batch = std::max(samples, given_samples);
+  const auto own = tokens.values<std::uint8_t>();
+  std::vector<std::uint8_t> either(batch * keys, 0);
+  for (std::size_t i = 0; i < either.size(); ++i) {
+    const std::size_t sample = i / keys, key = i % keys;
+    if (key >= past) either[i] = own[sample % samples * length + key - past];
+    if (given) either[i] |= given.values<std::uint8_t>()[sample % given_samples * keys + key];
+  }
+  const bool bare = tokens.rank() == 1 && (!given || given.rank() == 1);
+  return {bare ? Shape{keys} : Shape{batch, keys}, std::move(either)};
+}
+
+}  // namespace attn

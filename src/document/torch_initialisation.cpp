@@ -1,0 +1,142 @@
+#include "document/torch_initialisation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "support/memory_limit.hpp"
+#include "support/nearest_name.hpp"
+#include "tensor/torch_random.hpp"
+
+namespace attn {
+namespace {
+
+std::size_t width_of(const Tensor& tensor) {
+  return tensor.rank() == 0 ? 0 : tensor.shape().back();
+}
+
+// The generator, once the object is known to ask for PyTorch's start.
+TorchRandom& generator_for(const JsonValue& value, const std::string& pointer,
+                           const AttentionRequest& request, TensorSource& tensors) {
+  const std::string at = pointer_to(pointer, "init");
+  std::vector<std::string_view> known{"init"};
+  if (request.kind == Kind::additive) {
+    known.push_back("hidden");
+  } else if (request.kind != Kind::general) {
+    known.insert(known.end(), {"bias", "output_projection"});
+  }
+  expect_known_keys(value, known, pointer);
+  constexpr std::array<std::string_view, 1> ways{"torch"};
+  const std::string& way = expect_string(*value.find("init"), at);
+  if (way != ways[0])
+    throw input_error("unknown initialisation \"" + way + "\"", at, suggestion(way, ways));
+  if (request.kind == Kind::general) {
+    throw input_error("the parameter of general attention cannot be drawn", at, "give W itself");
+  }
+  return tensors.generator(at, "the initialisation");
+}
+
+}  // namespace
+
+TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::string& pointer,
+                                         const AttentionRequest& request, const Tensor& memory,
+                                         std::size_t layers,
+                                         std::optional<std::size_t> feed_forward,
+                                         TensorSource& tensors)
+    : random_(generator_for(value, pointer, request, tensors)), dtype_(request.dtype) {
+  const KindInfo& kind = info(request.kind);
+  decoder_ = request.kind == Kind::decoder_layer;
+  if (const JsonValue* bias = value.find("bias"))
+    bias_ = expect_boolean(*bias, pointer_to(pointer, "bias"));
+  if (const JsonValue* output = value.find("output_projection")) {
+    output_ = expect_boolean(*output, pointer_to(pointer, "output_projection"));
+  }
+  heads_ = request.heads.value_or(1);
+  kv_heads_ = request.kv_heads.value_or(heads_);
+  const Tensor& key = request.key ? request.key : request.query;
+  query_ = width_of(request.query);
+  key_ = width_of(key);
+  value_ = width_of(request.value ? request.value : key);
+  memory_ = width_of(memory);
+  if (request.kind == Kind::additive) {
+    const std::string at = pointer_to(pointer, "hidden");
+    const JsonValue* hidden = value.find("hidden");
+    if (!hidden) {
+      throw input_error("\"hidden\" is missing", at,
+                        "give the number of hidden units of additive attention, such as 8");
+    }
+    hidden_ = static_cast<std::size_t>(expect_integer(*hidden, at, 1));
+    // Heads that are still side by side are compared one by one.
+    if (request.query.rank() < 4) query_ /= heads_;
+    if (key.rank() < 4) key_ /= kv_heads_;
+  } else if (kind.family == Family::transformer) {
+    if (!feed_forward) {
+      throw input_error("\"feed_forward\" is missing", "/feed_forward",
+                        "give the hidden width of the layer's feed-forward part, such as " +
+                            std::to_string(4 * query_));
+    }
+    hidden_ = *feed_forward;
+  }
+  if (kind.family != Family::score && query_ % heads_ != 0) {
+    throw input_error("the hidden states are " + std::to_string(query_) +
+                          " wide, which is not divisible by " + std::to_string(heads_) + " heads",
+                      "/heads", "choose a number of heads that divides the width");
+  }
+  check_size(kind.family == Family::transformer ? layers : 1, tensors, pointer);
+}
+
+Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) const {
+  Linear made;
+  made.weight = torch_linear_weight(random_, outputs, inputs).converted(dtype_);
+  if (bias_) made.bias = torch_linear_bias(random_, outputs, inputs).converted(dtype_);
+  return made;
+}
+
+// Refuses what no machine holds before the first number is drawn.
+void TorchInitialisation::check_size(std::size_t layers, const TensorSource& tensors,
+                                     const std::string& pointer) const {
+  const auto number = [](std::size_t size) { return static_cast<double>(size); };
+  const double inputs = number(query_) + number(key_) + number(value_) + number(memory_) + 1;
+  const double most = number(layers) * inputs * (number(hidden_) + 4 * number(query_));
+  constexpr double countable = 0x1p60;
+  check_memory(static_cast<std::size_t>(std::min(most, countable)), size_of(dtype_),
+               "the set of parameters", pointer);
+  tensors.check_elements(most, "the set of parameters", pointer);
+}
+
+void TorchInitialisation::additive(AttentionRequest& request) const {
+  if (query_ == 0 || key_ == 0) return;  // a width that does not fit is reported as such
+  request.W_k = torch_linear_weight(random_, hidden_, key_).converted(dtype_);
+  request.W_q = torch_linear_weight(random_, hidden_, query_).converted(dtype_);
+  request.w_v = torch_linear_weight(random_, 1, hidden_).converted(dtype_);
+}
+
+Projections TorchInitialisation::attention(std::size_t query, std::size_t key,
+                                           std::size_t value) const {
+  const std::size_t kv_width = kv_heads_ * (query / heads_);
+  Projections made;
+  made.query = linear(query, query);
+  made.key = linear(kv_width, key);
+  made.value = linear(kv_width, value);
+  if (output_) made.output = linear(query, query);
+  return made;
+}
+
+Projections TorchInitialisation::projections() const {
+  return attention(query_, key_, value_);
+}
+
+TransformerLayer TorchInitialisation::layer() const {
+  TransformerLayer made;
+  made.self_attn = attention(query_, query_, query_);
+  if (decoder_) made.multihead_attn = attention(query_, memory_, memory_);
+  made.linear1 = linear(hidden_, query_);
+  made.linear2 = linear(query_, hidden_);
+  return made;
+}
+
+}  // namespace attn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/attention.hpp"
+#include "attn/layers.hpp"
+
+#include "document/tensor_source.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// Learned weights as new PyTorch modules have them: {"init":"torch", "hidden":h} for additive
+/// attention, else {"init":"torch", "bias":true, "output_projection":true}. Each Linear draws its
+/// weight, then its bias, both uniform in ±1/√in, in the order of construction: query, key, value,
+/// output; self-attention, cross-attention, feed-forward.
+class TorchInitialisation {
+ public:
+  /// Throws Error(input) if the object says what it does not know, lacks what it needs, or there is
+  /// no seed. The widths are those of the request's query and key and of `memory`.
+  TorchInitialisation(const JsonValue& value, const std::string& pointer,
+                      const AttentionRequest& request, const Tensor& memory, std::size_t layers,
+                      std::optional<std::size_t> feed_forward, TensorSource& tensors);
+
+  void additive(AttentionRequest& request) const;
+  Projections projections() const;
+  TransformerLayer layer() const;
+
+ private:
+  void check_size(std::size_t layers, const TensorSource& tensors,
+                  const std::string& pointer) const;
+  Linear linear(std::size_t outputs, std::size_t inputs) const;
+  Projections attention(std::size_t query, std::size_t key, std::size_t value) const;
+
+  TorchRandom& random_;
+  DType dtype_;
+  bool decoder_ = false, bias_ = true, output_ = true;
+  std::size_t heads_ = 1, kv_heads_ = 1;
+  std::size_t query_ = 0, key_ = 0, value_ = 0, memory_ = 0, hidden_ = 0;
+};
+
+}  // namespace attn

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <string>
+
+#include "attn/document.hpp"
+
+#include "document/document.hpp"
+#include "document/keys.hpp"
+#include "io/json_writer.hpp"
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+bool same(const Error& a, const Error& b) {
+  return std::string(a.what()) == b.what();
+}
+
+}  // namespace
+
+Validation validate(const std::filesystem::path& path, const FileAccess& access) {
+  Validation validation{path == "-" ? "standard input" : path.string(), {}};
+  std::vector<Error>& all = validation.problems;
+  try {
+    const Document document = Document::open(path, access, {.dtype = DType::float32, .threads = 0});
+    Problems problems;
+    std::vector<Kind> kinds;
+    if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {
+      // Without a kind only the names of the keys can be judged.
+      check_document_keys(document.root(), problems);
+    }
+    for (const Kind kind : kinds) read_document(document, kind, kinds, problems);
+    for (const Error& problem : problems.errors()) {
+      const Error placed = document.placed(problem);
+      // Several kinds may stumble over the same thing.
+      if (std::none_of(all.begin(), all.end(),
+                       [&](const Error& known) { return same(known, placed); })) {
+        all.push_back(placed);
+      }
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal) throw;
+    all.push_back(error);
+  }
+  return validation;
+}
+
+std::string validation_text(std::span<const Validation> validations) {
+  std::string text;
+  for (const Validation& validation : validations) {
+    if (validation.problems.empty()) {
+      text += validation.input + ": valid\n";
+      continue;
+    }
+    text += validation.input + ": " + count_text(validation.problems.size(), "problem") + "\n";
+    for (const Error& problem : validation.problems) {
+      for (const char c : std::string("\n") + problem.what())
+        text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+std::string validation_json(std::span<const Validation> validations) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  const auto write = [&](const char* key, const std::string& value) {
+    json.key(key);
+    json.value(value);
+  };
+  json.begin_array();
+  for (const Validation& validation : validations) {
+    json.begin_object();
+    write("input", validation.input);
+    json.key("problems");
+    json.begin_array();
+    for (const Error& problem : validation.problems) {
+      json.begin_object();
+      write("problem", problem.problem());
+      write("where", problem.where());
+      write("help", problem.help());
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.finish();
+  return text;
+}
+
+}  // namespace attn

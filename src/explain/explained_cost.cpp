@@ -1,0 +1,225 @@
+#include "explain/explained_cost.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/geometry.hpp"
+#include "attention/projected_attention.hpp"
+#include "attention/transformer.hpp"
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+/// A size with the letter that stands for it in formulas.
+struct Size {
+  std::string letter;
+  std::size_t value = 1;
+};
+
+/// Rows "what: B·H·Lq = 2·4·5 = 40".
+class CostTable {
+ public:
+  explicit CostTable(const char* unit) : unit_(unit) {}
+
+  void add(const std::string& what, std::span<const Size> factors) {
+    std::string formula, put_in;
+    std::size_t product = 1;
+    for (const Size& factor : factors) {
+      formula += (formula.empty() ? "" : "·") + factor.letter;
+      put_in += (put_in.empty() ? "" : "·") + std::to_string(factor.value);
+      product *= factor.value;
+    }
+    what_.push_back(what);
+    formula_.push_back(formula);
+    put_in_.push_back(put_in);
+    count_.push_back(std::to_string(product));
+    sum_ += product;
+  }
+
+  bool empty() const { return what_.empty(); }
+
+  Explanation::Table finish() && {
+    const Excerpt rows = Excerpt::all(what_.size());
+    std::string total = what_.size() > 1 ? std::to_string(sum_) : "";
+    return {{{"", std::move(what_), false, total.empty() ? "" : "all"},
+             {"formula", std::move(formula_), false, ""},
+             {"with the sizes", std::move(put_in_), false, ""},
+             {unit_, std::move(count_), true, total}},
+            rows,
+            ""};
+  }
+
+ private:
+  std::string unit_;
+  std::vector<std::string> what_, formula_, put_in_, count_;
+  std::size_t sum_ = 0;
+};
+
+/// The cost of one attention after projections, and of the projections around it.
+class Cost {
+ public:
+  Cost(const Geometry& geometry, std::size_t element_size, Explanation& explanation)
+      : B_{"B", geometry.batch},
+        H_{"H", geometry.heads},
+        G_{geometry.kv_heads == geometry.heads ? "H" : "G", geometry.kv_heads},
+        Lq_{"Lq", geometry.queries},
+        Lk_{"Lk", geometry.keys},
+        dq_{"d_q", geometry.query_width},
+        dk_{"d_k", geometry.key_width},
+        dv_{"d_v", geometry.value_width},
+        s_{"s", element_size},
+        to_(explanation) {}
+
+  void state_sizes(const AttentionRequest& request) const {
+    const auto equals = [](const Size& size, const std::string& one, const std::string& many) {
+      return size.letter + "\u00a0=\u00a0" + count_text(size.value, one, many);
+    };
+    const auto numbers = [&](const Size& size, const std::string& of) {
+      return equals(size, "number a " + of, "numbers a " + of);
+    };
+    std::string text = equals(B_, "sample", "samples") + ", " + equals(H_, "head", "heads") + ", " +
+                       equals(Lq_, "query", "queries") + ", " + equals(Lk_, "key", "keys");
+    if (G_.letter == "G") text += ", " + equals(G_, "key head", "key heads");
+    if (own_query_width(request)) text += ", " + numbers(dq_, "query");
+    if (dk_.value > 0) text += ", " + numbers(dk_, "key");
+    if (dv_.value > 0) text += ", " + numbers(dv_, "value");
+    text += ", " + equals(s_, "byte", "bytes") + " a number.";
+    to_.paragraph(text + " All samples, heads and queries are counted, and hidden keys too.");
+  }
+
+  void scores(const AttentionRequest& request, CostTable& table) const {
+    if (request.kind == Kind::additive) {
+      const Size h{"h", request.W_k.shape()[0]};
+      table.add("W_q q", std::vector{B_, H_, Lq_, dq_, h});
+      table.add("W_k k", std::vector{B_, G_, Lk_, dk_, h});
+      table.add("w_v·tanh", std::vector{B_, H_, Lq_, Lk_, h});
+    } else if (request.kind == Kind::general) {
+      table.add("qᵀW", std::vector{B_, H_, Lq_, dq_, dk_});
+      table.add("qᵀW·k", std::vector{B_, H_, Lq_, Lk_, dk_});
+    } else if (request.kind != Kind::softmax) {
+      table.add("q·k", std::vector{B_, H_, Lq_, Lk_, dk_});
+    }
+    if (dv_.value > 0) table.add("weights·v", std::vector{B_, H_, Lq_, Lk_, dv_});
+  }
+
+  void projections(const Projections& p, CostTable& table) const {
+    const auto wide = [](const char* letter, const Linear& linear, std::size_t axis) {
+      return Size{letter, linear.weight.shape()[axis]};
+    };
+    table.add("x W_qᵀ", std::vector{B_, Lq_, wide("E", p.query, 1), H_, dk_});
+    table.add("x W_kᵀ", std::vector{B_, Lk_, wide("E", p.key, 1), G_, dk_});
+    table.add("x W_vᵀ", std::vector{B_, Lk_, wide("E", p.value, 1), G_, dv_});
+    if (p.output.weight)
+      table.add("joined W_oᵀ", std::vector{B_, Lq_, H_, dv_, wide("E", p.output, 0)});
+  }
+
+  void feed_forward(const TransformerLayer& layer, CostTable& table) const {
+    const Size E{"E", layer.linear1.weight.shape()[1]}, F{"F", layer.linear1.weight.shape()[0]};
+    table.add("x W1ᵀ", std::vector{B_, Lq_, E, F});
+    table.add("a W2ᵀ", std::vector{B_, Lq_, F, E});
+  }
+
+  void bytes(const AttentionRequest& request, CostTable& table) const {
+    if (dk_.value > 0) {
+      table.add("queries", std::vector{B_, H_, Lq_, own_query_width(request) ? dq_ : dk_, s_});
+      table.add("keys", std::vector{B_, G_, Lk_, dk_, s_});
+    }
+    if (dv_.value > 0) table.add("values", std::vector{B_, G_, Lk_, dv_, s_});
+    table.add("weights", std::vector{B_, H_, Lq_, Lk_, s_});
+    if (dv_.value > 0) table.add("output", std::vector{B_, H_, Lq_, dv_, s_});
+  }
+
+  // How it grows with the lengths.
+  void growth(bool two_sequences, const AttentionRequest& request) const {
+    const bool same = !two_sequences && Lq_.value == Lk_.value;
+    std::string letters = same ? "L²" : "La·Lb";
+    std::string put_in = std::to_string(Lq_.value) + (same ? "²" : "·" + std::to_string(Lk_.value));
+    std::size_t product = Lq_.value * Lk_.value * H_.value;
+    if (H_.value > 1) {
+      letters = "H·" + letters;
+      put_in = std::to_string(H_.value) + "·" + put_in;
+    }
+    if (request.kind != Kind::softmax) {
+      const bool additive = request.kind == Kind::additive;
+      const std::size_t width = additive ? request.W_k.shape()[0] : dk_.value;
+      letters += additive ? "·h" : H_.value > 1 ? "·d" : "·D";
+      put_in += "·" + std::to_string(width);
+      product *= width;
+    }
+    std::string text = "The scores of one sample grow as O(" + letters + "), here " + put_in +
+                       " = " + std::to_string(product) + ": ";
+    text += same ? "twice the length costs four times as much, in time and in the memory of the "
+                   "weights."
+                 : "twice the queries or twice the keys cost twice as much, in time and in the "
+                   "memory of the weights.";
+    if (H_.value > 1 && request.kind != Kind::additive && request.kind != Kind::softmax) {
+      text += " H·d = " + std::to_string(H_.value * dk_.value) +
+              " is the whole width: more and narrower heads need no more multiplications.";
+    }
+    to_.paragraph(text);
+  }
+
+ private:
+  static bool own_query_width(const AttentionRequest& request) {
+    return request.kind == Kind::general || request.kind == Kind::additive;
+  }
+
+  Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, s_;
+  Explanation& to_;
+};
+
+}  // namespace
+
+void explain_cost(const DocumentRequest& request, Explanation& to) {
+  const AttentionRequest& attention = request.attention;
+  const std::size_t element = size_of(attention.dtype);
+  const auto explain = [&](const Geometry& geometry, const Projections* projections,
+                           bool two_sequences) {
+    const Cost cost(geometry, element, to);
+    cost.state_sizes(attention);
+    CostTable multiplications("multiplications"), bytes("bytes");
+    if (projections) cost.projections(*projections, multiplications);
+    cost.scores(attention, multiplications);
+    cost.bytes(attention, bytes);
+    if (!multiplications.empty()) to.put(std::move(multiplications).finish());
+    to.put(std::move(bytes).finish());
+    cost.growth(two_sequences, attention);
+  };
+
+  const bool projected = info(attention.kind).family == Family::projected;
+  const bool two_sequences = projected && attention.key;
+  if (info(attention.kind).family == Family::transformer) {
+    TransformerRequest transformer = request.transformer;
+    transformer.attention = attention;
+    const TransformerGeometry geometry = check_transformer(transformer);
+    const TransformerLayer& layer = transformer.layers[0];
+    const std::string of = transformer.layers.size() > 1 ? " of a layer" : "";
+    to.part("Cost");
+    to.step("What the self-attention" + of + " costs");
+    explain(geometry.self, &layer.self_attn, false);
+    if (transformer.decoder) {
+      to.step("What the cross-attention" + of + " costs");
+      explain(geometry.cross, &layer.multihead_attn, true);
+    }
+    to.step("What the feed-forward" + of + " costs");
+    CostTable multiplications("multiplications");
+    Cost(geometry.self, element, to).feed_forward(layer, multiplications);
+    to.put(std::move(multiplications).finish());
+    to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
+    return;
+  }
+  to.step("What it costs");
+  if (projected) {
+    Shape output;
+    explain(check_projected({attention, request.projections}, "", output), &request.projections,
+            two_sequences);
+  } else {
+    explain(check_geometry(attention), nullptr, false);
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,189 @@
+#include "explain/explained_layers.hpp"
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/linear.hpp"
+#include "attention/transformer.hpp"
+#include "explain/explained_linear.hpp"
+#include "explain/explained_projections.hpp"
+#include "explain/head_rows.hpp"
+#include "explain/shown_number.hpp"
+
+namespace attn {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr std::size_t most_layers = 16, first_layers = 8, last_layers = 4;
+
+// The query's hidden state.
+Numbers state_of(const Tensor& states, QueryChoice choice) {
+  const HeadRows rows(states, 1);
+  const auto row = rows(choice.sample, 0, choice.query);
+  return {row.begin(), row.end()};
+}
+
+/// One layer for one query.
+class Layer {
+ public:
+  Layer(const TransformerRequest& request, const TransformerResult& result, const Labels& labels,
+        QueryChoice choice, std::size_t layer, Explanation& explanation)
+      : request_(request),
+        layer_(request.layers[layer]),
+        result_(result.layers[layer]),
+        labels_(labels),
+        choice_(choice),
+        prefix_(request.layers.size() > 1 ? "Layer " + std::to_string(layer) + ": " : ""),
+        to_(explanation) {}
+
+  void explain() {
+    // A decoder's queries attend to themselves first; the key labels are those of its memory.
+    const Labels own{labels_.query, request_.decoder ? labels_.query : labels_.key};
+    std::size_t at = 0;
+    sublayer("self-attention", layer_.norm1, result_.sublayers[at], [&](const SubLayer& states) {
+      explain_projected(self_attention(request_, layer_, states.input), result_.self, own, choice_,
+                        to_);
+    });
+    if (request_.decoder) {
+      ++at;
+      sublayer("cross-attention", layer_.norm2, result_.sublayers[at], [&](const SubLayer& states) {
+        explain_projected(cross_attention(request_, layer_, states.input), result_.cross, labels_,
+                          choice_, to_);
+      });
+    }
+    ++at;
+    sublayer("feed-forward", request_.decoder ? layer_.norm3 : layer_.norm2, result_.sublayers[at],
+             [&](const SubLayer& states) { explain_feed_forward(states); });
+  }
+
+ private:
+  Numbers row(const Tensor& states) const { return state_of(states, choice_); }
+
+  template <class Explain>
+  void sublayer(const std::string& name, const LayerNorm& norm, const SubLayer& states,
+                const Explain& explain_change) {
+    std::string title = prefix_ + name;
+    if (prefix_.empty()) title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    to_.part(title);
+    const bool before = request_.norm == NormPlace::pre;
+    if (before) explain_norm(norm, row(states.before), row(states.input));
+    explain_change(states);
+    // The sum with what went around the sub-layer.
+    to_.step("The residual is added");
+    const auto x = row(states.before), change = row(states.change);
+    Numbers sum;
+    for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + change[d]);
+    to_.paragraph("What went into the sub-layer is added to what came out" +
+                  std::string(before ? ", past the norm." : "."));
+    show_vectors({named_vector("x", x), named_vector("change", change), named_vector("sum", sum)},
+                 to_);
+    if (!before) explain_norm(norm, sum, row(states.after));
+  }
+
+  void explain_norm(const LayerNorm& norm, std::span<const double> x, std::span<const double> y) {
+    to_.step("Layer norm");
+    const Tensor weight = norm.weight.converted(DType::float64),
+                 bias = norm.bias.converted(DType::float64);
+    const auto width = static_cast<double>(x.size());
+    const std::string size = std::to_string(x.size());
+    double sum = 0, squares = 0;
+    for (const double value : x) sum += value;
+    const double mean = sum / width;
+    Numbers deviations;
+    for (const double value : x) deviations.push_back(value - mean);
+    for (const double deviation : deviations) squares += deviation * deviation;
+    const double variance = squares / width, factor = 1 / std::sqrt(variance + request_.eps);
+    Numbers normalised;
+    for (const double deviation : deviations) normalised.push_back(deviation * factor);
+
+    Explanation::Sum total{"sum of x", {}, shown_number(sum)};
+    for (const double value : x) total.terms.push_back(number_term(value));
+    to_.formula("mean = sum of x / " + size + ", variance = sum of (x - mean)² / " + size,
+                "\\mu = \\frac{1}{" + size + "} \\sum_d x_d, \\qquad \\sigma^2 = \\frac{1}{" +
+                    size + "} \\sum_d (x_d - \\mu)^2");
+    Explanation::Sum squared{"sum of (x - mean)²", {}, shown_number(squares)};
+    for (const double deviation : deviations) {
+      const std::string text = shown_number(deviation);
+      squared.terms.push_back({false, (deviation < 0 ? "(" + text + ")" : text) + "²"});
+    }
+    to_.put(Explanation::Sums{{std::move(total), std::move(squared)}, Excerpt::all(2), ""});
+    to_.item("mean = " + shown_number(sum) + " / " + size + " = " + shown_number(mean));
+    to_.item("variance = " + shown_number(squares) + " / " + size + " = " + shown_number(variance));
+    to_.item("factor = 1 / √(variance + eps) = 1 / √(" + shown_number(variance) + " + " +
+             shown_number(request_.eps) + ") = " + shown_number(factor));
+    to_.formula("y = (x - mean) · factor · weight + bias",
+                "y = \\frac{x - \\mu}{\\sqrt{\\sigma^2 + \\epsilon}} \\odot \\gamma + \\beta");
+    std::vector<Explanation::Vectors::Row> rows{named_vector("x - mean", deviations),
+                                                named_vector("· factor", normalised)};
+    if (weight) rows.push_back(named_vector("weight", weight.values<double>()));
+    if (bias) rows.push_back(named_vector("bias", bias.values<double>()));
+    rows.push_back(named_vector("y", y));
+    show_vectors(std::move(rows), to_);
+  }
+
+  void explain_feed_forward(const SubLayer& states) {
+    const auto x = row(states.input), output = row(states.change);
+    const Tensor input({1, x.size()}, Numbers(x.begin(), x.end()));
+    const Tensor hidden_states = apply(layer_.linear1, input, 1);
+    const auto hidden = hidden_states.values<double>();
+    Numbers active;
+    for (const double h : hidden) active.push_back(activated(h, request_.activation));
+
+    to_.step("Into the wider space");
+    to_.formula("h = x W1ᵀ + b1", "h = x\\,W_1^\\top + b_1");
+    show_vectors({named_vector("x", x)}, to_);
+    explain_linear(layer_.linear1, x, 0, hidden, "h", to_);
+    to_.step("The activation");
+    if (request_.activation == Activation::relu) {
+      to_.formula("relu(h) = h where h > 0, else 0", "\\mathrm{relu}(h) = \\max(0, h)");
+    } else {
+      to_.formula("gelu(h) = h · Φ(h), Φ being the normal distribution function",
+                  "\\mathrm{gelu}(h) = h\\,\\Phi(h)");
+    }
+    show_vectors(
+        {named_vector("h", hidden),
+         named_vector(request_.activation == Activation::relu ? "relu(h)" : "gelu(h)", active)},
+        to_);
+    to_.step("And back");
+    to_.formula("y = a W2ᵀ + b2, a being the activated h", "y = a\\,W_2^\\top + b_2");
+    explain_linear(layer_.linear2, active, 0, output, "y", to_);
+    show_vectors({named_vector("y", output)}, to_);
+  }
+
+  const TransformerRequest& request_;
+  const TransformerLayer& layer_;
+  const TransformerResult::Layer& result_;
+  const Labels& labels_;
+  QueryChoice choice_;
+  std::string prefix_;
+  Explanation& to_;
+};
+
+}  // namespace
+
+void explain_layers(const TransformerRequest& request, const TransformerResult& result,
+                    const Labels& labels, QueryChoice choice, std::size_t layer,
+                    Explanation& explanation) {
+  Layer(request, result, labels, choice, layer, explanation).explain();
+  if (request.layers.size() < 2) return;
+
+  explanation.part("All layers");
+  explanation.step("What each layer makes of this hidden state");
+  explanation.paragraph("The walk above is through layer " + std::to_string(layer) +
+                        "; --layer chooses another.");
+  Explanation::Vectors block{
+      {}, Excerpt(request.layers.size(), most_layers, first_layers, last_layers), "layers"};
+  block.rows.include(layer);
+  show_vectors({{"x", state_of(result.layers[0].sublayers[0].before, choice)}}, explanation);
+  for (const std::size_t i : block.rows.indices()) {
+    block.vectors.push_back({"after layer " + std::to_string(i),
+                             state_of(result.layers[i].sublayers.back().after, choice)});
+  }
+  explanation.put(std::move(block));
+}
+
+}  // namespace attn

@@ -1,0 +1,188 @@
+#include "explain/explained_projections.hpp"
+
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "attention/projected_attention.hpp"
+#include "explain/explained_linear.hpp"
+#include "explain/explained_mask.hpp"
+#include "explain/explained_scores.hpp"
+#include "explain/explained_weights.hpp"
+#include "explain/head_rows.hpp"
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
+
+// The outputs of all heads for this query, before the output projection, where its result has them:
+// the other rows stay 0.
+Tensor joined_heads(const AttentionRequest& request, const AttentionResult& result,
+                    const Geometry& geometry, QueryChoice choice) {
+  const HeadRows present(request.value, geometry.kv_heads);
+  const HeadRows past =
+      request.past_value ? HeadRows(request.past_value, geometry.kv_heads) : HeadRows();
+  const Tensor& weights = result.dropped ? result.dropped : result.weights;
+  const std::size_t width = geometry.value_width;
+  std::vector<double> output(element_count(geometry.output_shape()));
+  double* row =
+      output.data() + (choice.sample * geometry.queries + choice.query) * geometry.heads * width;
+  for (std::size_t head = 0; head < geometry.heads; ++head) {
+    const std::size_t kv_head = head / (geometry.heads / geometry.kv_heads);
+    const std::size_t at =
+        ((choice.sample * geometry.heads + head) * geometry.queries + choice.query) * geometry.keys;
+    for (std::size_t j = 0; j < geometry.keys; ++j) {
+      if (result.masked.values<double>()[at + j] == -std::numeric_limits<double>::infinity())
+        continue;
+      const double weight = weights.values<double>()[at + j];
+      const auto value = j < geometry.past ? past(choice.sample, kv_head, j)
+                                           : present(choice.sample, kv_head, j - geometry.past);
+      for (std::size_t d = 0; d < width; ++d) row[head * width + d] += weight * value[d];
+    }
+  }
+  return {geometry.output_shape(), std::move(output)};
+}
+
+std::string rows_text(std::size_t head, std::size_t width) {
+  return width == 1 ? "row " + std::to_string(head)
+                    : "rows " + std::to_string(head * width) + " to " +
+                          std::to_string((head + 1) * width - 1);
+}
+
+class Projected {
+ public:
+  Projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
+            const Labels& labels, QueryChoice choice, Explanation& explanation)
+      : projections_(request.projections),
+        states_(request.attention.query, 1),
+        choice_(choice),
+        inner_(project(request)),
+        geometry_(check_geometry(inner_)),
+        inner_result_(with_joined_heads(result)),
+        query_(inner_, inner_result_, labels, choice),
+        result_(result),
+        to_(explanation) {}
+
+  void explain() {
+    explain_query();
+    explain_keys_and_values();
+    explain_attention(query_, to_);
+    if (geometry_.heads > 1) explain_joining();
+    if (projections_.output.weight) explain_output();
+  }
+
+ private:
+  AttentionResult with_joined_heads(const AttentionResult& result) const {
+    AttentionResult inner = result;
+    inner.output = joined_heads(inner_, result, geometry_, choice_);
+    return inner;
+  }
+
+  void explain_query() {
+    to_.step("The query is projected");
+    const auto x = states_(choice_.sample, 0, choice_.query);
+    to_.paragraph("The hidden state x of " + query_.query_names().in_prose(choice_.query) + ":");
+    show_vectors({named_vector("x", x)}, to_);
+    to_.formula(projections_.query.bias ? "q = x W_qᵀ + b_q" : "q = x W_qᵀ",
+                projections_.query.bias ? "q = x\\,W_q^\\top + b_q" : "q = x\\,W_q^\\top");
+    const std::size_t width = geometry_.query_width;
+    if (geometry_.heads > 1) {
+      to_.paragraph("Head " + std::to_string(choice_.head) + " of " +
+                    std::to_string(geometry_.heads) + " has " + rows_text(choice_.head, width) +
+                    " of W_q to itself" +
+                    (projections_.query.bias ? "; the last term is the bias." : "."));
+    } else if (projections_.query.bias) {
+      to_.paragraph("The last term is the bias.");
+    }
+    explain_linear(projections_.query, x, choice_.head * width, query_.query(), "q", to_);
+  }
+
+  void explain_keys_and_values() {
+    to_.step("Keys and values are projected");
+    const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
+    std::string text = "Likewise each position that is attended to: k = x W_kᵀ";
+    text += projections_.key.bias ? " + b_k" : "";
+    text += ", v = x W_vᵀ";
+    text += projections_.value.bias ? " + b_v" : "";
+    if (geometry_.kv_heads > 1) {
+      text += "; of W_k, this head has " + rows_text(head, geometry_.key_width) + ", of W_v " +
+              rows_text(head, geometry_.value_width);
+    }
+    to_.paragraph(text + ".");
+    Explanation::Vectors keys{{}, query_.shown_keys(), "keys"}, values = keys;
+    for (const std::size_t j : query_.shown_keys().indices()) {
+      keys.vectors.push_back(named_vector(query_.key_names().in_table("k", j), query_.key(j)));
+      values.vectors.push_back(named_vector(query_.key_names().in_table("v", j), query_.value(j)));
+    }
+    to_.put(std::move(keys));
+    to_.put(std::move(values));
+  }
+
+  std::span<const double> joined() const {
+    const std::size_t width = geometry_.heads * geometry_.value_width;
+    return inner_result_.output.values<double>().subspan(
+        (choice_.sample * geometry_.queries + choice_.query) * width, width);
+  }
+
+  void explain_joining() {
+    to_.step("The heads are joined");
+    to_.paragraph(
+        "Every head computes its own output for this query in the same way. They stand "
+        "side by side: " +
+        std::to_string(geometry_.heads) + " · " + std::to_string(geometry_.value_width) + " = " +
+        std::to_string(geometry_.heads * geometry_.value_width) + " numbers.");
+    Explanation::Vectors block{
+        {}, Excerpt(geometry_.heads, most_heads, first_heads, last_heads), "heads"};
+    block.rows.include(choice_.head);
+    for (const std::size_t head : block.rows.indices()) {
+      block.vectors.push_back(
+          named_vector("head " + std::to_string(head),
+                       joined().subspan(head * geometry_.value_width, geometry_.value_width)));
+    }
+    to_.put(std::move(block));
+  }
+
+  void explain_output() {
+    to_.step("The output projection");
+    const Linear& linear = projections_.output;
+    const std::string o = geometry_.heads > 1 ? "joined" : "out";
+    to_.formula("y = " + o + " W_oᵀ" + (linear.bias ? " + b_o" : ""),
+                "y = " +
+                    (geometry_.heads > 1 ? std::string("[o_0; \\ldots; o_{" +
+                                                       std::to_string(geometry_.heads - 1) + "}]")
+                                         : std::string("o")) +
+                    "\\,W_o^\\top" + (linear.bias ? " + b_o" : ""));
+    const std::size_t width = linear.weight.shape()[0];
+    const auto output = result_.output.values<double>().subspan(
+        (choice_.sample * geometry_.queries + choice_.query) * width, width);
+    explain_linear(linear, joined(), 0, output, "y", to_);
+    show_vectors({named_vector("y", output)}, to_);
+  }
+
+  const Projections& projections_;
+  HeadRows states_;
+  QueryChoice choice_;
+  AttentionRequest inner_;
+  Geometry geometry_;
+  AttentionResult inner_result_;
+  ExplainedQuery query_;
+  const AttentionResult& result_;
+  Explanation& to_;
+};
+
+}  // namespace
+
+void explain_attention(const ExplainedQuery& query, Explanation& explanation) {
+  explain_scores(query, explanation);
+  explain_mask(query, explanation);
+  explain_weights(query, explanation);
+}
+
+void explain_projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
+                       const Labels& labels, QueryChoice choice, Explanation& explanation) {
+  Projected(request, result, labels, choice, explanation).explain();
+}
+
+}  // namespace attn

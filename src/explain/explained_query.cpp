@@ -1,0 +1,143 @@
+#include "explain/explained_query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "support/display_width.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t widest_label = 14;
+constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
+
+}  // namespace
+
+PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count, std::string noun)
+    : labels_(std::move(labels)),
+      digits_(std::to_string(count - 1).size()),
+      noun_(std::move(noun)) {}
+
+std::string PositionNames::in_table(std::size_t position) const {
+  const std::string number = padded_left(std::to_string(position), digits_);
+  if (labels_.empty()) return noun_ + " " + number;
+  return number + " " + shortened(one_line(labels_[position]), widest_label);
+}
+
+std::string PositionNames::in_table(const std::string& vector, std::size_t position) const {
+  std::string number =
+      padded_right(vector + "[" + std::to_string(position) + "]", vector.size() + digits_ + 2);
+  if (labels_.empty()) return number;
+  return number + " " + shortened(one_line(labels_[position]), widest_label);
+}
+
+std::string PositionNames::in_prose(std::size_t position) const {
+  std::string number = noun_ + " " + std::to_string(position);
+  if (labels_.empty()) return number;
+  return number + " (\"" + shortened(one_line(labels_[position]), 2 * widest_label) + "\")";
+}
+
+ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
+                               const Labels& labels, QueryChoice choice)
+    : request_(request),
+      result_(result),
+      choice_(choice),
+      geometry_(check_geometry(request)),
+      visibility_(request.mask, geometry_),
+      query_names_(Labels::of_sample(labels.query, choice.sample), geometry_.queries, "query"),
+      key_names_(Labels::of_sample(labels.key, choice.sample), geometry_.keys, "key"),
+      shown_keys_(geometry_.keys, most_keys, first_keys, last_keys) {
+  const bool given = request.kind == Kind::softmax;
+  const Tensor& key = request.key || given ? request.key : request.query;
+  const Tensor& value = request.value || given ? request.value : key;
+  if (given) scores_ = HeadRows(request.scores, 1);
+  if (!given) query_ = HeadRows(request.query, geometry_.heads);
+  if (key) key_ = HeadRows(key, geometry_.kv_heads);
+  if (value) value_ = HeadRows(value, geometry_.kv_heads);
+  if (request.past_key) past_key_ = HeadRows(request.past_key, geometry_.kv_heads);
+  if (request.past_value) past_value_ = HeadRows(request.past_value, geometry_.kv_heads);
+
+  const auto weights = row(result.weights);
+  // NaN has no place in an order; all of a row are NaN or hidden then.
+  const auto weight = [&](std::size_t j) { return std::isnan(weights[j]) ? 1.0 : weights[j]; };
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t count = std::min(heaviest_keys, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
+                    });
+  for (std::size_t i = 0; i < count; ++i) shown_keys_.include(order[i]);
+}
+
+std::span<const double> ExplainedQuery::query() const {
+  return query_(choice_.sample, choice_.head, choice_.query);
+}
+
+std::span<const double> ExplainedQuery::key(std::size_t j) const {
+  const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
+  return j < geometry_.past ? past_key_(choice_.sample, head, j)
+                            : key_(choice_.sample, head, j - geometry_.past);
+}
+
+std::span<const double> ExplainedQuery::value(std::size_t j) const {
+  const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
+  return j < geometry_.past ? past_value_(choice_.sample, head, j)
+                            : value_(choice_.sample, head, j - geometry_.past);
+}
+
+std::span<const double> ExplainedQuery::given_scores() const {
+  return scores_(choice_.sample, choice_.head, choice_.query);
+}
+
+std::span<const double> ExplainedQuery::row(const Tensor& tensor) const {
+  const std::size_t at =
+      (choice_.sample * geometry_.heads + choice_.head) * geometry_.queries + choice_.query;
+  return tensor.values<double>().subspan(at * geometry_.keys, geometry_.keys);
+}
+
+double ExplainedQuery::lse() const {
+  return result_.lse
+      .values<double>()[(choice_.sample * geometry_.heads + choice_.head) * geometry_.queries +
+                        choice_.query];
+}
+
+std::span<const double> ExplainedQuery::output() const {
+  const std::size_t width = geometry_.value_width;
+  const std::size_t at =
+      geometry_.joined
+          ? (choice_.sample * geometry_.queries + choice_.query) * geometry_.heads + choice_.head
+          : (choice_.sample * geometry_.heads + choice_.head) * geometry_.queries + choice_.query;
+  return result_.output.values<double>().subspan(at * width, width);
+}
+
+double ExplainedQuery::default_scale() const {
+  return info(request_.kind).scales_by_width
+             ? 1 / std::sqrt(static_cast<double>(geometry_.query_width))
+             : 1.0;
+}
+
+double ExplainedQuery::scale() const {
+  return request_.scale.value_or(default_scale());
+}
+
+bool ExplainedQuery::seen(std::size_t j) const {
+  return visibility_.hidden_by(choice_.sample, choice_.head, choice_.query, j).empty();
+}
+
+Explanation::Column ExplainedQuery::key_column() const {
+  Explanation::Column column{"key", {}, false, {}};
+  for (const std::size_t j : shown_keys_.indices()) column.cells.push_back(key_names_.in_table(j));
+  return column;
+}
+
+Explanation::Column ExplainedQuery::key_numbers(std::string header,
+                                                std::span<const double> row) const {
+  std::vector<double> numbers;
+  for (const std::size_t j : shown_keys_.indices()) numbers.push_back(row[j]);
+  return number_column(std::move(header), numbers);
+}
+
+}  // namespace attn

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/attention.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/visibility.hpp"
+#include "document/document.hpp"
+#include "explain/excerpt.hpp"
+#include "explain/explanation.hpp"
+#include "explain/head_rows.hpp"
+
+namespace attn {
+
+/// Which query of which sample and head is explained, from 0.
+struct QueryChoice {
+  std::size_t sample = 0, head = 0, query = 0;
+};
+
+/// Names of positions for prose and tables: their labels, else their numbers.
+class PositionNames {
+ public:
+  /// `labels` may be empty; `noun` is "query" or "key".
+  PositionNames(std::vector<std::string> labels, std::size_t count, std::string noun);
+
+  /// "2 sat", or "key 2" without labels; indices stand below each other.
+  std::string in_table(std::size_t position) const;
+  /// "k[2] sat", or "k[2]" without labels.
+  std::string in_table(const std::string& vector, std::size_t position) const;
+  /// "key 2 ("sat")"
+  std::string in_prose(std::size_t position) const;
+
+ private:
+  std::vector<std::string> labels_;
+  std::size_t digits_;
+  std::string noun_;
+};
+
+/// One query of one attention: what was given, what was computed of it in double precision with all
+/// stages, and how to name it.
+class ExplainedQuery {
+ public:
+  /// The request is one that attend() takes, the result its own.
+  ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
+                 const Labels& labels, QueryChoice choice);
+
+  const AttentionRequest& request() const noexcept { return request_; }
+  const AttentionResult& result() const noexcept { return result_; }
+  const Geometry& geometry() const noexcept { return geometry_; }
+  const Visibility& visibility() const noexcept { return visibility_; }
+  const QueryChoice& choice() const noexcept { return choice_; }
+  std::size_t keys() const noexcept { return geometry_.keys; }
+
+  std::span<const double> query() const;             ///< q [d_q]; not of given scores
+  std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]; not of given scores
+  bool has_value() const noexcept { return static_cast<bool>(result_.output); }
+  std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]
+  std::span<const double> given_scores() const;
+
+  /// This query's row of a tensor [..,Lq,Lk] of the result.
+  std::span<const double> row(const Tensor& tensor) const;
+  double lse() const;
+  std::span<const double> output() const;  ///< of this head alone, [d_v]
+
+  double scale() const;          ///< the factor of the scores
+  double default_scale() const;  ///< what it is unless given
+  bool seen(std::size_t j) const;
+
+  const PositionNames& query_names() const noexcept { return query_names_; }
+  const PositionNames& key_names() const noexcept { return key_names_; }
+
+  /// The keys that tables show: all of a few, else the first, the last and the heaviest ones.
+  const Excerpt& shown_keys() const noexcept { return shown_keys_; }
+  Explanation::Column key_column() const;
+  /// The shown keys' numbers of a row over all keys.
+  Explanation::Column key_numbers(std::string header, std::span<const double> row) const;
+
+ private:
+  const AttentionRequest& request_;
+  const AttentionResult& result_;
+  QueryChoice choice_;
+  Geometry geometry_;
+  Visibility visibility_;
+  HeadRows query_, key_, value_, past_key_, past_value_, scores_;
+  PositionNames query_names_, key_names_;
+  Excerpt shown_keys_;
+};
+
+}  // namespace attn

@@ -1,0 +1,259 @@
+#include "explain/explained_scores.hpp"
+
+#include <cmath>
+#include <span>
+
+#include "explain/shown_number.hpp"
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr std::size_t most_components = 8, first_components = 4, last_components = 2;
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+Excerpt components(std::size_t count) {
+  return {count, most_components, first_components, last_components};
+}
+
+// M x for a matrix of doubles [rows, x].
+Numbers product(const Tensor& matrix, std::span<const double> x) {
+  Numbers result;
+  for (std::size_t row = 0; row < matrix.shape()[0]; ++row)
+    result.push_back(dot(matrix.values<double>().subspan(row * x.size(), x.size()), x));
+  return result;
+}
+
+// "t[0] + t[1] + … + t[9]" of the text of one term.
+template <class Term>
+std::string series(std::size_t count, const Term& term) {
+  std::string text = term("0");
+  if (count > 1) text += " + " + term("1");
+  if (count > 3) text += " + …";
+  if (count > 2) text += " + " + term(std::to_string(count - 1));
+  return text;
+}
+
+std::string indexed(const std::string& name, std::size_t index) {
+  return name + "[" + std::to_string(index) + "]";
+}
+
+/// The scores of one query, before the scale, as steps.
+class Scores {
+ public:
+  Scores(const ExplainedQuery& query, Explanation& explanation) : query_(query), to_(explanation) {}
+
+  // Gives the unscaled score of every key.
+  Numbers explain() {
+    switch (query_.request().kind) {
+      case Kind::softmax:
+        return given();
+      case Kind::general:
+        return general();
+      case Kind::additive:
+        return additive();
+      default:
+        return dot_product();
+    }
+  }
+
+ private:
+  Numbers given() {
+    to_.step("The given scores");
+    const auto scores = query_.given_scores();
+    to_.paragraph("The document gives the score of " +
+                  query_.query_names().in_prose(query_.choice().query) + " with each of the " +
+                  count_text(query_.keys(), "key") + ".");
+    to_.put(Explanation::Table{
+        {query_.key_column(), query_.key_numbers("score", scores)}, query_.shown_keys(), "keys"});
+    return {scores.begin(), scores.end()};
+  }
+
+  void show_query(const std::string& what) {
+    const auto q = query_.query();
+    to_.paragraph(what);
+    to_.put(Explanation::Vectors{{{"q", {q.begin(), q.end()}}}, Excerpt::all(1), ""});
+    const Geometry& geometry = query_.geometry();
+    if (geometry.kv_heads < geometry.heads) {
+      to_.paragraph("Query head " + std::to_string(query_.choice().head) +
+                    " reads key and value head " +
+                    std::to_string(query_.choice().head / (geometry.heads / geometry.kv_heads)) +
+                    ": " + count_text(geometry.heads, "query head") + " share " +
+                    count_text(geometry.kv_heads, "key head") + ".");
+    }
+    if (geometry.past > 0) {
+      to_.paragraph((geometry.past == 1
+                         ? "Key 0 comes"
+                         : "Keys 0 to " + std::to_string(geometry.past - 1) + " come") +
+                    " from the cache, past_key and past_value.");
+    }
+  }
+
+  // u·k[j] for every key, term by term.
+  Numbers times_keys(std::span<const double> u, const std::string& name) {
+    Explanation::Sums sums{{}, query_.shown_keys(), "keys"};
+    Numbers scores;
+    for (std::size_t j = 0; j < query_.keys(); ++j) scores.push_back(dot(u, query_.key(j)));
+    for (const std::size_t j : query_.shown_keys().indices())
+      sums.sums.push_back(product_sum(query_.key_names().in_table(j), u, query_.key(j), scores[j]));
+    const std::string last = std::to_string(u.size() - 1);
+    to_.formula(name + "·k = " +
+                    series(u.size(),
+                           [&](const std::string& c) { return name + "[" + c + "]·k[" + c + "]"; }),
+                name + " \\cdot k_j = \\sum_{c=0}^{" + last + "} " + name + "_c\\,k_{j,c}");
+    to_.put(std::move(sums));
+    return scores;
+  }
+
+  Numbers dot_product() {
+    to_.step("Dot products of the query and the keys");
+    const std::string width = std::to_string(query_.geometry().query_width);
+    show_query("The query, d_k = " + width + " wide:");
+    return times_keys(query_.query(), "q");
+  }
+
+  Numbers general() {
+    to_.step("The query through the matrix W");
+    const Tensor W = query_.request().W.converted(DType::float64);
+    const std::size_t rows = W.shape()[0], columns = W.shape()[1];
+    show_query("The query, d_q = " + std::to_string(rows) + " wide:");
+    to_.formula(
+        "u = qᵀW: u[c] = " +
+            series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
+        "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
+            "} q_r\\,W_{r,c}");
+    Numbers u;
+    Explanation::Sums sums{{}, components(columns), ""};
+    std::vector<Numbers> of_columns;
+    for (std::size_t c = 0; c < columns; ++c) {
+      Numbers column;
+      for (std::size_t r = 0; r < rows; ++r) column.push_back(W.values<double>()[r * columns + c]);
+      u.push_back(dot(query_.query(), column));
+      of_columns.push_back(std::move(column));
+    }
+    for (const std::size_t c : sums.rows.indices())
+      sums.sums.push_back(product_sum(indexed("u", c), query_.query(), of_columns[c], u[c]));
+    to_.put(std::move(sums));
+    to_.step("Dot products of u and the keys");
+    return times_keys(u, "u");
+  }
+
+  Numbers additive() {
+    const AttentionRequest& request = query_.request();
+    const std::size_t hidden = request.W_k.shape()[0];
+    // 1. The query.
+    to_.step("The query in the hidden space");
+    show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
+    to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
+                "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
+    const Tensor W_q = request.W_q.converted(DType::float64),
+                 W_k = request.W_k.converted(DType::float64);
+    const Numbers a = product(W_q, query_.query());
+    Explanation::Sums sums{{}, components(hidden), ""};
+    for (const std::size_t u : sums.rows.indices()) {
+      const std::size_t width = query_.query().size();
+      sums.sums.push_back(product_sum(
+          indexed("a", u), W_q.values<double>().subspan(u * width, width), query_.query(), a[u]));
+    }
+    to_.put(std::move(sums));
+    // 2. The keys.
+    to_.step("The keys in the hidden space");
+    to_.formula("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]",
+                "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
+    std::vector<Numbers> b, bent;
+    for (std::size_t j = 0; j < query_.keys(); ++j) {
+      b.push_back(product(W_k, query_.key(j)));
+      bent.emplace_back();
+      for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
+    }
+    put_of_keys("b", b);
+    // 3. Together.
+    to_.step("tanh of their sum");
+    to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
+    put_of_keys("t", bent);
+    to_.step("The scores");
+    to_.formula(
+        "score = w_v·t = " +
+            series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
+        "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
+            "} w_{v,u}\\,t_{j,u}");
+    const Tensor w_v = request.w_v.converted(DType::float64);
+    Numbers scores;
+    for (std::size_t j = 0; j < query_.keys(); ++j)
+      scores.push_back(dot(w_v.values<double>(), bent[j]));
+    Explanation::Sums of_keys{{}, query_.shown_keys(), "keys"};
+    for (const std::size_t j : query_.shown_keys().indices())
+      of_keys.sums.push_back(
+          product_sum(query_.key_names().in_table(j), w_v.values<double>(), bent[j], scores[j]));
+    to_.put(std::move(of_keys));
+    return scores;
+  }
+
+  void put_of_keys(const std::string& name, const std::vector<Numbers>& vectors) {
+    Explanation::Vectors block{{}, query_.shown_keys(), "keys"};
+    for (const std::size_t j : query_.shown_keys().indices())
+      block.vectors.push_back({query_.key_names().in_table(name, j), vectors[j]});
+    to_.put(std::move(block));
+  }
+
+  const ExplainedQuery& query_;
+  Explanation& to_;
+};
+
+void explain_scale(const ExplainedQuery& query, const Numbers& unscaled, Explanation& to) {
+  const AttentionRequest& request = query.request();
+  const bool by_width = info(request.kind).scales_by_width;
+  if (!by_width && query.scale() == 1) return;
+  const std::string width = std::to_string(query.geometry().query_width);
+  const std::string shown = shown_number(query.scale());
+  to.step("Scale");
+  if (request.scale) {
+    to.paragraph("The scale is given: " + shown + "." +
+                 (by_width ? " Without it, it would be 1/√d_k = 1/√" + width + " = " +
+                                 shown_number(query.default_scale()) + "."
+                           : " Without it, it would be 1."));
+    to.formula("score = scale · product = " + shown + " · product",
+               "s_j = " + shown + " \\cdot s_j'");
+  } else {
+    to.paragraph("A sum of more products spreads wider; dividing by √d_k, d_k = " + width +
+                 " being the width of the query, keeps the scores alike for all widths.");
+    to.formula("scale = 1/√d_k = 1/√" + width + " = " + shown + ", score = scale · q·k",
+               "s_j = \\frac{q \\cdot k_j}{\\sqrt{d_k}} = \\frac{q \\cdot k_j}{\\sqrt{" + width +
+                   "}} = " + shown + " \\cdot q \\cdot k_j");
+  }
+  to.put(Explanation::Table{{query.key_column(), query.key_numbers("product", unscaled),
+                             query.key_numbers("score", query.row(query.result().scores))},
+                            query.shown_keys(),
+                            "keys"});
+}
+
+void explain_softcap(const ExplainedQuery& query, Explanation& to) {
+  if (!query.request().softcap) return;
+  const std::string c = shown_number(*query.request().softcap);
+  to.step("Softcap");
+  to.paragraph("No score leaves the range from -" + c + " to " + c + ".");
+  to.formula("capped = " + c + "·tanh(score / " + c + ")",
+             "s_j \\leftarrow " + c + "\\,\\tanh\\left(\\frac{s_j}{" + c + "}\\right)");
+  to.put(Explanation::Table{
+      {query.key_column(), query.key_numbers("score", query.row(query.result().scores)),
+       query.key_numbers("capped", query.row(query.result().capped))},
+      query.shown_keys(),
+      "keys"});
+}
+
+}  // namespace
+
+void explain_scores(const ExplainedQuery& query, Explanation& explanation) {
+  const Numbers unscaled = Scores(query, explanation).explain();
+  explain_scale(query, unscaled, explanation);
+  explain_softcap(query, explanation);
+}
+
+}  // namespace attn

@@ -1,0 +1,178 @@
+#include "explain/explained_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+
+#include "explain/shown_number.hpp"
+
+namespace attn {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_components = 8, first_components = 4, last_components = 2;
+
+bool is_left(double masked) {
+  return masked != -infinity;
+}
+
+// What makes a row of weights unlike the usual one, in words.
+void explain_exceptions(const ExplainedQuery& query, std::span<const double> masked, double largest,
+                        Explanation& to) {
+  const auto first = [&](const auto& condition) {
+    return static_cast<std::size_t>(std::find_if(masked.begin(), masked.end(), condition) -
+                                    masked.begin());
+  };
+  const std::size_t nan = first([](double score) { return std::isnan(score); });
+  if (nan < masked.size()) {
+    to.paragraph("The score of " + query.key_names().in_prose(nan) +
+                 " is not a number (nan). It enters the sum, so the sum and every weight that is "
+                 "not hidden are nan too.");
+  } else if (largest == infinity) {
+    to.paragraph("The score of " +
+                 query.key_names().in_prose(first([](double s) { return s == infinity; })) +
+                 " is infinite: inf - inf is not a number, so the sum and every weight that is not "
+                 "hidden are nan.");
+  }
+  if (query.request().mask.fill) {
+    bool none_seen = true;
+    for (std::size_t j = 0; j < query.keys(); ++j) none_seen = none_seen && !query.seen(j);
+    if (none_seen) {
+      to.paragraph(
+          "No key can be seen, but the fill is a finite number: all the keys that hold it "
+          "weigh the same.");
+    }
+  }
+}
+
+void explain_softmax(const ExplainedQuery& query, Explanation& to) {
+  to.step("Softmax");
+  const auto masked = query.row(query.result().masked);
+  const auto weights = query.row(query.result().weights);
+  if (std::none_of(masked.begin(), masked.end(), is_left)) {
+    to.paragraph(
+        "No key is left for this query: every score is -inf, and the softmax would be "
+        "0 / 0. Its weights are defined as 0, and so is its output.");
+    to.put(Explanation::Table{{query.key_column(), query.key_numbers("score", masked),
+                               query.key_numbers("weight", weights)},
+                              query.shown_keys(),
+                              "keys"});
+    return;
+  }
+  // 1. The largest score.
+  double largest = -infinity;
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < masked.size(); ++j) {
+    if (masked[j] > largest) {
+      largest = masked[j];
+      at = j;
+    }
+  }
+  explain_exceptions(query, masked, largest, to);
+  if (std::isfinite(largest)) {
+    to.paragraph("The largest score is m = " + shown_number(largest) + ", of " +
+                 query.key_names().in_prose(at) +
+                 ". Taking m away from every score changes no weight, and no exponential can "
+                 "overflow.");
+  }
+  to.formula("weight = exp(score - m) / sum of all exp(score - m)",
+             "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m}}");
+  // 2. Exponentials, their sum, weights.
+  Numbers distances, exponentials;
+  for (const double score : masked) {
+    distances.push_back(is_left(score) ? score - largest : -infinity);
+    exponentials.push_back(is_left(score) ? std::exp(score - largest) : 0);
+  }
+  const double sum = std::accumulate(exponentials.begin(), exponentials.end(), 0.0);
+  const double weight_sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  Explanation::Column key = query.key_column();
+  key.total = "sum";
+  const auto with_total = [&](std::string header, std::span<const double> row, double total) {
+    Numbers shown;
+    for (const std::size_t j : query.shown_keys().indices()) shown.push_back(row[j]);
+    return number_column(std::move(header), shown, total);
+  };
+  to.put(Explanation::Table{
+      {std::move(key), query.key_numbers("score", masked),
+       query.key_numbers("score - m", distances), with_total("exp(score - m)", exponentials, sum),
+       with_total("weight", weights, weight_sum)},
+      query.shown_keys(),
+      "keys"});
+  if (std::isfinite(query.lse())) {
+    to.paragraph("log-sum-exp of the row: m + ln(" + shown_number(sum) +
+                 ") = " + shown_number(query.lse()) + ".");
+  }
+}
+
+void explain_dropout(const ExplainedQuery& query, Explanation& to) {
+  if (!query.result().dropped) return;
+  const double p = query.request().dropout->p;
+  to.step("Dropout");
+  to.paragraph("Each weight is dropped with the probability p = " + shown_number(p) +
+               (p < 1 ? "; what is kept is divided by 1 - p = " + shown_number(1 - p) +
+                            ", so that its expected value stays."
+                      : ", so nothing is kept."));
+  to.put(Explanation::Table{
+      {query.key_column(), query.key_numbers("weight", query.row(query.result().weights)),
+       query.key_numbers("after dropout", query.row(query.result().dropped))},
+      query.shown_keys(),
+      "keys"});
+}
+
+void explain_output(const ExplainedQuery& query, Explanation& to) {
+  if (!query.has_value()) {
+    to.paragraph("There is no value, so the weights are the result.");
+    return;
+  }
+  const AttentionResult& result = query.result();
+  const auto masked = query.row(result.masked);
+  const auto weights = query.row(result.dropped ? result.dropped : result.weights);
+  const auto output = query.output();
+  to.step("The weighted sum of the values");
+  const std::string last = std::to_string(output.size() - 1);
+  const bool several = output.size() > 1;
+  to.formula("out[c] = Σ weight[j]·v[j][c], c = 0" + (several ? " … " + last : ""),
+             "o_c = \\sum_j w_j\\,v_{j,c}, \\qquad c = 0" + (several ? " \\ldots " + last : ""));
+  std::vector<std::size_t> left;
+  for (std::size_t j = 0; j < query.keys(); ++j) {
+    if (is_left(masked[j])) left.push_back(j);
+  }
+  if (left.empty()) {
+    to.paragraph("No key is left, so there is nothing to sum up: the output is 0.");
+  } else {
+    if (left.size() < query.keys()) {
+      to.paragraph((left.size() == 1 ? std::string("Only one key is left to take part")
+                                     : "Only the " + std::to_string(left.size()) +
+                                           " keys that are left take part") +
+                   "; a key whose score is -inf adds nothing, whatever it holds.");
+    }
+    Numbers factors;
+    for (const std::size_t j : left) factors.push_back(weights[j]);
+    Explanation::Sums sums{
+        {},
+        Excerpt(output.size(), most_components, first_components, last_components),
+        "components"};
+    for (const std::size_t c : sums.rows.indices()) {
+      Numbers column;
+      for (const std::size_t j : left) column.push_back(query.value(j)[c]);
+      sums.sums.push_back(
+          product_sum("out[" + std::to_string(c) + "]", factors, column, output[c]));
+    }
+    to.put(std::move(sums));
+  }
+  to.put(Explanation::Vectors{{{"out", {output.begin(), output.end()}}}, Excerpt::all(1), ""});
+}
+
+}  // namespace
+
+void explain_weights(const ExplainedQuery& query, Explanation& explanation) {
+  explain_softmax(query, explanation);
+  explain_dropout(query, explanation);
+  explain_output(query, explanation);
+}
+
+}  // namespace attn

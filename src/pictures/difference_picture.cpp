@@ -1,0 +1,90 @@
+#include "pictures/difference_picture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "pictures/drawable.hpp"
+#include "result/tensor_meaning.hpp"
+
+namespace attn {
+namespace {
+
+Shape leading(const Shape& shape) {
+  return {shape.begin(), shape.end() - 2};
+}
+
+// The matrix of the tensor that holds the element.
+Tensor matrix(const Tensor& tensor, const Shape& index) {
+  const Shape& shape = tensor.shape();
+  std::size_t number = 0;
+  for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis)
+    number = number * shape[axis] + index[axis];
+  const Shape last(shape.end() - 2, shape.end());
+  const auto* elements = static_cast<const std::byte*>(tensor.bytes()) +
+                         number * last[0] * last[1] * size_of(tensor.dtype());
+  return Tensor::borrowed(last, tensor.dtype(), elements, std::make_shared<const Tensor>(tensor))
+      .converted(DType::float64);
+}
+
+// a − b, and zero where a NaN or an infinity is in both.
+Tensor difference(const Tensor& a, const Tensor& b) {
+  const auto x = a.values<double>(), y = b.values<double>();
+  std::vector<double> differences(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool alike = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
+    differences[i] = alike ? 0 : x[i] - y[i];
+  }
+  return Tensor(a.shape(), std::move(differences));
+}
+
+double largest_finite(const Tensor& matrix) {
+  double largest = 0;
+  for (const double number : matrix.values<double>()) {
+    if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+  }
+  return largest;
+}
+
+std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& lists,
+                                 std::size_t sample, std::size_t count) {
+  const auto labels = Labels::of_sample(lists, sample);
+  return labels.size() == count ? labels : std::vector<std::string>{};
+}
+
+}  // namespace
+
+std::string pictured_name(const DifferenceMap& map) {
+  const Shape before = leading(map.index);
+  return (map.name.empty() ? "the array" : map.name) + (before.empty() ? "" : text(before));
+}
+
+Picture draw_difference(const DifferenceMap& map, PictureFormat format,
+                        const std::string& provenance) {
+  Heatmap heatmap;
+  heatmap.weights = difference(matrix(map.a, map.index), matrix(map.b, map.index));
+  heatmap.title = "Difference A − B of " + pictured_name(map);
+  PlotOptions options;
+  options.cmap = "RdBu_r";
+  options.provenance = provenance;
+  options.colorbar_label = "A − B";
+  // Two decimals would show most differences as zero.
+  options.annotate = Annotate::off;
+  const double largest = largest_finite(heatmap.weights);
+  const double end = largest > 0 ? largest : 1;
+  options.color_range = {ColorRange::Scope::given, -end, end};
+  if (is_map(map.name)) {
+    const Labels labels = labels_in(map.file);
+    const std::size_t sample = map.index.size() > 2 ? map.index[0] : 0;
+    heatmap.query_labels = fitting(labels.query, sample, heatmap.weights.shape()[0]);
+    heatmap.key_labels = fitting(labels.key, sample, heatmap.weights.shape()[1]);
+  } else {
+    options.xlabel = "Column";
+    options.ylabel = "Row";
+    options.ticks = Ticks::index;
+  }
+  return draw_heatmap(heatmap, options, format);
+}
+
+}  // namespace attn

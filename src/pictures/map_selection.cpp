@@ -1,0 +1,89 @@
+#include "pictures/map_selection.hpp"
+
+#include "attn/error.hpp"
+
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+std::string only(std::size_t count, const char* noun) {
+  return count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + noun + "s";
+}
+
+void check_index(std::size_t index, std::size_t count, const char* noun) {
+  if (index < count) return;
+  throw input_error(
+      "there is no " + std::string(noun) + " " + std::to_string(index) + ": the weights have " +
+          only(count, noun),
+      std::string("--") + noun,
+      count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
+}
+
+}  // namespace
+
+Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
+  const Shape& shape = weights.shape();
+  const std::size_t rank = shape.size();
+  if (rank < 2 || rank > 4) {
+    throw input_error("the weights have the shape " + text(shape), "/weights",
+                      "give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+  }
+  if (weights.size() == 0) {
+    throw input_error("the weights " + text(shape) + " have an axis of size 0", "/weights",
+                      "give every axis at least one element");
+  }
+  keys_ = shape[rank - 1];
+  queries_ = shape[rank - 2];
+  if (rank == 4) {
+    samples_ = shape[0];
+    heads_ = shape[1];
+  } else if (rank == 3) {
+    (heads_only ? heads_ : samples_) = shape[0];
+  }
+}
+
+Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
+  const std::size_t at = (sample * heads_ + head) * queries_ * keys_;
+  const auto* elements =
+      static_cast<const std::byte*>(weights_.bytes()) + at * size_of(weights_.dtype());
+  // The matrix keeps the whole tensor alive.
+  return Tensor::borrowed({queries_, keys_}, weights_.dtype(), elements,
+                          std::make_shared<const Tensor>(weights_));
+}
+
+void Maps::check(std::size_t sample, std::size_t head) const {
+  check_place(sample, samples_, head, heads_);
+}
+
+void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
+  check_index(sample, samples, "sample");
+  check_index(head, heads, "head");
+}
+
+void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis) {
+  if (labels == positions) return;
+  throw input_error(count_text(labels, "label") + " for " +
+                        (axis == "query" ? count_text(positions, "query", "queries")
+                                         : count_text(positions, "key")),
+                    "/labels/" + std::string(axis), "give one label each");
+}
+
+Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
+                       const std::string& title, std::size_t sample, std::size_t head) {
+  Heatmap heatmap;
+  heatmap.weights = weights.matrix(sample, head);
+  if (allowed) heatmap.allowed = allowed->matrix(sample, head);
+  heatmap.query_labels = Labels::of_sample(labels.query, sample);
+  heatmap.key_labels = Labels::of_sample(labels.key, sample);
+  if (!heatmap.query_labels.empty())
+    check_label_count(heatmap.query_labels.size(), weights.queries(), "query");
+  if (!heatmap.key_labels.empty())
+    check_label_count(heatmap.key_labels.size(), weights.keys(), "key");
+  const std::string place =
+      "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
+  heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;
+  return heatmap;
+}
+
+}  // namespace attn

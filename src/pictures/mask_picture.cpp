@@ -1,0 +1,161 @@
+#include "pictures/mask_picture.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/projected_attention.hpp"
+#include "attention/transformer.hpp"
+#include "attention/visibility.hpp"
+#include "document/problems.hpp"
+#include "pictures/map_selection.hpp"
+#include "pictures/selected_map.hpp"
+#include "support/nearest_name.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+// In the order of HidingPart.
+const std::vector<std::string>& part_names() {
+  static const std::vector<std::string> names{"causal", "window", "valid_lens", "padding",
+                                              "allow",  "block",  "bias"};
+  return names;
+}
+
+// Whether heads may see different keys.
+bool differs_by_head(const AttentionOutline& attention) {
+  if (!attention.geometry.head_axis) return false;
+  for (const Tensor* part : {&attention.mask.allow, &attention.mask.block, &attention.mask.bias}) {
+    const Shape& shape = part->shape();
+    if (shape.size() > 2 && shape[shape.size() - 3] > 1) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> part_of(std::vector<std::string> labels, const Positions& positions) {
+  if (labels.empty()) return labels;
+  return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
+          labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
+}
+
+const AttentionOutline& named(const std::vector<AttentionOutline>& all,
+                              const std::optional<std::string>& name) {
+  if (!name) return all[0];
+  std::vector<std::string> known;
+  for (const AttentionOutline& attention : all) {
+    known.push_back(attention.prefix + "weights");
+    if (known.back() == *name) return attention;
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  throw input_error("there is no attention \"" + *name + "\"", "--name", suggestion(*name, names));
+}
+
+}  // namespace
+
+std::vector<AttentionOutline> outlines(const DocumentRequest& request) {
+  const AttentionRequest& attention = request.attention;
+  const Family family = info(attention.kind).family;
+  if (family == Family::projected) {
+    Shape output;
+    return {{"", request.labels, attention.mask,
+             check_projected({attention, request.projections}, "", output)}};
+  }
+  if (family != Family::transformer) {
+    return {{"", request.labels, attention.mask, check_geometry(attention)}};
+  }
+  TransformerRequest transformer = request.transformer;
+  transformer.attention = attention;
+  const TransformerGeometry geometry = check_transformer(transformer);
+  const bool decoder = transformer.decoder;
+  const Labels own{request.labels.query, decoder ? request.labels.query : request.labels.key};
+  std::vector<AttentionOutline> all;
+  for (std::size_t i = 0; i < transformer.layers.size(); ++i) {
+    const std::string prefix =
+        transformer.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
+    all.push_back({prefix + "self.", own, attention.mask, geometry.self});
+    if (decoder) {
+      all.push_back({prefix + "cross.", request.labels, transformer.memory_mask, geometry.cross});
+    }
+  }
+  return all;
+}
+
+MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::size_t head,
+                 const std::string& title, const MapSelection& selection, std::size_t threads) {
+  const Geometry& geometry = attention.geometry;
+  const Visibility visibility(attention.mask, geometry);
+  // Without its global positions the window hides what they make visible.
+  Mask no_globals = attention.mask;
+  no_globals.global.clear();
+  const Visibility without_globals(no_globals, geometry);
+  const bool globals = !attention.mask.global.empty();
+
+  const Positions queries = selected_queries(selection, geometry.queries);
+  const Positions keys = selected_keys(selection, geometry.keys);
+  std::vector<std::int64_t> hidden_by(queries.count() * keys.count());
+  std::vector<std::uint8_t> global(globals ? hidden_by.size() : 0);
+  parallel_for(queries.count(), threads, [&](std::size_t i) {
+    std::vector<std::uint8_t> parts(geometry.keys), window(globals ? geometry.keys : 0);
+    visibility.hiding_parts(sample, head, queries.first + i, parts);
+    if (globals) without_globals.hiding_parts(sample, head, queries.first + i, window);
+    for (std::size_t j = 0; j < keys.count(); ++j) {
+      const std::size_t key = keys.first + j, cell = i * keys.count() + j;
+      hidden_by[cell] = parts[key];
+      if (globals) global[cell] = parts[key] == 0 && window[key] != 0 ? 1 : 0;
+    }
+  });
+
+  MaskMap map;
+  const Shape shape = {queries.count(), keys.count()};
+  map.hidden_by = Tensor(shape, std::move(hidden_by));
+  if (globals) map.global = Tensor(shape, std::move(global));
+  map.parts = part_names();
+  map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
+  map.key_labels = part_of(Labels::of_sample(attention.labels.key, sample), keys);
+  map.first_query = queries.first;
+  map.first_key = keys.first;
+  std::string place = "(Sample " + std::to_string(sample + 1);
+  if (differs_by_head(attention)) place += ", Head " + std::to_string(head + 1);
+  map.title = (title.empty() ? "Attention Mask " : title + "\nAttention Mask ") + place + ")";
+  return map;
+}
+
+MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
+                      const FileAccess& access) {
+  const bool standard_input = request.input == "-";
+  const Document document = Document::parse(
+      text, name, standard_input ? std::filesystem::path() : request.input.parent_path(), access);
+  try {
+    const std::vector<Kind> kinds = read_kinds(document.root());
+    Problems problems;
+    const DocumentRequest read = read_document(document, kinds[0], kinds, problems);
+    problems.throw_first();
+    const std::vector<AttentionOutline> all = outlines(read);
+    const AttentionOutline& attention = named(all, request.name);
+    check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
+    return mask_map(attention, request.sample, request.head, read.title, request.selection,
+                    request.options.threads);
+  } catch (const Error& error) {
+    throw document.placed(error);
+  }
+}
+
+MaskMap mask_map(const Heatmap& heatmap, const std::string& title) {
+  const Tensor allowed = heatmap.allowed.converted(DType::boolean);
+  std::vector<std::int64_t> hidden;
+  hidden.reserve(allowed.size());
+  for (const std::uint8_t seen : allowed.values<std::uint8_t>()) hidden.push_back(seen ? 0 : 1);
+  MaskMap map;
+  map.hidden_by = Tensor(allowed.shape(), std::move(hidden));
+  map.query_labels = heatmap.query_labels;
+  map.key_labels = heatmap.key_labels;
+  map.first_query = heatmap.first_query;
+  map.first_key = heatmap.first_key;
+  map.title = title;
+  return map;
+}
+
+}  // namespace attn

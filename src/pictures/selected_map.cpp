@@ -1,0 +1,277 @@
+#include "pictures/selected_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "plot/token_labels.hpp"
+#include "support/count_text.hpp"
+
+namespace attn {
+namespace {
+
+std::string range_text(const PositionRange& range) {
+  const auto end = [](const std::optional<std::int64_t>& position) {
+    return position ? std::to_string(*position) : std::string();
+  };
+  return end(range.first) + ":" + end(range.end);
+}
+
+Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
+                       const std::string& flag, const char* noun, const char* nouns) {
+  if (!range) return {0, count};
+  const auto size = static_cast<std::int64_t>(count);
+  const auto absolute = [&](std::int64_t position) {
+    if (position >= -size && position <= size) return position < 0 ? position + size : position;
+    throw input_error("the range " + range_text(*range) + " goes beyond the " +
+                          count_text(count, noun, nouns) + " there " + (count == 1 ? "is" : "are"),
+                      flag, "give positions from 0 to " + std::to_string(count));
+  };
+  const std::int64_t first = absolute(range->first.value_or(0));
+  const std::int64_t end = absolute(range->end.value_or(size));
+  if (first >= end) {
+    throw input_error(
+        "the range " + range_text(*range) + " holds none of the " + count_text(count, noun, nouns),
+        flag, "give a start that stands before the end");
+  }
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
+}
+
+/// A matrix on its way from one head to what is drawn.
+struct Shown {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> weights;
+  std::vector<std::uint8_t> allowed;  ///< empty = unknown
+};
+
+// Of all heads, for the mean or the largest; a cell is allowed if it is in any head.
+Shown of_heads(const SelectedMaps& maps, std::size_t sample, std::size_t first, std::size_t end) {
+  Shown shown{maps.weights.queries(), maps.weights.keys(), {}, {}};
+  const bool largest = maps.selection.heads == MapSelection::Heads::max;
+  for (std::size_t head = first; head < end; ++head) {
+    const Tensor matrix = maps.weights.matrix(sample, head).converted(DType::float64);
+    const auto values = matrix.values<double>();
+    if (head == first) {
+      shown.weights.assign(values.begin(), values.end());
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        double& weight = shown.weights[i];
+        // A NaN in any head shows.
+        weight = !largest ? weight + values[i]
+                          : (values[i] > weight || std::isnan(values[i]) ? values[i] : weight);
+      }
+    }
+    if (!maps.allowed || maps.selection.hide_mask) continue;
+    const Tensor mask = maps.allowed->matrix(sample, head).converted(DType::boolean);
+    const auto allowed = mask.values<std::uint8_t>();
+    shown.allowed.resize(allowed.size());
+    for (std::size_t i = 0; i < allowed.size(); ++i) shown.allowed[i] |= allowed[i];
+  }
+  if (!largest) {
+    for (double& weight : shown.weights) weight /= static_cast<double>(end - first);
+  }
+  return shown;
+}
+
+Shown part_of(const Shown& whole, const Positions& queries, const Positions& keys) {
+  Shown part{queries.count(), keys.count(), {}, {}};
+  for (std::size_t i = queries.first; i < queries.end; ++i) {
+    const auto from = static_cast<std::ptrdiff_t>(i * whole.columns + keys.first);
+    const auto to = static_cast<std::ptrdiff_t>(i * whole.columns + keys.end);
+    part.weights.insert(part.weights.end(), whole.weights.begin() + from,
+                        whole.weights.begin() + to);
+    if (whole.allowed.empty()) continue;
+    part.allowed.insert(part.allowed.end(), whole.allowed.begin() + from,
+                        whole.allowed.begin() + to);
+  }
+  return part;
+}
+
+// A row of zeros stays one.
+void renormalize(Shown& shown) {
+  for (std::size_t i = 0; i < shown.rows; ++i) {
+    double* row = shown.weights.data() + i * shown.columns;
+    double sum = 0;
+    for (std::size_t j = 0; j < shown.columns; ++j) sum += row[j];
+    if (sum == 0) continue;
+    for (std::size_t j = 0; j < shown.columns; ++j) row[j] /= sum;
+  }
+}
+
+// What a word's keys weigh together, and what its queries look at on average.
+Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::vector<Word>& keys) {
+  Shown words{queries.size(), keys.size(), {}, {}};
+  words.weights.reserve(words.rows * words.columns);
+  for (const Word& query : queries) {
+    for (const Word& key : keys) {
+      double sum = 0;
+      std::uint8_t allowed = 0;
+      for (std::size_t i = query.first; i < query.end; ++i) {
+        for (std::size_t j = key.first; j < key.end; ++j) {
+          sum += pieces.weights[i * pieces.columns + j];
+          if (!pieces.allowed.empty()) allowed |= pieces.allowed[i * pieces.columns + j];
+        }
+      }
+      words.weights.push_back(sum / static_cast<double>(query.end - query.first));
+      if (!pieces.allowed.empty()) words.allowed.push_back(allowed);
+    }
+  }
+  return words;
+}
+
+std::vector<Word> words_or_positions(const std::vector<std::string>& labels, TokenSpelling spelling,
+                                     std::size_t count) {
+  if (!labels.empty()) return words_of(labels, spelling);
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < count; ++i) words.push_back({"", i, i + 1});
+  return words;
+}
+
+void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words) {
+  if (labels.empty()) return;
+  labels.clear();
+  for (const Word& word : words) labels.push_back(word.text);
+}
+
+void cut(std::vector<std::string>& labels, const Positions& positions) {
+  if (labels.empty()) return;
+  labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(positions.end), labels.end());
+  labels.erase(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(positions.first));
+}
+
+}  // namespace
+
+bool MapSelection::plain() const {
+  return heads != Heads::mean && heads != Heads::max && !queries && !keys && drop_first == 0 &&
+         !renormalize && !merge_pieces;
+}
+
+Positions selected_queries(const MapSelection& selection, std::size_t count) {
+  return positions_in(selection.queries, count, "--queries", "query", "queries");
+}
+
+Positions selected_keys(const MapSelection& selection, std::size_t count) {
+  Positions keys = positions_in(selection.keys, count, "--keys", "key", "keys");
+  if (selection.drop_first >= keys.end) {
+    throw input_error("without the first " + std::to_string(selection.drop_first) +
+                          " no key is left of " + count_text(count, "key"),
+                      "--drop-first", "give a number from 0 to " + std::to_string(keys.end - 1));
+  }
+  keys.first = std::max(keys.first, selection.drop_first);
+  return keys;
+}
+
+std::string place_text(const SelectedMaps& maps) {
+  const std::string sample = "(Sample " + std::to_string(maps.sample + 1) + ", ";
+  const std::string heads = count_text(maps.weights.heads(), "Head") + ")";
+  switch (maps.selection.heads) {
+    case MapSelection::Heads::mean:
+      return sample + "Mean of " + heads;
+    case MapSelection::Heads::max:
+      return sample + "Largest of " + heads;
+    case MapSelection::Heads::all:
+      return sample + heads;
+    case MapSelection::Heads::one:
+      break;
+  }
+  return sample + "Head " + std::to_string(maps.head + 1) + ")";
+}
+
+Heatmap selected_heatmap(const SelectedMaps& maps) {
+  return selected_heatmap(maps, maps.sample, maps.head);
+}
+
+Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
+  const MapSelection& selection = maps.selection;
+  Heatmap heatmap =
+      chosen_heatmap(maps.weights, maps.allowed, maps.labels, maps.title, sample, head);
+  if (selection.hide_mask) heatmap.allowed = {};
+  if (selection.plain()) return heatmap;
+
+  // 1. The heads.
+  const bool together =
+      selection.heads == MapSelection::Heads::mean || selection.heads == MapSelection::Heads::max;
+  if (together) {
+    const std::string place = place_text(maps);
+    heatmap.title =
+        maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
+  }
+  Shown shown = together ? of_heads(maps, sample, 0, maps.weights.heads())
+                         : of_heads(maps, sample, head, head + 1);
+  // 2. The positions.
+  const Positions queries = selected_queries(selection, shown.rows);
+  const Positions keys = selected_keys(selection, shown.columns);
+  shown = part_of(shown, queries, keys);
+  // A part of the labels may hold no sign of how they are spelled.
+  const auto spelling = token_spelling({&heatmap.query_labels, &heatmap.key_labels});
+  cut(heatmap.query_labels, queries);
+  cut(heatmap.key_labels, keys);
+  heatmap.first_query = queries.first;
+  heatmap.first_key = keys.first;
+  if (selection.renormalize) renormalize(shown);
+  // 3. The words.
+  if (selection.merge_pieces) {
+    if (heatmap.query_labels.empty() && heatmap.key_labels.empty()) {
+      throw input_error("there are no labels that tell which pieces make a word", "--merge-pieces",
+                        "give the tokens as labels: {\"query\": […], \"key\": […]}");
+    }
+    const auto query_words = words_or_positions(heatmap.query_labels, spelling, shown.rows);
+    const auto key_words = words_or_positions(heatmap.key_labels, spelling, shown.columns);
+    shown = merged(shown, query_words, key_words);
+    keep_words(heatmap.query_labels, query_words);
+    keep_words(heatmap.key_labels, key_words);
+  }
+  const Shape shape = {shown.rows, shown.columns};
+  heatmap.weights = Tensor(shape, std::move(shown.weights));
+  heatmap.allowed = shown.allowed.empty() ? Tensor() : Tensor(shape, std::move(shown.allowed));
+  return heatmap;
+}
+
+HeatmapGrid selected_heads(const SelectedMaps& maps) {
+  HeatmapGrid grid{1, maps.weights.heads(), {}};
+  for (std::size_t head = 0; head < grid.columns; ++head) {
+    grid.panels.push_back(selected_heatmap(maps, maps.sample, head));
+    grid.panels.back().title = "Head " + std::to_string(head + 1);
+  }
+  return grid;
+}
+
+HeatmapGrid selected_grid(const SelectedMaps& maps) {
+  const bool together = maps.selection.heads == MapSelection::Heads::mean ||
+                        maps.selection.heads == MapSelection::Heads::max;
+  const bool one_sample = maps.selection.one_sample;
+  HeatmapGrid grid{
+      one_sample ? 1 : maps.weights.samples(), together ? 1 : maps.weights.heads(), {}};
+  const bool several = grid.rows * grid.columns > 1;
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    const std::size_t sample = one_sample ? maps.sample : row;
+    for (std::size_t head = 0; head < grid.columns; ++head) {
+      Heatmap panel = selected_heatmap(maps, sample, head);
+      panel.title = "";
+      if (several) {
+        panel.title =
+            together ? "Sample " + std::to_string(sample + 1) : "Head " + std::to_string(head + 1);
+      }
+      grid.panels.push_back(std::move(panel));
+    }
+  }
+  return grid;
+}
+
+HeadLines selected_lines(const SelectedMaps& maps) {
+  const std::string place = place_text(maps);
+  HeadLines lines;
+  lines.title = maps.title.empty() ? "Attention between Tokens " + place : maps.title + " " + place;
+  if (maps.selection.heads == MapSelection::Heads::all) {
+    lines.heads = selected_heads(maps).panels;
+  } else {
+    lines.heads.push_back(selected_heatmap(maps));
+  }
+  return lines;
+}
+
+}  // namespace attn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+
+#include "document/document.hpp"
+#include "pictures/map_selection.hpp"
+
+namespace attn {
+
+/// Weights and what is known of them, and the part of them that a picture shows.
+struct SelectedMaps {
+  const Maps& weights;
+  const Maps* allowed;  ///< null = unknown
+  const Labels& labels;
+  std::string title;  ///< of the document; may be empty
+  std::size_t sample, head;
+  const MapSelection& selection;
+};
+
+/// One matrix of them: that of the head, or the mean or the largest of all heads. Throws
+/// Error(input) that names the flag for positions that are not there.
+Heatmap selected_heatmap(const SelectedMaps& maps);
+/// The same for another sample and head than the chosen ones.
+Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size_t head);
+
+/// The heads of the chosen sample side by side.
+HeatmapGrid selected_heads(const SelectedMaps& maps);
+/// Samples × heads.
+HeatmapGrid selected_grid(const SelectedMaps& maps);
+/// The chosen head, or with Heads::all every head.
+HeadLines selected_lines(const SelectedMaps& maps);
+
+/// "(Sample 1, Head 1)", or what is shown of the heads instead.
+std::string place_text(const SelectedMaps& maps);
+
+/// The positions that a range means among `count`, from 0. Throws Error(input) naming the flag.
+struct Positions {
+  std::size_t first = 0, end = 0;
+  std::size_t count() const { return end - first; }
+};
+Positions selected_queries(const MapSelection& selection, std::size_t count);
+Positions selected_keys(const MapSelection& selection, std::size_t count);
+
+}  // namespace attn

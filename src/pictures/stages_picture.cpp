@@ -1,0 +1,130 @@
+#include "pictures/stages_picture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double panel_side = 3.2;  // inches
+
+struct Stage {
+  const char* title;
+  std::string caption;
+  Tensor tensor;
+  bool hides = false;  ///< whether the mask has been applied
+};
+
+std::string short_number(double number) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.4g", number);
+  return buffer;
+}
+
+Tensor divided(const Tensor& tensor, double divisor) {
+  const Tensor numbers = tensor.converted(DType::float64);
+  std::vector<double> quotients;
+  quotients.reserve(numbers.size());
+  for (const double number : numbers.values<double>()) quotients.push_back(number / divisor);
+  return Tensor(tensor.shape(), std::move(quotients));
+}
+
+bool differ(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
+  return !std::ranges::equal(x.values<double>(), y.values<double>());
+}
+
+std::vector<Stage> stages_of(const Stages& stages, const StageFormulas& formulas) {
+  std::vector<Stage> all;
+  const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
+  if (scaled) {
+    all.push_back({"Scores", formulas.score, divided(stages.scores, *formulas.scale)});
+    const std::string by = short_number(*formulas.scale);
+    all.push_back(
+        {"Scaled",
+         "scores · " +
+             (formulas.scale_text.empty() ? by : formulas.scale_text + " = scores · " + by),
+         stages.scores});
+  } else {
+    all.push_back(
+        {"Scores", formulas.score.empty() ? "after the scale" : formulas.score, stages.scores});
+  }
+  if (stages.capped && (formulas.softcap || differ(stages.scores, stages.capped))) {
+    const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
+    all.push_back({"Capped", c + " · tanh(s / " + c + ")", stages.capped});
+  }
+  if (stages.masked && stages.allowed) {
+    all.push_back({"Masked", formulas.mask.empty() ? "after bias and mask" : formulas.mask,
+                   stages.masked, true});
+  }
+  all.push_back({"Weights", "softmax(s) = exp(s) / Σ exp(s)", stages.weights, true});
+  return all;
+}
+
+}  // namespace
+
+StageFormulas stage_formulas(const AttentionRequest& attention, const Geometry& geometry,
+                             const Mask& mask) {
+  const KindInfo& kind = info(attention.kind);
+  StageFormulas formulas;
+  const bool dot_products = kind.scales_by_width || attention.kind == Kind::dot_product;
+  formulas.score = dot_products ? "q·k" : std::string(kind.score);
+  formulas.scale = attention.scale;
+  if (!formulas.scale && kind.scales_by_width) {
+    formulas.scale = 1 / std::sqrt(static_cast<double>(geometry.query_width));
+    formulas.scale_text = "1/√" + std::to_string(geometry.query_width);
+  }
+  formulas.softcap = attention.softcap;
+  if (mask.bias) formulas.mask = "s + bias";
+  if (mask.hides()) {
+    const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";
+    formulas.mask += (formulas.mask.empty() ? "" : "; ") + ("hidden: " + fill);
+  }
+  return formulas;
+}
+
+HeatmapGrid stages_grid(const Stages& stages, const StageFormulas& formulas,
+                        const SelectedMaps& maps) {
+  const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
+  const std::vector<Stage> columns = stages_of(stages, formulas);
+  HeatmapGrid grid{all_heads ? maps.weights.heads() : 1, columns.size(), {}};
+  grid.panel_side = panel_side;
+  MapSelection of_scores = maps.selection;
+  of_scores.renormalize = of_scores.merge_pieces = false;
+  MapSelection of_weights = of_scores;
+  of_weights.renormalize = maps.selection.renormalize;
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (const Stage& stage : columns) {
+      const Maps numbers(stage.tensor, stages.heads_only);
+      const MapSelection& selection =
+          stage.tensor.bytes() == stages.weights.bytes() ? of_weights : of_scores;
+      Heatmap panel = selected_heatmap({numbers, stage.hides ? maps.allowed : nullptr, maps.labels,
+                                        maps.title, maps.sample, maps.head, selection},
+                                       maps.sample, all_heads ? row : maps.head);
+      panel.title = (all_heads ? "Head " + std::to_string(row + 1) + ": " : "") + stage.title;
+      if (row + 1 == grid.rows) panel.caption = stage.caption;
+      grid.panels.push_back(std::move(panel));
+    }
+  }
+  return grid;
+}
+
+Picture draw_stages(const HeatmapGrid& grid, const SelectedMaps& maps, PlotOptions options,
+                    PictureFormat format) {
+  if (!options.title) {
+    options.title =
+        (maps.title.empty() ? "From Scores to Weights " : maps.title + " ") + place_text(maps);
+  }
+  // Scores and weights have no common scale.
+  if (options.color_range.scope == ColorRange::Scope::shared) {
+    options.color_range.scope = ColorRange::Scope::panel;
+  }
+  return draw_grid(grid, options, format);
+}
+
+}  // namespace attn

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/attention.hpp"
+#include "attn/tensor.hpp"
+
+#include "document/document.hpp"
+#include "result/provenance.hpp"
+#include "result/tensor_writer.hpp"
+
+namespace attn {
+
+/// What result.json tells.
+struct ResultFile {
+  Kind kind = Kind::scaled_dot_product;
+  DType dtype = DType::float32;
+  std::string title, description;
+  Labels labels;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
+  std::vector<std::string> warnings;
+  std::vector<std::string> pictures;       ///< relative to the result
+  const Provenance* provenance = nullptr;  ///< null = not told
+  std::optional<double> seconds;           ///< of the computation; absent = no timing
+};
+
+/// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine
+/// has), the same bytes whatever their number.
+void write_result(const ResultFile& result, const std::filesystem::path& path, std::size_t threads);
+
+}  // namespace attn

@@ -1,0 +1,173 @@
+#include "tokens/embedding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "support/memory_limit.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+template <class T>
+Tensor rows_of(const Tensor& table, const Tensor& ids) {
+  const std::size_t dimension = table.shape()[1];
+  const std::span<const T> numbers = table.values<T>();
+  std::vector<T> result;
+  result.reserve(ids.size() * dimension);
+  for (const std::int64_t id : ids.values<std::int64_t>()) {
+    const auto row = numbers.subspan(static_cast<std::size_t>(id) * dimension, dimension);
+    result.insert(result.end(), row.begin(), row.end());
+  }
+  return {{ids.shape()[0], ids.shape()[1], dimension}, std::move(result)};
+}
+
+template <class T>
+Tensor positions_of(std::size_t length, std::size_t dimension) {
+  std::vector<T> result(length * dimension);
+  for (std::size_t column = 0; column < dimension; ++column) {
+    const auto pair = static_cast<double>(column - column % 2);
+    const double wavelength = std::pow(10000.0, pair / static_cast<double>(dimension));
+    for (std::size_t position = 0; position < length; ++position) {
+      const double angle = static_cast<double>(position) / wavelength;
+      result[position * dimension + column] =
+          static_cast<T>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return {{length, dimension}, std::move(result)};
+}
+
+template <class T>
+Tensor sum_over_samples(const Tensor& embedded, const Tensor& positions) {
+  const std::span<const T> places = positions.values<T>();
+  const std::span<const T> numbers = embedded.values<T>();
+  std::vector<T> result(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] += places[i % places.size()];
+  return {embedded.shape(), std::move(result)};
+}
+
+// Eight sums side by side, so that the compiler may use vectors without reordering additions.
+template <class T>
+double dot_product(const T* a, const T* b, std::size_t count) {
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> sums{};
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      sums[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
+    }
+  }
+  double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+template <class T>
+std::int64_t most_similar_row(std::span<const T> table, std::size_t dimension, std::int64_t id) {
+  const T* own = table.data() + static_cast<std::size_t>(id) * dimension;
+  const std::size_t rows = table.size() / dimension;
+  std::size_t best = 0;
+  double largest = dot_product(own, table.data(), dimension);
+  for (std::size_t row = 1; row < rows && !std::isnan(largest); ++row) {
+    const double product = dot_product(own, table.data() + row * dimension, dimension);
+    if (product > largest || std::isnan(product)) {
+      largest = product;
+      best = row;
+    }
+  }
+  return static_cast<std::int64_t>(best);
+}
+
+}  // namespace
+
+Tensor torch_embedding_table(TorchRandom& random, std::size_t tokens, std::size_t dimension,
+                             const std::string& where) {
+  Shape shape{tokens, dimension};
+  if (tokens == 0 || dimension == 0) {
+    throw input_error("the embedding table " + text(shape) + " is empty", where,
+                      "give at least one token and a dimension of at least 1");
+  }
+  check_memory(element_count(shape), sizeof(float), "the embedding table " + text(shape), where);
+  return torch_randn(random, std::move(shape));
+}
+
+void check_embedding_table(const Tensor& table, std::optional<std::size_t> tokens,
+                           const std::string& where) {
+  if (table.rank() != 2 || table.size() == 0) {
+    throw input_error("the embedding table has shape " + text(table.shape()), where,
+                      "give a table [V,E]: one row a token");
+  }
+  if (table.dtype() != DType::float32 && table.dtype() != DType::float64) {
+    throw input_error(std::string("the embedding table holds ") + name(table.dtype()), where,
+                      "give it as float32 or float64");
+  }
+  if (tokens && table.shape()[0] != *tokens) {
+    throw input_error("the embedding table " + text(table.shape()) + " has " +
+                          std::to_string(table.shape()[0]) + " rows for " +
+                          std::to_string(*tokens) + " tokens",
+                      where, "give one row a token of the vocabulary");
+  }
+}
+
+Tensor embedded(const Tensor& table, const Tensor& ids, const std::string& where) {
+  const std::size_t tokens = table.shape()[0], length = ids.shape()[1];
+  const std::span<const std::int64_t> numbers = ids.values<std::int64_t>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0 || static_cast<std::uint64_t>(numbers[i]) >= tokens) {
+      throw input_error(
+          "token id " + std::to_string(numbers[i]) + " is not in 0…" + std::to_string(tokens - 1),
+          where + "/" + std::to_string(i / length) + "/" + std::to_string(i % length),
+          "ids number the rows of the embedding table from 0");
+    }
+  }
+  const Shape shape{ids.shape()[0], length, table.shape()[1]};
+  check_memory(element_count(shape), size_of(table.dtype()), "the embeddings " + text(shape),
+               where);
+  return table.dtype() == DType::float64 ? rows_of<double>(table, ids) : rows_of<float>(table, ids);
+}
+
+Tensor sinusoidal_positions(std::size_t length, std::size_t dimension, DType dtype) {
+  return dtype == DType::float64 ? positions_of<double>(length, dimension)
+                                 : positions_of<float>(length, dimension);
+}
+
+Tensor with_sinusoidal_positions(const Tensor& embedded) {
+  const Tensor positions =
+      sinusoidal_positions(embedded.shape()[1], embedded.shape()[2], embedded.dtype());
+  return embedded.dtype() == DType::float64 ? sum_over_samples<double>(embedded, positions)
+                                            : sum_over_samples<float>(embedded, positions);
+}
+
+Tensor recovered_ids(const Tensor& table, const Tensor& ids, std::size_t threads) {
+  const std::span<const std::int64_t> numbers = ids.values<std::int64_t>();
+  // A token's answer does not depend on its place, so that each is looked for once.
+  std::vector<std::int64_t> distinct(numbers.begin(), numbers.end());
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+
+  std::vector<std::int64_t> answers(distinct.size());
+  const std::size_t dimension = table.shape()[1];
+  parallel_for(distinct.size(), threads, [&](std::size_t i) {
+    answers[i] = table.dtype() == DType::float64
+                     ? most_similar_row(table.values<double>(), dimension, distinct[i])
+                     : most_similar_row(table.values<float>(), dimension, distinct[i]);
+  });
+
+  std::vector<std::int64_t> result;
+  result.reserve(numbers.size());
+  for (const std::int64_t id : numbers) {
+    const auto found = std::lower_bound(distinct.begin(), distinct.end(), id);
+    result.push_back(answers[static_cast<std::size_t>(found - distinct.begin())]);
+  }
+  return {ids.shape(), std::move(result)};
+}
+
+}  // namespace attn

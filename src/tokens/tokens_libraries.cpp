@@ -1,0 +1,11 @@
+#include "tokens/tokens_libraries.hpp"
+
+#include <utf8proc.h>
+
+namespace attn {
+
+std::string tokens_libraries() {
+  return std::string("utf8proc ") + utf8proc_version();
+}
+
+}  // namespace attn

@@ -1,0 +1,143 @@
+#include "tokens/vocabulary.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "support/in_quotes.hpp"
+#include "support/nearest_name.hpp"
+#include "tokens/utf8.hpp"
+
+namespace attn {
+
+struct Vocabulary::Index {
+  std::vector<std::string> tokens;
+  std::unordered_map<std::string_view, std::int64_t> ids;  // the keys point into `tokens`
+  std::size_t longest = 0;
+
+  explicit Index(std::vector<std::string> list) : tokens(std::move(list)) {
+    ids.reserve(tokens.size());
+    for (const std::string& token : tokens) longest = std::max(longest, token.size());
+  }
+
+  /// Enters all tokens; the first that was there before as {its first id, its second}.
+  std::optional<std::pair<std::size_t, std::size_t>> first_duplicate() {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const auto [entry, is_new] = ids.emplace(tokens[i], static_cast<std::int64_t>(i));
+      if (!is_new) return std::pair(static_cast<std::size_t>(entry->second), i);
+    }
+    return std::nullopt;
+  }
+};
+
+namespace {
+
+std::vector<std::string> lines_of(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("\r\n");
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
+  }
+  return lines;
+}
+
+/// Whether the texts have a character in common. Two Chinese words without one may still be a few
+/// bytes apart, which says nothing about what was meant.
+bool share_a_character(std::string_view token, std::string_view known, std::string_view where) {
+  return characters_of(token, where).find_first_of(characters_of(known, where)) !=
+         std::u32string::npos;
+}
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+}  // namespace
+
+Vocabulary Vocabulary::from_list(std::vector<std::string> tokens, const std::string& where) {
+  if (tokens.empty()) {
+    throw input_error("the vocabulary is empty", where, "list the tokens in order of their ids");
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    characters_of(tokens[i], where + "/" + std::to_string(i));
+  }
+  const auto index = std::make_shared<Index>(std::move(tokens));
+  if (const auto duplicate = index->first_duplicate()) {
+    throw input_error("the vocabulary holds " + in_quotes(index->tokens[duplicate->second]) +
+                          " twice: at " + std::to_string(duplicate->first) + " and " +
+                          std::to_string(duplicate->second),
+                      where + "/" + std::to_string(duplicate->second),
+                      "give every token one id: remove one of the two");
+  }
+  return Vocabulary(index);
+}
+
+Vocabulary Vocabulary::from_text(std::string_view text, const std::string& where) {
+  characters_of(text, where);
+  std::vector<std::string> tokens = lines_of(text);
+  if (tokens.empty()) {
+    throw input_error("the vocabulary is empty", where, "write one token a line");
+  }
+  const auto index = std::make_shared<Index>(std::move(tokens));
+  if (const auto duplicate = index->first_duplicate()) {
+    throw input_error("the vocabulary holds " + in_quotes(index->tokens[duplicate->second]) +
+                          " twice: on lines " + std::to_string(duplicate->first + 1) + " and " +
+                          std::to_string(duplicate->second + 1),
+                      where + ", line " + std::to_string(duplicate->second + 1),
+                      "give every token one id: remove one of the two");
+  }
+  return Vocabulary(index);
+}
+
+std::size_t Vocabulary::size() const noexcept {
+  return index_->tokens.size();
+}
+
+std::size_t Vocabulary::longest() const noexcept {
+  return index_->longest;
+}
+
+const std::string& Vocabulary::token(std::int64_t id) const {
+  if (id < 0 || static_cast<std::size_t>(id) >= size()) {
+    throw Error(ErrorKind::internal, "the vocabulary has no token " + std::to_string(id), "", "");
+  }
+  return index_->tokens[static_cast<std::size_t>(id)];
+}
+
+std::optional<std::int64_t> Vocabulary::find(std::string_view token) const {
+  const auto entry = index_->ids.find(token);
+  if (entry == index_->ids.end()) return std::nullopt;
+  return entry->second;
+}
+
+std::int64_t Vocabulary::id(std::string_view token, std::string_view where,
+                            std::string_view advice) const {
+  if (const auto known = find(token)) return *known;
+  constexpr std::size_t few = 12;  // so many tokens are listed where none is near
+  const std::vector<std::string_view> tokens(index_->tokens.begin(), index_->tokens.end());
+  std::string help;
+  const std::string_view nearest = nearest_name(token, tokens);
+  if (!nearest.empty() && (is_ascii(token) || share_a_character(token, nearest, where))) {
+    help = "did you mean " + in_quotes(nearest) + "?";
+  } else if (tokens.size() <= few) {
+    help = "known: ";
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (i > 0) help += ", ";
+      help += in_quotes(tokens[i]);
+    }
+  } else {
+    help = "none of the vocabulary's " + std::to_string(tokens.size()) + " tokens is near it";
+  }
+  if (!advice.empty()) help += (help.ends_with('?') ? " " : "; ") + std::string(advice);
+  throw input_error("token " + in_quotes(token) + " is not in the vocabulary", std::string(where),
+                    help);
+}
+
+}  // namespace attn

@@ -1,0 +1,123 @@
+#include "batch/fingerprint.hpp"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kernels/cpu_target.hpp"
+#include "result/content_hash.hpp"
+#include "temporary_folder.hpp"
+
+using namespace attn;
+
+TEST_CASE("every option that changes a result changes the hash of the options") {
+  const std::vector<std::function<void(RunOptions&)>> changes{
+      [](RunOptions&) {},
+      [](RunOptions& o) { o.attention = {"self"}; },
+      [](RunOptions& o) {
+        o.attention = {"self", "cross"};
+      },
+      [](RunOptions& o) { o.dtype = "float64"; },
+      [](RunOptions& o) { o.heads = 2; },
+      [](RunOptions& o) { o.scale = 2; },
+      [](RunOptions& o) { o.seed = 2; },
+      [](RunOptions& o) { o.valid_lens = {{2}}; },
+      [](RunOptions& o) {
+        o.valid_lens = {{2, 2}};
+      },
+      [](RunOptions& o) { o.causal = true; },
+      [](RunOptions& o) { o.stages = true; },
+      [](RunOptions& o) { o.weights = false; },
+      [](RunOptions& o) { o.timing = true; },
+      [](RunOptions& o) { o.tensors = TensorFormat::npz; },
+      [](RunOptions& o) { o.sample = 1; },
+      [](RunOptions& o) { o.head = 1; },
+      [](RunOptions& o) { o.plots = {}; },
+      [](RunOptions& o) { o.plots = {PlotKind::heatmap}; },
+      [](RunOptions& o) { o.format = PictureFormat::svg; },
+      [](RunOptions& o) { o.selection.heads = MapSelection::Heads::mean; },
+      [](RunOptions& o) {
+        o.selection.queries = PositionRange{1, {}};
+      },
+      [](RunOptions& o) {
+        o.selection.queries = PositionRange{{}, 1};
+      },
+      [](RunOptions& o) {
+        o.selection.keys = PositionRange{1, {}};
+      },
+      [](RunOptions& o) { o.selection.drop_first = 1; },
+      [](RunOptions& o) { o.selection.renormalize = true; },
+      [](RunOptions& o) { o.selection.merge_pieces = true; },
+      [](RunOptions& o) { o.selection.hide_mask = true; },
+      [](RunOptions& o) { o.plot.style = PlotStyle::matplotlib; },
+      [](RunOptions& o) { o.plot.title = ""; },
+      [](RunOptions& o) { o.plot.title = "t"; },
+      [](RunOptions& o) { o.plot.xlabel = "t"; },
+      [](RunOptions& o) { o.plot.ylabel = "t"; },
+      [](RunOptions& o) {
+        o.plot.titles = {{"a", "b"}};
+      },
+      [](RunOptions& o) { o.plot.titles = {{"a,b"}}; },
+      [](RunOptions& o) { o.plot.cmap = "viridis"; },
+      [](RunOptions& o) {
+        o.plot.figsize = {4, 3};
+      },
+      [](RunOptions& o) { o.plot.dpi = 100; },
+      [](RunOptions& o) { o.plot.annotate = Annotate::on; },
+      [](RunOptions& o) { o.plot.annotate_color = "red"; },
+      [](RunOptions& o) { o.plot.ticks = Ticks::index; },
+      [](RunOptions& o) { o.plot.show_spaces = true; },
+      [](RunOptions& o) { o.plot.color_range.scope = ColorRange::Scope::panel; },
+      [](RunOptions& o) { o.plot.color_range.low = -1; },
+      [](RunOptions& o) { o.plot.norm.kind = ColorNorm::Kind::log; },
+      [](RunOptions& o) { o.plot.norm.gamma = 2; },
+      [](RunOptions& o) { o.plot.pool = Pool::max; },
+      [](RunOptions& o) { o.plot.font_scale = 2; },
+      [](RunOptions& o) { o.plot.top = 2; },
+      [](RunOptions& o) { o.plot.threshold = 0.1; },
+  };
+  std::set<std::string> hashes;
+  for (const auto& change : changes) {
+    RunOptions options;
+    change(options);
+    const std::string hash = options_hash(options);
+    CHECK(hash.size() == 32);
+    hashes.insert(hash);
+  }
+  CHECK(hashes.size() == changes.size());
+}
+
+TEST_CASE("places, threads and limits change no result and no hash") {
+  RunOptions options;
+  const std::string hash = options_hash(options);
+  options.out = "elsewhere";
+  options.input = "doc.json";
+  options.threads = 3;
+  options.files.limits.nesting = 7;
+  CHECK(options_hash(options) == hash);
+}
+
+TEST_CASE("an instruction set that was chosen changes the hash, that of the machine does not") {
+  const std::string hash = options_hash({});
+  for (const std::string_view target : kernels::cpu_targets()) {
+    kernels::use_cpu_target(target);
+    CHECK((options_hash({}) == hash) == (target == kernels::cpu_targets().front()));
+  }
+  kernels::use_cpu_target("");
+}
+
+TEST_CASE("a file that changes has another hash, even if it stays as long") {
+  const TemporaryFolder folder;
+  FileHashes hashes;
+  const auto path = folder.write("a", "one");
+  const std::string one = hashes.hash(path);
+  CHECK(one == content_hash(std::as_bytes(std::span("one", 3))));
+  CHECK(hashes.hash(path) == one);
+  std::filesystem::remove(path);
+  folder.write("b", "takes the place on the disk");
+  folder.write("a", "two");
+  CHECK(hashes.hash(path) != one);
+}

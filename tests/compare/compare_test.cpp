@@ -1,0 +1,208 @@
+#include "attn/compare.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "compare/element_comparison.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using attn::CompareRequest;
+using attn::Comparison;
+using attn::Shape;
+using attn::Tensor;
+using Outcome = attn::TensorComparison::Outcome;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+template <class T>
+Tensor row(std::vector<T> values) {
+  Shape shape{values.size()};
+  return Tensor(std::move(shape), std::move(values));
+}
+
+// Whether single numbers agree at the given tolerance.
+bool agree(double a, double b, double rtol = 1e-5, double atol = 1e-6) {
+  return attn::element_differences(row<double>({a}), row<double>({b}), rtol, atol, 1).beyond == 0;
+}
+
+Comparison compare(const TemporaryFolder& folder, const Tensor& a, const Tensor& b) {
+  CompareRequest request;
+  request.a = folder.write("a.npy", attn::npy_bytes(a));
+  request.b = folder.write("b.npy", attn::npy_bytes(b));
+  return attn::compare(request);
+}
+
+}  // namespace
+
+TEST_CASE("numbers agree within atol + rtol times the second one's size") {
+  CHECK(agree(1, 1));
+  CHECK(agree(100.0009, 100));
+  CHECK_FALSE(agree(100.0011, 100));
+  CHECK(agree(1e-6, 0));
+  CHECK_FALSE(agree(2e-6, 0));
+  CHECK_FALSE(agree(-1, 1));
+  // The tolerance is that of b.
+  CHECK(agree(1, 2, 0.5, 0));
+  CHECK_FALSE(agree(2, 1, 0.5, 0));
+  CHECK_FALSE(agree(1e308, -1e308));
+}
+
+TEST_CASE("NaN agrees with NaN, an infinity with itself alone") {
+  CHECK(agree(NAN, NAN));
+  CHECK(agree(infinity, infinity));
+  CHECK(agree(-infinity, -infinity));
+  CHECK_FALSE(agree(infinity, -infinity));
+  CHECK_FALSE(agree(NAN, 1));
+  CHECK_FALSE(agree(1, NAN));
+  CHECK_FALSE(agree(1, infinity));
+  CHECK_FALSE(agree(infinity, 1, 1, 1));
+}
+
+TEST_CASE("the largest errors, the first element beyond and their number are found") {
+  const auto found = attn::element_differences(row<float>({1, 2, 4, 8, 0.5F}),
+                                               row<float>({1, 2.5F, 4, 9, 0.25F}), 1e-5, 1e-6, 1);
+  CHECK(found.absolute.error == 1);
+  CHECK(found.absolute.index == 3);
+  CHECK(found.relative.error == 1);
+  CHECK(found.relative.index == 4);
+  CHECK(found.first_beyond == 1);
+  CHECK(found.beyond == 3);
+}
+
+TEST_CASE("large tensors are compared in parts with the same outcome for any number of threads") {
+  std::vector<double> numbers(3'000'000, 1);
+  const Tensor a = row(numbers);
+  numbers[1'500'000] = 3;
+  numbers[2'999'999] = 3;
+  const Tensor b = row(numbers);
+  for (const std::size_t threads : {1U, 2U, 5U}) {
+    const auto found = attn::element_differences(a, b, 1e-5, 1e-6, threads);
+    CHECK(found.absolute.error == 2);
+    CHECK(found.absolute.index == 1'500'000);
+    CHECK(found.first_beyond == 1'500'000);
+    CHECK(found.beyond == 2);
+  }
+}
+
+TEST_CASE("integers are compared exactly, even those a double cannot tell apart") {
+  const TemporaryFolder folder;
+  constexpr std::int64_t large = std::int64_t{1} << 62;
+  const Comparison differing =
+      compare(folder, row<std::int64_t>({large, 100001}), row<std::int64_t>({large + 1, 100001}));
+  CHECK_FALSE(differing.agree());
+  CHECK(differing.tensors[0].exact);
+  CHECK(differing.tensors[0].absolute.error == 1);
+  CHECK(std::get<std::int64_t>(differing.tensors[0].first_beyond->b) == large + 1);
+  // The distance of the farthest ones takes 64 bits.
+  constexpr auto least = std::numeric_limits<std::int64_t>::min(),
+                 most = std::numeric_limits<std::int64_t>::max();
+  CHECK(compare(folder, row<std::int64_t>({least}), row<std::int64_t>({most}))
+            .tensors[0]
+            .absolute.error == 0x1p64);
+  // A tolerance that is given counts for them too.
+  CompareRequest request;
+  request.a = folder / "a.npy";
+  request.b = folder / "b.npy";
+  request.atol = 0x1p64;
+  CHECK(attn::compare(request).agree());
+  CHECK(compare(folder, row<std::uint8_t>({1, 0}), row<std::uint8_t>({1, 0})).agree());
+  CHECK_FALSE(compare(folder, row<std::uint8_t>({1, 0}), row<std::uint8_t>({1, 1})).agree());
+}
+
+TEST_CASE("tensors of different types are compared by their numbers") {
+  const TemporaryFolder folder;
+  CHECK(compare(folder, row<float>({1, 2}), row<std::int64_t>({1, 2})).agree());
+  CHECK(compare(folder, row<double>({0.1}), row<float>({0.1F})).agree());
+  CHECK_FALSE(compare(folder, row<std::uint8_t>({1}), row<double>({1.1})).agree());
+}
+
+TEST_CASE("a tensor missing on either side and one of another shape are differences") {
+  const TemporaryFolder folder;
+  const std::vector<attn::NamedTensor> in_a{
+      {"same", row<float>({1})}, {"a", row<float>({1})}, {"shape", row<float>({1, 2})}};
+  const std::vector<attn::NamedTensor> in_b{{"b", row<float>({1})},
+                                            {"shape", Tensor({2, 1}, std::vector<float>{1, 2})},
+                                            {"same", row<float>({1})}};
+  CompareRequest request;
+  request.a = folder.write("a.npz", attn::npz_bytes(in_a));
+  request.b = folder.write("b.safetensors", attn::safetensors_bytes(in_b));
+  const Comparison comparison = attn::compare(request);
+  CHECK_FALSE(comparison.agree());
+  REQUIRE(comparison.tensors.size() == 4);
+  CHECK(comparison.tensors[0].outcome == Outcome::within);
+  CHECK(comparison.tensors[1].outcome == Outcome::only_in_a);
+  CHECK(comparison.tensors[2].outcome == Outcome::shapes_differ);
+  CHECK(comparison.tensors[2].b.shape == Shape{2, 1});
+  CHECK(comparison.tensors[3].name == "b");
+  CHECK(comparison.tensors[3].outcome == Outcome::only_in_b);
+}
+
+TEST_CASE("an array without a name is compared with a single tensor of any name") {
+  const TemporaryFolder folder;
+  const std::vector<attn::NamedTensor> one{{"weights", row<float>({1})}};
+  CompareRequest request;
+  request.a = folder.write("a.npy", attn::npy_bytes(row<float>({1})));
+  request.b = folder.write("b.npz", attn::npz_bytes(one));
+  CHECK(attn::compare(request).agree());
+  CHECK(attn::compare(request).tensors[0].name == "weights");
+  std::swap(request.a, request.b);
+  CHECK(attn::compare(request).agree());
+  request.b = folder.write("b.json", "[1]");
+  CHECK(attn::compare(request).agree());
+  // Two names that differ are no such case.
+  const std::vector<attn::NamedTensor> other{{"output", row<float>({1})}};
+  request.b = folder.write("c.npz", attn::npz_bytes(other));
+  CHECK(attn::compare(request).tensors.size() == 2);
+}
+
+TEST_CASE("files without a tensor are not equal but wrong") {
+  const TemporaryFolder folder;
+  CompareRequest request;
+  request.a = request.b = folder.write("a.json", R"({"tensors":{}})");
+  const std::string place = request.a.string() + ", " + request.a.string();
+  CHECK_THROWS_WITH_AS(attn::compare(request),
+                       ("neither file holds a tensor\n  where: " + place +
+                        "\n  help:  name two results or files of tensors")
+                           .c_str(),
+                       attn::Error);
+}
+
+TEST_CASE("the picture shows the matrix with the largest error") {
+  const TemporaryFolder folder;
+  std::vector<float> numbers(2 * 2 * 3);
+  const std::vector<attn::NamedTensor> before{{"lse", row<float>({1})},
+                                              {"weights", Tensor({2, 2, 3}, numbers)}};
+  numbers[8] = 1;  // of the second matrix
+  const std::vector<attn::NamedTensor> after{{"lse", row<float>({9})},
+                                             {"weights", Tensor({2, 2, 3}, numbers)}};
+  CompareRequest request;
+  request.a = folder.write("a.npz", attn::npz_bytes(before));
+  request.b = folder.write("b.npz", attn::npz_bytes(after));
+  request.picture = attn::PictureFormat::svg;
+  const Comparison comparison = attn::compare(request);
+  CHECK(comparison.pictured == "weights[1]");
+  REQUIRE(comparison.picture);
+  CHECK(comparison.picture->bytes.starts_with("<?xml"));
+  CHECK(comparison.warnings.empty());
+}
+
+TEST_CASE("without a matrix in both files there is a warning in place of the picture") {
+  const TemporaryFolder folder;
+  CompareRequest request;
+  request.a = request.b = folder.write("a.json", "[1,2]");
+  request.picture = attn::PictureFormat::png;
+  const Comparison comparison = attn::compare(request);
+  CHECK(comparison.agree());
+  CHECK_FALSE(comparison.picture);
+  REQUIRE(comparison.warnings.size() == 1);
+  CHECK(comparison.warnings[0] ==
+        "there is no picture: the files have no matrix of one name and shape in common");
+}

@@ -1,0 +1,171 @@
+#include "document/document.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "document/document_problems.hpp"
+
+namespace {
+
+// A sound document of two queries and keys of width 2, with more members.
+std::string with(const std::string& members) {
+  return R"({"attention":"sdpa","query":[[1,2],[3,4]])" + (members.empty() ? "" : "," + members) +
+         "}";
+}
+
+}  // namespace
+
+TEST_CASE("a sound document has no problems") {
+  CHECK(problems_of(with("")).empty());
+  CHECK(
+      problems_of(
+          with(R"("mask":{"causal":true},"valid_lens":[2],"scale":0.5,"labels":{"key":["a","b"]})"))
+          .empty());
+}
+
+TEST_CASE("what is no JSON is refused with line and column") {
+  CHECK(problems_of("{\"attention\": \"sdpa\",\n \"query\": [[1,2],]}") ==
+        "not valid JSON: expected a value, found ']'\n"
+        "  where: doc.json, line 2, column 18\n"
+        "  help:  remove the comma before ']'");
+}
+
+TEST_CASE("a document that is no object is refused") {
+  CHECK(problems_of("[1]") ==
+        "an input document is an object, but this is an array\n"
+        "  where: doc.json\n"
+        "  help:  write {\"attention\": …, \"query\": …}");
+}
+
+TEST_CASE("an unknown key names the nearest known one") {
+  CHECK(problems_of(with(R"("valid_len":[1])")) ==
+        "unknown key \"valid_len\"\n"
+        "  where: doc.json, /valid_len\n"
+        "  help:  did you mean \"valid_lens\"?");
+}
+
+TEST_CASE("an unknown kind names the nearest known one") {
+  CHECK(problems_of(R"({"attention":"scaled_dot_prodct","query":[[1]]})") ==
+        "unknown kind of attention \"scaled_dot_prodct\"\n"
+        "  where: doc.json, /attention\n"
+        "  help:  did you mean \"scaled_dot_product\"?");
+}
+
+TEST_CASE("a ragged array is refused at its first odd row") {
+  CHECK(problems_of(R"({"attention":"sdpa","query":[[[1,2],[3,4]],[[1,2],[3]]]})") ==
+        "row 1 has 1 number, but the rows before it have 2\n"
+        "  where: doc.json, /query/1/1\n"
+        "  help:  give all rows of a tensor the same length");
+}
+
+TEST_CASE("shapes that do not fit are both named") {
+  CHECK(problems_of(with(R"("key":[[1,2,3]])")) ==
+        "query [2,2] and key [1,3] have different widths: 2 and 3\n"
+        "  where: doc.json, /key\n"
+        "  help:  give both the same width; \"general\" and \"additive\" attention compare "
+        "different ones");
+}
+
+TEST_CASE("a valid length beyond the keys is refused with its place") {
+  CHECK(problems_of(with(R"("valid_lens":[3])")) ==
+        "the valid length 3 is not between 0 and 2\n"
+        "  where: doc.json, /valid_lens/0\n"
+        "  help:  give the number of leading keys that are valid");
+}
+
+TEST_CASE("a mask that does not broadcast is refused with both shapes") {
+  CHECK(problems_of(with(R"("mask":{"allow":[[1,1,1]]})")) ==
+        "allow [1,3] does not broadcast against the weights [2,2]\n"
+        "  where: doc.json, /mask/allow\n"
+        "  help:  each axis, counted from the last, must be 1 or that of the weights");
+}
+
+TEST_CASE("a random tensor without a seed is refused") {
+  CHECK(problems_of(R"({"attention":"sdpa","query":{"randn":[2,2]}})") ==
+        "a random tensor needs a seed\n"
+        "  where: doc.json, /query/randn\n"
+        "  help:  add a \"seed\" to the document: the same seed gives the same numbers, those of "
+        "torch.manual_seed");
+}
+
+TEST_CASE("a number that must be finite is refused otherwise") {
+  CHECK(problems_of(with(R"("scale":"nan")")) ==
+        "\"nan\" is no finite number\n"
+        "  where: doc.json, /scale\n"
+        "  help:  give a finite number");
+}
+
+TEST_CASE("axes of size zero and shapes that overflow are refused before anything is allocated") {
+  CHECK(problems_of(R"({"attention":"sdpa","query":{"zeros":[0,2]}})") ==
+        "an axis of size 0\n"
+        "  where: doc.json, /query/zeros/0\n"
+        "  help:  give every axis at least one element");
+  CHECK(
+      problems_of(R"({"attention":"sdpa","query":{"zeros":[4294967296,4294967296,4294967296]}})") ==
+      "the shape [4294967296,4294967296,4294967296] has more elements than memory can address\n"
+      "  where: doc.json, /query/zeros\n"
+      "  help:  check the shape for a misplaced digit");
+}
+
+TEST_CASE("a hundred thousand nested brackets are refused, not followed") {
+  const std::string deep(100000, '[');
+  CHECK(problems_of(R"({"attention":"sdpa","query":)" + deep) ==
+        "arrays and objects are nested deeper than 512 levels\n"
+        "  where: doc.json, /query/0/0/0/0/0/0/0/…\n"
+        "  help:  look for brackets that are not closed, or raise the limit with --max-nesting");
+}
+
+TEST_CASE("every problem is found, not only the first") {
+  CHECK(problems_of(
+            R"({"attention":"sdpa","query":[[1],[2,3]],"scale":"x","mask":{"casual":true}})") ==
+        "expected a number, found a string\n"
+        "  where: doc.json, /scale\n"
+        "  help:  give a number\n"
+        "\n"
+        "row 1 has 2 numbers, but the row before it has 1\n"
+        "  where: doc.json, /query/1\n"
+        "  help:  give all rows of a tensor the same length\n"
+        "\n"
+        "unknown key \"casual\"\n"
+        "  where: doc.json, /mask/casual\n"
+        "  help:  did you mean \"causal\"?");
+}
+
+TEST_CASE("a key of another kind is refused") {
+  CHECK(problems_of(R"({"attention":"softmax","scores":[[1]],"query":[[1]]})") ==
+        "\"query\" has no meaning for softmax attention\n"
+        "  where: doc.json, /query\n"
+        "  help:  leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
+}
+
+TEST_CASE("labels must fit the queries and keys") {
+  CHECK(problems_of(with(R"("labels":{"query":["a"]})")) ==
+        "1 label for 2 queries\n"
+        "  where: doc.json, /labels/query\n"
+        "  help:  give one label for each of the queries");
+}
+
+TEST_CASE("what a flag overrides is blamed on the flag") {
+  attn::Document document = attn::Document::parse(with(""), "doc.json", {});
+  attn::JsonValue lens;
+  lens.data = attn::JsonValue::Numbers{5};
+  document.override_with("valid_lens", lens, "--valid-lens");
+  attn::Problems problems;
+  const auto kinds = attn::read_kinds(document.root());
+  attn::read_document(document, kinds[0], kinds, problems);
+  REQUIRE(problems.errors().size() == 1);
+  CHECK(std::string(document.placed(problems.errors()[0]).what()) ==
+        "the valid length 5 is not between 0 and 2\n"
+        "  where: --valid-lens\n"
+        "  help:  give the number of leading keys that are valid");
+}
+
+TEST_CASE("a missing parameter is named with the shape it should have") {
+  CHECK(problems_of(R"({"attention":"general","query":[[1,2]]})") ==
+        "the parameter W is missing\n"
+        "  where: doc.json, /parameters/W\n"
+        "  help:  give it the shape [2,2]: the query is 2 wide, the key 2");
+}

@@ -1,0 +1,309 @@
+#include "attn/explain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+#include "attn/run.hpp"
+
+#include "error_from.hpp"
+#include "support/display_width.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using attn::ExplainOptions;
+
+// Every document that is there to be run, of all kinds, masks and options.
+std::vector<std::filesystem::path> documents() {
+  std::vector<std::filesystem::path> paths;
+  const std::filesystem::path tests = ATTN_TEST_DATA;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::path(ATTN_DATA), tests / "explain" / "explanations"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".json") paths.push_back(entry.path());
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(tests / "run" / "golden")) {
+    if (std::filesystem::exists(entry.path() / "input.json"))
+      paths.push_back(entry.path() / "input.json");
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string explained(const std::filesystem::path& document, const ExplainOptions& choice = {}) {
+  ExplainOptions options = choice;
+  options.document.input = document;
+  return attn::explain(options).text;
+}
+
+std::string error_of(const std::filesystem::path& document, const ExplainOptions& choice) {
+  return error_from([&] { explained(document, choice); });
+}
+
+// The last query of the last sample and head: where offsets, heads and lengths tell most.
+ExplainOptions last_choice(const attn::Tensor& weights, bool heads_only) {
+  const attn::Shape& shape = weights.shape();
+  ExplainOptions options;
+  options.query = shape[shape.size() - 2] - 1;
+  if (shape.size() == 4 || heads_only) options.head = shape[shape.size() - 3] - 1;
+  if (shape.size() >= 3 && !heads_only) options.sample = shape[0] - 1;
+  return options;
+}
+
+std::vector<std::vector<std::string>> rows_of(const std::string& markdown) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(markdown);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ")) {
+      rows.emplace_back();
+      continue;
+    }
+    rows.emplace_back();
+    for (std::size_t at = 2; at < line.size();) {
+      const std::size_t end = line.find(" |", at);
+      rows.back().push_back(line.substr(at, end - at));
+      at = end + 3;
+    }
+  }
+  return rows;
+}
+
+// Whether the text is the number to the digits it shows.
+bool shows(const std::string& text, double number) {
+  const double shown = std::stod(text);
+  if (std::isnan(number) || std::isinf(number)) return text == (std::isnan(number) ? "nan" : text);
+  if (text.find('e') != std::string::npos)
+    return std::abs(shown - number) <= 0.006 * std::abs(number);
+  // Half a unit of the fourth decimal, and what float32 is off.
+  return std::abs(shown - number) <= 0.5e-4 + 1e-5 + 1e-5 * std::abs(number);
+}
+
+// "1·(-2)", "0.5²" or "3", as they are shown.
+double value_of(std::string term) {
+  const bool square = term.ends_with("²");
+  if (square) term.resize(term.size() - std::string("²").size());
+  const auto number = [](std::string text) {
+    if (text.starts_with('(')) text = text.substr(1, text.size() - 2);
+    return std::stod(text);
+  };
+  if (square) return number(term) * number(term);
+  const std::size_t dot = term.find("·");
+  if (dot == std::string::npos) return number(term);
+  return number(term.substr(0, dot)) * number(term.substr(dot + std::string("·").size()));
+}
+
+struct Added {
+  double sum = 0, size = 0;  ///< of the terms, and of their absolute values
+  std::size_t count = 0;
+};
+
+Added added(const std::string& terms) {
+  Added result;
+  std::istringstream words(terms);
+  double sign = 1;
+  for (std::string word; words >> word;) {
+    if (word == "+" || word == "-") {
+      sign = word == "+" ? 1 : -1;
+      continue;
+    }
+    if (word.starts_with('-')) {
+      sign = -1;
+      word.erase(0, 1);
+    }
+    const double value = sign * value_of(word);
+    result.sum += value;
+    result.size += std::abs(value);
+    ++result.count;
+    sign = 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("no line of an explanation takes more than 80 columns") {
+  std::size_t count = 0;
+  for (const auto& document : documents()) {
+    CAPTURE(document);
+    for (const std::string& line_of : {explained(document)}) {
+      std::istringstream lines(line_of);
+      // The document's own name may be of any length; it is wrapped like all text.
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        REQUIRE(attn::display_width(line) <= 80);
+        REQUIRE_FALSE(line.ends_with(' '));
+        ++count;
+      }
+    }
+  }
+  CHECK(count > 3000);
+}
+
+TEST_CASE("the weights and outputs shown are those that run computes") {
+  std::size_t weights_seen = 0, outputs_seen = 0;
+  for (const auto& document : documents()) {
+    CAPTURE(document);
+    const TemporaryFolder out;
+    attn::RunOptions run;
+    run.input = document;
+    run.out = out.path();
+    run.plots = {};
+    const attn::RunReport report = attn::run(run).reports[0];
+    const attn::TensorFile result = attn::TensorFile::open(out / "result.json");
+    const std::string name = report.weights[0].name;
+    const attn::Tensor weights = result.read(name).converted(attn::DType::float64);
+    // The rank alone does not tell samples from heads.
+    const bool heads_only =
+        weights.rank() == 3 && !report.shapes.empty() && report.shapes[0].second.size() == 2;
+
+    ExplainOptions choice = last_choice(weights, heads_only);
+    choice.format = attn::ExplanationFormat::markdown;
+    const auto rows = rows_of(explained(document, choice));
+    // 1. The weights, in the table after the exponentials.
+    std::size_t keys = weights.shape().back();
+    const auto row = weights.values<double>().subspan(weights.size() - keys, keys);
+    const auto header = std::find_if(rows.begin(), rows.end(), [](const auto& cells) {
+      return !cells.empty() && cells[0] == "key" && cells.back() == "weight";
+    });
+    REQUIRE(header != rows.end());
+    for (auto line = header + 2; line != rows.end() && line->size() == header->size(); ++line) {
+      if ((*line)[0] == "sum" || (*line)[0].find("more") != std::string::npos) break;
+      std::string label = (*line)[0];
+      if (label.starts_with("key ")) label.erase(0, 4);
+      REQUIRE(shows(line->back(), row[std::stoul(label)]));
+      ++weights_seen;
+    }
+    // 2. The output: the last vector before the costs is its row; of layers, that of all layers or
+    // the last norm or sum.
+    const std::vector<std::string>& names = result.names();
+    if (std::find(names.begin(), names.end(), "output") == names.end()) continue;
+    if (name.find("layers.") != std::string::npos) continue;
+    const attn::Tensor output = result.read("output").converted(attn::DType::float64);
+    std::vector<std::string> last;
+    for (const auto& cells : rows) {
+      if (cells.size() > 1 && (cells[0] == "out" || cells[0] == "y" || cells[0] == "sum") &&
+          cells[1].find("·") == std::string::npos && !cells.back().empty() && cells[1] != "")
+        last = cells;
+    }
+    REQUIRE_FALSE(last.empty());
+    const bool per_head = last[0] == "out";
+    std::size_t width = output.shape().back();
+    const bool split = per_head && weights.rank() >= 3 && choice.head > 0 && output.rank() < 4;
+    if (split) width /= choice.head + 1;
+    CHECK(shows(last.back(), output.values<double>().back()));
+    CHECK(shows(last[1], output.values<double>()[output.size() - width]));
+    ++outputs_seen;
+  }
+  CHECK(weights_seen > 200);
+  CHECK(outputs_seen > 35);
+}
+
+TEST_CASE("the terms that are shown add up to the sums that are shown") {
+  std::size_t count = 0;
+  for (const auto& document : documents()) {
+    CAPTURE(document);
+    ExplainOptions choice;
+    choice.format = attn::ExplanationFormat::markdown;
+    for (const auto& row : rows_of(explained(document, choice))) {
+      if (row.size() != 3 || row[1] == "terms" || row[1].find("…") != std::string::npos) continue;
+      if (row[1].find("·") == std::string::npos && row[1].find("²") == std::string::npos) continue;
+      if (row[1].find("nan") != std::string::npos || row[1].find("inf") != std::string::npos)
+        continue;
+      CAPTURE(row[1]);
+      const Added terms = added(row[1]);
+      // Each factor is rounded by half a unit of its fourth decimal.
+      const double rounding = 0.5e-4 * static_cast<double>(1 + 8 * terms.count) + 1e-3 * terms.size;
+      CHECK(std::abs(terms.sum - std::stod(row[2])) <= rounding);
+      ++count;
+    }
+  }
+  CHECK(count > 300);
+}
+
+TEST_CASE("of several kinds each is explained") {
+  const std::filesystem::path document = std::filesystem::path(ATTN_DATA) / "causal.json";
+  ExplainOptions choice;
+  choice.document.attention = {"dot_product", "scaled_dot_product"};
+  const std::string text = explained(document, choice);
+  CHECK(text.starts_with("dot_product attention, step by step\n"));
+  CHECK(text.find("\n\nscaled_dot_product attention, step by step\n") != std::string::npos);
+}
+
+TEST_CASE("the chosen layer is walked through, the others are a line each") {
+  const std::filesystem::path document =
+      std::filesystem::path(ATTN_TEST_DATA) / "explain" / "explanations" / "layers.json";
+  ExplainOptions choice;
+  choice.layer = 1;
+  const std::string text = explained(document, choice);
+  CHECK(text.find("Layer 1: self-attention\n-----") != std::string::npos);
+  CHECK(text.find("Layer 0: ") == std::string::npos);
+  CHECK(text.find("   after layer 0 ") != std::string::npos);
+}
+
+TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row") {
+  const TemporaryFolder folder;
+  const auto document = folder.write(
+      "d.json", R"({"attention":"sdpa","query":[["nan",1],["inf",0]],"key":[[1,2],[3,4],[-1,5]],
+                    "mask":{"block":[0,0,1]}})");
+  CHECK(explained(document).find(
+            "   The score of key 0 is not a number (nan). It enters the sum, so the sum and\n"
+            "   every weight that is not hidden are nan too.\n") != std::string::npos);
+  ExplainOptions second;
+  second.query = 1;
+  CHECK(explained(document, second)
+            .find("   The score of key 0 is infinite: inf - inf is not a number, so the sum and\n"
+                  "   every weight that is not hidden are nan.\n") != std::string::npos);
+}
+
+TEST_CASE("of many keys the first, the last and those that weigh most are shown") {
+  const TemporaryFolder folder;
+  std::string scores = "0";
+  for (int j = 1; j < 40; ++j) scores += j == 20 || j == 22 ? ",5" : ",0";
+  const std::string text =
+      explained(folder.write("d.json", R"({"attention":"softmax","scores":[[)" + scores + "]]}"));
+  CHECK(text.find("   key  7      0\n"
+                  "   … 12 more keys …\n"
+                  "   key 20      5\n"
+                  "   … 1 more key …\n"
+                  "   key 22      5\n"
+                  "   … 13 more keys …\n"
+                  "   key 36      0\n") != std::string::npos);
+}
+
+TEST_CASE("a finite fill is explained where no key can be seen") {
+  const std::filesystem::path document = std::filesystem::path(ATTN_TEST_DATA) / "run" / "golden" /
+                                         "fully_masked_row_finite_fill" / "input.json";
+  const std::string text = explained(document);
+  CHECK(text.find("   No key can be seen, but the fill is a finite number: all the keys that hold\n"
+                  "   it weigh the same.\n") != std::string::npos);
+  CHECK(text.find("   key 0  -1e+06          0               1  0.3333\n") != std::string::npos);
+}
+
+TEST_CASE("a choice that is not there names its flag and what there is") {
+  const std::filesystem::path document = std::filesystem::path(ATTN_DATA) / "four_dimensions.json";
+  ExplainOptions query, head, sample, layer;
+  query.query = 3;
+  head.head = 2;
+  sample.sample = 7;
+  layer.layer = 1;
+  CHECK(error_of(document, query) ==
+        "there is no query 3: the attention has 3 queries\n  where: --query\n"
+        "  help:  give 0 to 2");
+  CHECK(error_of(document, head) ==
+        "there is no head 2: the attention has 2 heads\n  where: --head\n  help:  give 0 to 1");
+  CHECK(error_of(document, sample) ==
+        "there is no sample 7: the attention has 2 samples\n  where: --sample\n"
+        "  help:  give 0 to 1");
+  CHECK(error_of(document, layer) ==
+        "there is no layer 1: the attention has only one layer\n  where: --layer\n"
+        "  help:  leave it out, or give 0");
+}

@@ -1,0 +1,121 @@
+#include "pictures/selected_map.hpp"
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+
+namespace {
+
+using namespace attn;
+
+// [1,2,2,4]: two heads of two queries and four keys.
+const Tensor weights({1, 2, 2, 4},
+                     std::vector<double>{0.5, 0.25, 0.25, 0, 0.25, 0.25, 0.25, 0.25,  //
+                                         0.5, 0.5, 0, 0, 1, 0, 0, 0});
+const Labels labels{{{"a", "b"}}, {{"[CLS]", "un", "##real", "cat"}}};
+
+Heatmap selected(const MapSelection& selection) {
+  const Maps maps(weights);
+  return selected_heatmap({maps, nullptr, labels, "", 0, 0, selection});
+}
+
+std::vector<double> values(const Heatmap& heatmap) {
+  const auto numbers = heatmap.weights.values<double>();
+  return {numbers.begin(), numbers.end()};
+}
+
+std::string error_of(const MapSelection& selection) {
+  try {
+    selected(selection);
+  } catch (const Error& error) {
+    return error.problem() + " | " + error.where() + " | " + error.help();
+  }
+  return "no error";
+}
+
+TEST_CASE("heads are taken together by their mean or the largest") {
+  MapSelection selection;
+  selection.heads = MapSelection::Heads::mean;
+  CHECK(values(selected(selection)) ==
+        std::vector<double>{0.5, 0.375, 0.125, 0, 0.625, 0.125, 0.125, 0.125});
+  CHECK(selected(selection).title == "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)");
+  selection.heads = MapSelection::Heads::max;
+  CHECK(values(selected(selection)) == std::vector<double>{0.5, 0.5, 0.25, 0, 1, 0.25, 0.25, 0.25});
+}
+
+TEST_CASE("ranges are half-open, count from either end and keep their labels and numbers") {
+  MapSelection selection;
+  selection.queries = PositionRange{1, std::nullopt};
+  selection.keys = PositionRange{-3, -1};
+  const Heatmap heatmap = selected(selection);
+  CHECK(values(heatmap) == std::vector<double>{0.25, 0.25});
+  CHECK(heatmap.query_labels == std::vector<std::string>{"b"});
+  CHECK(heatmap.key_labels == std::vector<std::string>{"un", "##real"});
+  CHECK(heatmap.first_query == 1);
+  CHECK(heatmap.first_key == 1);
+}
+
+TEST_CASE("rows without their first key sum to one again only on request") {
+  MapSelection selection;
+  selection.drop_first = 1;
+  selection.queries = PositionRange{0, 1};
+  CHECK(values(selected(selection)) == std::vector<double>{0.25, 0.25, 0});
+  selection.renormalize = true;
+  CHECK(values(selected(selection)) == std::vector<double>{0.5, 0.5, 0});
+}
+
+TEST_CASE("a word's keys are summed") {
+  MapSelection selection;
+  selection.merge_pieces = true;
+  const Heatmap heatmap = selected(selection);
+  CHECK(values(heatmap) == std::vector<double>{0.5, 0.5, 0, 0.25, 0.5, 0.25});
+  CHECK(heatmap.key_labels == std::vector<std::string>{"[CLS]", "unreal", "cat"});
+}
+
+TEST_CASE("ranges that are not there are refused with what there is") {
+  MapSelection selection;
+  selection.keys = PositionRange{0, 9};
+  CHECK(error_of(selection) ==
+        "the range 0:9 goes beyond the 4 keys there are | --keys | give positions from 0 to 4");
+  selection.keys = PositionRange{2, 2};
+  CHECK(
+      error_of(selection) ==
+      "the range 2:2 holds none of the 4 keys | --keys | give a start that stands before the end");
+  selection.keys.reset();
+  selection.queries = PositionRange{-3, std::nullopt};
+  CHECK(error_of(selection) ==
+        "the range -3: goes beyond the 2 queries there are | --queries | give positions from 0 to "
+        "2");
+  selection.queries.reset();
+  selection.drop_first = 4;
+  CHECK(error_of(selection) ==
+        "without the first 4 no key is left of 4 keys | --drop-first | give a number from 0 to 3");
+}
+
+TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {
+  const Maps maps(weights);
+  MapSelection part;
+  part.keys = PositionRange{2, 4};
+  MapSelection words;
+  words.merge_pieces = true;
+  const auto error = [&](const Labels& given, const MapSelection& selection) {
+    return error_from([&] { selected_heatmap({maps, nullptr, given, "", 0, 0, selection}); });
+  };
+  const Labels few_keys{{}, {{"a", "b"}}}, many_queries{{{"a", "b", "##c"}}, {}};
+  for (const MapSelection& selection : {MapSelection(), part, words}) {
+    CHECK(error(few_keys, selection) ==
+          "2 labels for 4 keys\n  where: /labels/key\n  help:  give one label each");
+    CHECK(error(many_queries, selection) ==
+          "3 labels for 2 queries\n  where: /labels/query\n  help:  give one label each");
+  }
+}
+
+TEST_CASE("a sample that has no list has no labels") {
+  CHECK(Labels::of_sample({{"a"}, {"b"}}, 1) == std::vector<std::string>{"b"});
+  CHECK(Labels::of_sample({{"a"}, {"b"}}, 2).empty());
+  CHECK(Labels::of_sample({{"a"}}, 2) == std::vector<std::string>{"a"});
+}
+
+}  // namespace
