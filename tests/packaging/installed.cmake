@@ -8,7 +8,9 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/made)
 file(RENAME ${FOLDER}/made ${FOLDER}/prefix)
 
 write_programs(${FOLDER}/programs "find_package(attn 0.1 REQUIRED)")
-build_and_run(${FOLDER}/programs -DCMAKE_PREFIX_PATH=${FOLDER}/prefix)
+run(${CMAKE_COMMAND} -G Ninja -S ${FOLDER}/programs -B ${FOLDER}/build -DCMAKE_PREFIX_PATH=${FOLDER}/prefix)
+run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+run_programs(${FOLDER}/build)
 
 set(ENV{PKG_CONFIG_PATH} ${FOLDER}/prefix/lib/pkgconfig)
 run(pkg-config --cflags --libs attn)

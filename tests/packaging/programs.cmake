@@ -36,12 +36,10 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# Builds the project and runs its programs; the first one prints what the document says.
-function(build_and_run FOLDER)
-  run(${CMAKE_COMMAND} -G Ninja -S ${FOLDER} -B ${FOLDER}/build ${ARGN})
-  run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+# Runs the programs in the folder that they were built in; the first one prints what the document says.
+function(run_programs FOLDER)
   foreach(number RANGE 1 ${programs})
-    execute_process(COMMAND ${FOLDER}/build/program${number} WORKING_DIRECTORY ${FOLDER}
+    execute_process(COMMAND ${FOLDER}/program${number} WORKING_DIRECTORY ${FOLDER}
       RESULT_VARIABLE code OUTPUT_VARIABLE printed)
     if(NOT code EQUAL 0)
       message(FATAL_ERROR "program ${number} of docs/library.md ended with ${code}\n${printed}")

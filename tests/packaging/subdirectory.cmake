@@ -1,6 +1,33 @@
-# The library as a part of a larger tree. What was built is kept for the next time.
-# ROOT: the source tree, FOLDER: where to work.
+# The library as a part of a larger tree. It has to be compiled there by the commands that compile it alone, so that the
+# archive which is there already is the one they would make; then programs are compiled and linked with it.
+# ROOT: the source tree, LIBRARY: its archive as the tests' own build made it, FOLDER: where to work.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/programs.cmake)
-write_programs(${FOLDER} "add_subdirectory(${ROOT} attn)")
-build_and_run(${FOLDER} -DCMAKE_BUILD_TYPE=Debug)
+file(REMOVE_RECURSE ${FOLDER})
+write_programs(${FOLDER}/tree "add_subdirectory(${ROOT} attn)")
+set(whole ${FOLDER}/whole)
+set(alone ${FOLDER}/alone)
+run(${CMAKE_COMMAND} -G Ninja -S ${FOLDER}/tree -B ${whole} -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} -G Ninja -S ${ROOT} -B ${alone} -DCMAKE_BUILD_TYPE=Release -DATTN_BUILD_TESTS=OFF)
+
+run(ninja -C ${alone} --quiet -t commands libattn.a)
+string(REPLACE "${alone}/" "" commands_alone "${output}")
+run(ninja -C ${whole} --quiet -t commands attn/libattn.a)
+string(REGEX REPLACE "${whole}/attn/| attn/" " " commands_within "${output}")
+string(REGEX REPLACE " +" " " commands_within "${commands_within}")
+string(REGEX REPLACE " +" " " commands_alone "${commands_alone}")
+if(NOT commands_alone MATCHES "kinds.cpp" OR NOT commands_within STREQUAL commands_alone)
+  file(WRITE ${FOLDER}/commands_alone "${commands_alone}")
+  file(WRITE ${FOLDER}/commands_within "${commands_within}")
+  message(FATAL_ERROR "the library is not compiled as it is alone: compare commands_alone and commands_within in ${FOLDER}")
+endif()
+
+file(COPY ${LIBRARY} DESTINATION ${whole}/attn)
+foreach(number RANGE 1 ${programs})
+  run(ninja -C ${whole} --quiet -t commands -s program${number})
+  set(link "${output}")
+  run(ninja -C ${whole} --quiet -t commands -s CMakeFiles/program${number}.dir/program${number}.cpp.o)
+  run(sh -c "cd '${whole}' && ${output}")
+  run(sh -c "cd '${whole}' && ${link}")
+endforeach()
+run_programs(${whole})

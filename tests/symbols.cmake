@@ -1,0 +1,48 @@
+# Fails if the library names what prints or what ends the program.
+#   cmake -D LIBRARY=<libattn> -D NM=<nm> -P symbols.cmake
+
+cmake_minimum_required(VERSION 3.25)
+
+# C++ names as the linker sees them: std::cout, cerr, clog, wcout, wcerr, wclog; std::terminate, the standard library's
+# failed assertions, Highway's end.
+set(forbidden _ZSt4cout _ZSt4cerr _ZSt4clog _ZSt5wcout _ZSt5wcerr _ZSt5wclog stdout stderr
+  printf vprintf wprintf vwprintf puts putchar putwchar perror psignal __printf_chk __vprintf_chk
+  dprintf vdprintf __dprintf_chk __vdprintf_chk syslog vsyslog warn warnx vwarn vwarnx err errx verr verrx error
+  g_print g_printerr g_log g_logv g_log_structured g_log_structured_standard
+  exit _exit _Exit quick_exit abort raise kill pthread_kill pthread_exit longjmp _ZSt9terminatev
+  __assert_fail _ZSt21__glibcxx_assert_failPKciS0_S0_ _ZN3hwy5AbortEPKciS1_z
+  g_assertion_message g_assertion_message_expr g_return_if_fail_warning
+  # Bytes for a descriptor, which could be that of standard output.
+  write writev pwrite pwrite64 sendfile)
+
+# Where one of them stands with reason.
+set(allowed
+  atomic_file.cpp.o:write              # into files that it opened itself
+  summary.cpp.o:write                  # lines at the end of a file that it opened itself
+  parallel_for.cpp.o:_ZSt9terminatev)  # inlined from std::thread, for a thread that was not joined; all are
+if(DEBUG)
+  # nlohmann/json checks its own promises where NDEBUG is not set.
+  list(APPEND allowed json_parser.cpp.o:__assert_fail io_libraries.cpp.o:__assert_fail)
+endif()
+
+# A line is "libattn.a[object]: symbol U", of a shared library "libattn.so: symbol U".
+execute_process(COMMAND ${NM} -A -P --undefined-only ${LIBRARY}
+  OUTPUT_VARIABLE symbols ERROR_VARIABLE errors RESULT_VARIABLE code)
+if(NOT code EQUAL 0 OR NOT symbols MATCHES "malloc U")
+  message(FATAL_ERROR "${NM} finds no symbols in ${LIBRARY}\n${errors}")
+endif()
+# Lists do not come apart at a bracket that stands alone.
+string(REGEX REPLACE "[][]" " " symbols "${symbols}")
+list(JOIN forbidden "|" forbidden)
+string(REGEX MATCHALL "[^ \n]+ ?: (${forbidden})(@[^ \n]*)? U" found "${symbols}")
+set(violations "")
+foreach(line ${found})
+  string(REGEX MATCH "^([^ :]*) ?: ([^ @]*)" matched "${line}")
+  if(NOT "${CMAKE_MATCH_1}:${CMAKE_MATCH_2}" IN_LIST allowed)
+    list(APPEND violations "${CMAKE_MATCH_1} names ${CMAKE_MATCH_2}")
+  endif()
+endforeach()
+if(violations)
+  list(JOIN violations "\n  " text)
+  message(FATAL_ERROR "The library neither prints nor ends the program:\n  ${text}")
+endif()
