@@ -72,7 +72,8 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format,
   // Two decimals would show most differences as zero.
   options.annotate = Annotate::off;
   const double largest = largest_finite(heatmap.weights);
-  const double end = largest > 0 ? largest : 1;
+  constexpr double most = 4e307;  // of the ends of a range
+  const double end = largest > 0 ? std::min(largest, most) : 1;
   options.color_range = {ColorRange::Scope::given, -end, end};
   if (is_map(map.name)) {
     const Labels labels = labels_in(map.file);

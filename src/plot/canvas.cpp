@@ -13,6 +13,7 @@
 #include "attn/error.hpp"
 
 #include "plot/png.hpp"
+#include "support/printable.hpp"
 
 namespace attn::plot {
 namespace {
@@ -101,6 +102,8 @@ std::string with_maker(std::string svg, const std::string& provenance) {
         made += "&amp;";
       } else if (letter == '<') {
         made += "&lt;";
+      } else if (letter == '>') {
+        made += "&gt;";
       } else {
         made += letter;
       }
@@ -366,7 +369,9 @@ void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) 
   cairo_surface_mark_dirty(surface_);
 }
 
-std::string Canvas::finish(const std::string& provenance) {
+std::string Canvas::finish(const std::string& given_provenance) {
+  // It names files, whose names may hold any bytes; metadata are one line of UTF-8.
+  const std::string provenance = printable(given_provenance);
   if (!is_raster()) cairo_show_page(cairo_);
   if (const auto status = cairo_status(cairo_); status != CAIRO_STATUS_SUCCESS) {
     throw Error(ErrorKind::internal,

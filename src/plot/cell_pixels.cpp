@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kBand = 16;  // rows of pixels a task; enough that few cells are read twice
 constexpr std::size_t kManyCells = 1 << 20;  // of fewer, threads gain nothing
+constexpr double kFarthest = 1e30;           // extents of the range that a cell is beyond its end
 
 std::uint32_t pixel(Colour colour) {
   return static_cast<std::uint32_t>(colour.red) << 16 |
@@ -124,9 +125,11 @@ class Blending {
     const bool standard = colours_.style == PlotStyle::standard;
     const double low = colours_.range.low, extent = colours_.range.high - low;
     row.whole = !shows_hidden_;
+    // Far beyond the range a float would be infinite, and infinities have no mean.
+    const double least = standard ? 0 : -kFarthest, most = standard ? 1 : kFarthest;
     for (std::size_t j = 0; j < values.size(); ++j) {
-      row.numbers[j] = static_cast<float>((static_cast<double>(values[j]) - low) / extent);
-      if (standard) row.numbers[j] = std::clamp(row.numbers[j], 0.0F, 1.0F);
+      const double place = (static_cast<double>(values[j]) - low) / extent;
+      row.numbers[j] = static_cast<float>(std::clamp(place, least, most));
     }
     const bool positive = !standard && colours_.norm.kind == ColorNorm::Kind::log;
     int without_place = 0;

@@ -1,5 +1,6 @@
 #include "plot/colour_bar.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "plot/colour_scale.hpp"
@@ -63,7 +64,10 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
   }
   set_value_ticks(bar.y, range, bar.box.height(), false, figure);
   if (norm.kind == ColorNorm::Kind::power) {
-    for (Tick& tick : bar.y.ticks) tick.position = std::pow(tick.position, norm.gamma);
+    // Rounding may have put the first tick a little below the bar's end.
+    for (Tick& tick : bar.y.ticks) {
+      tick.position = std::pow(std::max(0.0, tick.position), norm.gamma);
+    }
     thin_out(bar.y, figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
   }
 }

@@ -62,7 +62,7 @@ ColourMap::ColourMap(const std::string& name) {
 }
 
 Colour ColourMap::at(double position) const {
-  if (position <= 0) return colours_.front();
+  if (!(position > 0)) return colours_.front();
   if (position >= 1) return colours_.back();
   return colours_[static_cast<std::size_t>(position * static_cast<double>(size()))];
 }

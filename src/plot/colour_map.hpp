@@ -13,7 +13,7 @@ class ColourMap {
   /// One of attn::colour_maps(). Throws Error(usage) for another name, with the nearest one.
   explicit ColourMap(const std::string& name);
 
-  /// The colour of a position; positions beyond an end take the end's colour. Not for NaN.
+  /// The colour of a position; positions beyond an end take the end's colour, NaN the first one.
   Colour at(double position) const;
 
   /// A grey for what has no place in the map, or another colour where the map itself is grey there.

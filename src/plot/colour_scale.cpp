@@ -36,7 +36,7 @@ double position_of(double value, Interval range, const ColorNorm& norm) {
       break;
     case ColorNorm::Kind::log:
       if (value <= 0) return -std::numeric_limits<double>::infinity();
-      return std::log(value / range.low) / std::log(range.high / range.low);
+      return (std::log(value) - std::log(range.low)) / (std::log(range.high) - std::log(range.low));
     case ColorNorm::Kind::power:
       return std::pow(std::max(0.0, (value - range.low) / (range.high - range.low)), norm.gamma);
   }
@@ -59,7 +59,12 @@ Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& o
     throw Error(ErrorKind::usage, "the colour range of a logarithmic scale does not begin above 0",
                 "", "give a smallest value such as 0.001, or another norm");
   }
-  return nonsingular({asked.low, asked.high}, 0.1, 1e-15);
+  if (asked.low < -kLargestValue || asked.high > kLargestValue) {
+    throw Error(ErrorKind::usage, "the colour range is too wide to compute with", "",
+                "give values from -4e307 to 4e307");
+  }
+  const double least = norm.kind == ColorNorm::Kind::log ? kLeastPositiveValue : -kLargestValue;
+  return nonsingular({std::max(asked.low, least), std::max(asked.high, least)}, 0.1, 1e-15);
 }
 
 }  // namespace attn::plot

@@ -93,9 +93,6 @@ Interval range_of(const Matrix& matrix, bool without_hidden, bool positive, std:
   return range;
 }
 
-// Differences of values up to this size do not overflow.
-constexpr double kLargest = std::numeric_limits<double>::max() / 4;
-
 }  // namespace
 
 Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
@@ -138,7 +135,9 @@ Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool
     range = united(range, range_of(matrix, without_hidden, positive, threads));
   }
   if (range.low > range.high) return {positive ? 0.1 : 0, 1};
-  range = {std::max(range.low, -kLargest), std::min(range.high, kLargest)};
+  const double least = positive ? kLeastPositiveValue : -kLargestValue;
+  range = {std::clamp(range.low, least, kLargestValue),
+           std::clamp(range.high, least, kLargestValue)};
   return nonsingular(range, 0.1, 1e-15);
 }
 

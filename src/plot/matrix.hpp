@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -42,6 +43,11 @@ class Matrix {
   std::span<const double> doubles_;
   std::span<const std::uint8_t> flags_;
 };
+
+/// Ranges end within these: differences of values up to the first do not overflow, and one that is
+/// to be above zero and begins at the second has a middle, a logarithm and ten parts of each step.
+inline constexpr double kLargestValue = std::numeric_limits<double>::max() / 4;
+inline constexpr double kLeastPositiveValue = 1e-280;
 
 /// The smallest and the largest finite value of all matrices, hidden cells apart if
 /// `without_hidden`, those above zero if `positive`; equal ones are spread a little, and without

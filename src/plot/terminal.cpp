@@ -184,7 +184,8 @@ class TerminalHeatmap {
 
   double position(double value) const {
     if (!(range_.low < range_.high)) return value < range_.low ? 0 : value > range_.high ? 1 : 0.5;
-    // Halved, as the difference of large values overflows.
+    const double extent = range_.high - range_.low;
+    if (std::isfinite(extent)) return (value - range_.low) / extent;
     return (value / 2 - range_.low / 2) / (range_.high / 2 - range_.low / 2);
   }
 

@@ -1,5 +1,10 @@
 #include "support/printable.hpp"
 
+#include <array>
+#include <cstdio>
+
+#include <utf8proc.h>
+
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -28,6 +33,26 @@ bool is_control(std::string_view letter) {
          (letter.size() == 2 && first == 0xC2 && static_cast<unsigned char>(letter[1]) < 0xA0);
 }
 
+// Unicode keeps them out of text, and readers of XML and PDF refuse them.
+bool is_noncharacter(utf8proc_int32_t character) {
+  return (character & 0xFFFE) == 0xFFFE || (character >= 0xFDD0 && character <= 0xFDEF);
+}
+
+utf8proc_int32_t character_of(std::string_view letter) {
+  utf8proc_int32_t character = 0;
+  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(letter.data()),
+                   static_cast<utf8proc_ssize_t>(letter.size()), &character);
+  return character;
+}
+
+// "\uffff", "\U0001ffff".
+std::string code_point(utf8proc_int32_t character) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), character > 0xFFFF ? "\\U%08x" : "\\u%04x",
+                static_cast<unsigned>(character));
+  return text.data();
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -37,6 +62,8 @@ std::string printable(std::string_view text) {
     const std::string_view letter = text.substr(0, length == 0 ? 1 : length);
     if (length == 0 || is_control(letter)) {
       result += escape(letter.back());
+    } else if (length > 2 && is_noncharacter(character_of(letter))) {
+      result += code_point(character_of(letter));
     } else {
       result += letter;
     }

@@ -83,6 +83,24 @@ TEST_CASE("pictures of every format keep the provenance in their metadata, or do
   }
 }
 
+TEST_CASE("the metadata of pictures stay well-formed whatever files are called") {
+  const TemporaryFolder folder;
+  const std::string name = "]]><a>&\x01\n\xFF \xEF\xBF\xBF.json";
+  folder.write(name, weights_file.text);
+  const std::string escaped = R"(\x01\n\xff \uffff.json xxh128:)";
+  for (const std::string format : {"png", "svg", "pdf"}) {
+    CAPTURE(format);
+    const Outcome outcome =
+        attn_cli({"plot", "heatmap", name, "--provenance", "--out", "p." + format}, folder.path());
+    CHECK(outcome.exit_code == 0);
+    const std::string picture = read_text(folder / ("p." + format));
+    CHECK(!picture.empty());
+    if (format == "pdf") continue;  // which writes some characters in its own way
+    CHECK(picture.find((format == "svg" ? "]]&gt;&lt;a&gt;&amp;" : "]]><a>&") + escaped) !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a picture of numbers that exist tells every file it was drawn from if it is asked to") {
   const TemporaryFolder folder;
   for (const File& file : {weights_file, other_file, labels_file, result_file})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -79,6 +80,7 @@ TEST_CASE("positions beyond the ends take the ends' colours") {
   CHECK(map.at(0.5) == map[128]);
   CHECK(map.at(1) == map[255]);
   CHECK(map.at(7) == map[255]);
+  CHECK(map.at(std::numeric_limits<double>::quiet_NaN()) == map[0]);
 }
 
 TEST_CASE("an unknown colour map names the nearest") {

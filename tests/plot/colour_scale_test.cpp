@@ -54,6 +54,28 @@ TEST_CASE("a logarithmic scale begins above zero, and spans six decades at most"
                        Error);
 }
 
+TEST_CASE("a logarithmic scale of the smallest and largest numbers has finite places") {
+  PlotOptions options;
+  options.norm.kind = ColorNorm::Kind::log;
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    options.style = style;
+    for (const std::vector<double>& values :
+         {std::vector<double>{5e-324}, {5e-324, 1e-320}, {0, 1e-300}, {1e-300, 1e300}}) {
+      const Interval found = range(values, options);
+      CHECK(found.low > 0);
+      CHECK(found.high > found.low);
+      CHECK(position_of(values.back(), found, options.norm) <= 1);
+      CHECK(position_of(found.high, found, options.norm) == 1);
+      CHECK(position_of(found.low, found, options.norm) == 0);
+    }
+  }
+  options.color_range = {ColorRange::Scope::given, 1e-308, 1e300};
+  const Interval given = range({1}, options);
+  CHECK(position_of(1e10, given, options.norm) == doctest::Approx(0.5));
+  options.color_range = {ColorRange::Scope::given, 1e-320, 1e-319};
+  CHECK(range({1}, options).low < range({1}, options).high);
+}
+
 TEST_CASE("what has no place in a map has a colour apart from all of it") {
   for (const auto name : colour_maps()) {
     CAPTURE(name);

@@ -111,6 +111,57 @@ TEST_CASE("values of the full range of doubles do not overflow") {
   CHECK_FALSE(draw_heatmap(heatmap, small(), PictureFormat::png).bytes.empty());
 }
 
+TEST_CASE("every norm and format takes values and ranges from the smallest to the largest") {
+  const double largest = std::numeric_limits<double>::max(), least = 5e-324;
+  const ColorRange all_values = {ColorRange::Scope::shared, 0, 1};
+  for (const std::vector<double>& values : {std::vector<double>{1e-13, 1},
+                                            {least, least},
+                                            {0, 1e-320},
+                                            {1e-300, 1e300},
+                                            {-largest, 1e-320},
+                                            {kInfinity, -kInfinity},
+                                            {kNaN, kNaN}}) {
+    for (const ColorRange range : {all_values,
+                                   {ColorRange::Scope::given, 1e-308, 4e307},
+                                   {ColorRange::Scope::given, 1e-320, 1e-319}}) {
+      for (const auto kind :
+           {ColorNorm::Kind::linear, ColorNorm::Kind::log, ColorNorm::Kind::power}) {
+        for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+          PlotOptions options = small();
+          options.style = style;
+          options.norm = {kind, 0.5};
+          options.color_range = range;
+          const bool vector = style == PlotStyle::standard && kind == ColorNorm::Kind::log;
+          CHECK_FALSE(draw_heatmap(heatmap_of({1, 2}, values), options,
+                                   vector ? PictureFormat::pdf : PictureFormat::png)
+                          .bytes.empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("values far beyond both ends of a range are averaged") {
+  std::vector<double> values(2 * 4000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? 1e300 : -1e300;
+  PlotOptions options = small();
+  options.style = PlotStyle::matplotlib;
+  options.color_range = {ColorRange::Scope::given, 0, 1};
+  CHECK_FALSE(
+      draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png).bytes.empty());
+}
+
+TEST_CASE("characters that no text may hold are shown as escapes") {
+  Heatmap heatmap = heatmap_of({1, 2}, {0.5, 0.5});
+  heatmap.title = "\xEF\xBF\xBF";
+  heatmap.key_labels = {"\xEF\xB7\x90", "\xF0\x9F\xBF\xBE"};
+  for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
+    const Picture picture = draw_heatmap(heatmap, small(), format);
+    CHECK_FALSE(picture.bytes.empty());
+    CHECK(picture.warnings.empty());
+  }
+}
+
 TEST_CASE("hidden cells are told from zeros in the standard style only") {
   Heatmap heatmap = heatmap_of({2, 2}, {1, 0, 0, 1});
   PlotOptions options = small();
@@ -267,6 +318,9 @@ TEST_CASE("impossible options are refused") {
   CHECK(error_of(heatmap, options) ==
         "2 the colour range does not go from a smaller to a larger number |  | give the smallest "
         "and the largest value, such as 0,1");
+  options.color_range = {ColorRange::Scope::given, -1e308, 1e308};
+  CHECK(error_of(heatmap, options) ==
+        "2 the colour range is too wide to compute with |  | give values from -4e307 to 4e307");
 }
 
 TEST_CASE("figures too small for their texts, and texts too long for their figure, are drawn") {

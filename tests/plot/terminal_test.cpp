@@ -107,6 +107,19 @@ TEST_CASE("infinities take the ends of the scale, which the finite weights make"
   CHECK(attn::draw_in_terminal(heatmap, options(60)).ends_with("\n    no finite weights\n"));
 }
 
+TEST_CASE("the scale may be as short or as long as numbers allow") {
+  attn::Heatmap heatmap = two_by_three();
+  const auto line = [&](std::vector<double> values) {
+    const std::size_t count = values.size();
+    heatmap.weights = attn::Tensor({1, count}, std::move(values));
+    const std::string drawn = attn::draw_in_terminal(heatmap, options(60));
+    const std::size_t at = drawn.find("Q_1 ");
+    return drawn.substr(at, drawn.find('\n', at) - at);
+  };
+  CHECK(line({0, 5e-324}) == "Q_1 ....@@@@");
+  CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ....++++@@@@");
+}
+
 TEST_CASE("more cells than columns and lines are averaged, none dropped") {
   // One weight among many, anywhere: its cell is the only one above zero.
   for (const std::size_t at : {0U, 12345U, 39999U}) {

@@ -21,4 +21,12 @@ TEST_CASE("what would command a terminal is escaped") {
   CHECK(printable("größe 注意 😀") == "größe 注意 😀");
 }
 
+TEST_CASE("what Unicode keeps out of text is escaped") {
+  CHECK(printable("a\xEF\xBF\xBF"
+                  "b \xEF\xBF\xBE \xEF\xB7\x90 \xEF\xB7\xAF") ==
+        "a\\uffffb \\ufffe \\ufdd0 \\ufdef");
+  CHECK(printable("\xF0\x9F\xBF\xBF \xF4\x8F\xBF\xBE") == "\\U0001ffff \\U0010fffe");
+  CHECK(printable("\xEF\xBF\xBD \xEF\xB7\x8F \xEF\xB7\xB0") == "\uFFFD \uFDCF \uFDF0");
+}
+
 }  // namespace
