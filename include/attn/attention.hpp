@@ -17,26 +17,11 @@ struct Dropout {
   std::function<Tensor(const Shape&)> draw;
 };
 
-/// One attention to compute. Field names are those of an input document, and errors name them as
-/// its pointers do ("/mask/allow").
-///
-/// Query, key and value are [L,D], [B,L,D] or [B,H,L,D], all of one rank; a batch axis of 1 is
-/// repeated. With `heads` a tensor without a head axis is split: [B,L,H·D]. Query heads are a
-/// multiple of key heads (grouped-query attention, Ainslie et al. 2023): query head h reads
-/// key/value head h / (heads / kv_heads).
-struct AttentionRequest {
-  Kind kind = Kind::scaled_dot_product;
+/// What holds for any attention, whatever its scores are. Field names are those of an input
+/// document, and errors name them as its pointers do ("/mask/allow").
+struct AttentionOptions {
   DType dtype = DType::float32;  ///< of the results; float64 is computed in double precision,
                                  ///< float32 too unless the sizes make it slow
-
-  Tensor query, key, value;     ///< key defaults to query, value to key
-  Tensor past_key, past_value;  ///< [.., P, D]: put before the keys and values
-  Tensor scores;  ///< softmax only: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; `value` is optional then
-
-  Tensor W;              ///< general: [dq,dk]
-  Tensor W_k, W_q, w_v;  ///< additive: [h,dk], [h,dq], [1,h]
-
-  std::optional<std::size_t> heads, kv_heads;
   std::optional<double>
       scale;  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
   std::optional<double> softcap;  ///< c·tanh(s/c) after the scale; c > 0
@@ -49,6 +34,11 @@ struct AttentionRequest {
   bool weights = true;          ///< whether `weights` and `allowed` are wanted
   std::optional<Pooling> pool;  ///< wanted in their place
   bool stages = false;          ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
+};
+
+/// One attention to compute.
+struct AttentionRequest : AttentionOptions {
+  Score score = ScaledDotProduct{};
 };
 
 /// Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; the output
@@ -69,9 +59,8 @@ struct AttentionResult {
   std::size_t empty_rows = 0;  ///< queries with no key left: their weights and output are zero
 };
 
-/// Computes it, for the kinds of the families given_scores and score. A key whose masked score is
-/// −inf contributes exactly nothing, even if it holds NaN or infinity. Throws Error(input) naming
-/// the field and the shapes if they do not fit together.
+/// Computes it. A key whose masked score is −inf contributes exactly nothing, even if it holds NaN
+/// or infinity. Throws Error(input) naming the field and the shapes if they do not fit together.
 AttentionResult attend(const AttentionRequest& request);
 
 }  // namespace attn

@@ -39,12 +39,12 @@ struct TransformerLayer {
   LayerNorm norm1, norm2, norm3;
 };
 
-/// Attention over projected hidden states: `self`, `cross`, `multi_head`. Query, key and value of
-/// `attention` are the hidden states [L,D] or [B,L,D]; its past key and value are projected ones,
+/// Scaled dot products of projected hidden states: `self`, `cross`, `multi_head`. Query, key and
+/// value are the hidden states [L,D] or [B,L,D]; the past key and value are projected ones,
 /// [B,G,P,d] or [B,P,G·d] (without the batch axis if the states have none). Without `heads` there
 /// is one head and no head axis in the weights.
-struct ProjectedAttentionRequest {
-  AttentionRequest attention;
+struct ProjectedAttentionRequest : AttentionOptions {
+  Sequences states;
   Projections projections;
 };
 
@@ -52,10 +52,11 @@ struct ProjectedAttentionRequest {
 /// document, "/parameters/W_q.weight".
 AttentionResult attend_projected(const ProjectedAttentionRequest& request);
 
-/// A stack of encoder or decoder layers. `attention` holds the options of every score; its query is
-/// x [L,D] or [B,L,D], its mask that of the self-attention; key, value and past stay empty.
-struct TransformerRequest {
-  AttentionRequest attention;
+/// A stack of encoder or decoder layers. The options are those of every attention, the mask that of
+/// the self-attention.
+struct TransformerRequest : AttentionOptions {
+  Tensor x;  ///< [L,D] or [B,L,D]
+  std::optional<std::size_t> heads, kv_heads;
   bool decoder = false;
   Tensor memory;     ///< decoder: [Lm,D'] or [B,Lm,D'], what cross-attention reads
   Mask memory_mask;  ///< of the cross-attention

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "attn/tensor.hpp"
@@ -56,6 +57,57 @@ const KindInfo* find_kind(std::string_view name) noexcept;
 /// What to tell a user who wrote a name that is not known: "did you mean \"causal\"?", or all the
 /// known ones where none is near.
 std::string nearest_known(std::string_view name, std::span<const std::string_view> known);
+
+/// What is compared and weighed. Query, key and value are [L,D], [B,L,D] or [B,H,L,D], all of one
+/// rank; a batch axis of 1 is repeated. With `heads` a tensor without a head axis is split:
+/// [B,L,H·D]. Query heads are a multiple of key heads (grouped-query attention, Ainslie et al.
+/// 2023): query head h reads key/value head h / (heads / kv_heads).
+struct Sequences {
+  Tensor query = {}, key = {}, value = {};  ///< key defaults to query, value to key
+  Tensor past_key = {}, past_value = {};    ///< [.., P, D]: put before the keys and values
+  std::optional<std::size_t> heads = {}, kv_heads = {};
+
+  const Tensor& key_or_query() const noexcept { return key ? key : query; }
+  const Tensor& value_or_key() const noexcept { return value ? value : key_or_query(); }
+};
+
+/// Scores as given: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]. Without a value there is no output.
+struct GivenScores {
+  static constexpr Kind kind = Kind::softmax;
+  Tensor scores, value = {};
+};
+/// q·k
+struct DotProduct : Sequences {
+  static constexpr Kind kind = Kind::dot_product;
+};
+/// q·k / √d_k, d_k being the width of a head
+struct ScaledDotProduct : Sequences {
+  static constexpr Kind kind = Kind::scaled_dot_product;
+};
+/// qᵀ W k
+struct General : Sequences {
+  static constexpr Kind kind = Kind::general;
+  Tensor W = {};  ///< [dq,dk]
+};
+/// w_vᵀ tanh(W_q q + W_k k)
+struct Additive : Sequences {
+  static constexpr Kind kind = Kind::additive;
+  Tensor W_k = {}, W_q = {}, w_v = {};  ///< [h,dk], [h,dq], [1,h]
+};
+
+/// What an attention computes its scores from.
+using Score = std::variant<GivenScores, DotProduct, ScaledDotProduct, General, Additive>;
+
+Kind kind_of(const Score& score) noexcept;
+/// A score of that kind with nothing in it yet. A kind that projects computes scaled dot products.
+Score score_of(Kind kind);
+/// Null for given scores.
+const Sequences* sequences_of(const Score& score) noexcept;
+Sequences* sequences_of(Score& score) noexcept;
+/// What is weighed; absent for given scores without a value.
+const Tensor& value_of(const Score& score) noexcept;
+/// The learned weights, in the order of the kind's row.
+std::vector<Tensor*> parameters_of(Score& score);
 
 /// Where position i of the queries stands among the keys. With `offset` o, query i stands at key i
 /// + o.

@@ -22,29 +22,30 @@ Tensor as_rows(const Tensor& states, std::size_t width) {
 
 }  // namespace
 
-bool additive_scores_fit(const AttentionRequest& request) {
-  const Tensor w = request.w_v.converted(DType::float64);
+bool additive_scores_fit(const Additive& score, double scale) {
+  const Tensor w = score.w_v.converted(DType::float64);
   double sum = 0;
   for (const double weight : w.values<double>()) {
     if (std::isfinite(weight)) sum += std::abs(weight);
   }
   // Kernels count in units of ln 2.
   constexpr double largest = std::numeric_limits<float>::max() / 4;
-  return sum * std::max(1.0, std::abs(request.scale.value_or(1))) * std::numbers::log2e < largest;
+  return sum * std::max(1.0, std::abs(scale)) * std::numbers::log2e < largest;
 }
 
-AdditiveScores::AdditiveScores(const AttentionRequest& request, const Geometry& geometry)
-    : units_(request.w_v.size()),
+AdditiveScores::AdditiveScores(const Additive& score, const AttentionRequest& request,
+                               const Geometry& geometry)
+    : units_(score.w_v.size()),
       row_floats_(kernels::additive_row_floats(units_)),
       panel_keys_(kernels::additive_panel_keys()),
       panels_((geometry.keys + panel_keys_ - 1) / panel_keys_),
       group_(geometry.heads / geometry.kv_heads),
-      scale_(static_cast<float>(request.scale.value_or(1))),
+      scale_(static_cast<float>(scale_of(request, geometry))),
       softcap_(static_cast<float>(request.softcap.value_or(0))),
       weights_(row_floats_) {
   // 1. w_v, and whether sums of its products with powers stay in range.
   constexpr float largest_weight = 0x1p30F;
-  const Tensor w = request.w_v.converted(DType::float32);
+  const Tensor w = score.w_v.converted(DType::float32);
   double sum = 0;
   for (std::size_t u = 0; u < units_; ++u) {
     weights_[u] = w.values<float>()[u];
@@ -53,9 +54,9 @@ AdditiveScores::AdditiveScores(const AttentionRequest& request, const Geometry& 
   }
   weight_sum_ = static_cast<float>(sum);
   // 2. Projections.
-  const Tensor& key = request.key ? request.key : request.query;
-  queries_ = project(request.query, {}, request.W_q, geometry.heads, request.threads);
-  keys_ = project(key, request.past_key, request.W_k, geometry.kv_heads, request.threads);
+  queries_ = project(score.query, {}, score.W_q, geometry.heads, request.threads);
+  keys_ =
+      project(score.key_or_query(), score.past_key, score.W_k, geometry.kv_heads, request.threads);
   // 3. Powers.
   make_query_powers(request.threads);
   make_key_powers(request.threads);

@@ -12,16 +12,16 @@
 
 namespace attn {
 
-/// Whether scores with the w_v and the scale of a request stay in the range of single precision.
-bool additive_scores_fit(const AttentionRequest& request);
+/// Whether scores with that scale stay in the range of single precision.
+bool additive_scores_fit(const Additive& score, double scale);
 
 /// The scores of additive attention in single precision, for blocks of queries: Σ_u w_v[u]
 /// tanh(a_u + b_u) with a = W_q q and b = W_k k (Bahdanau et al. 2015). Each score is within (44 +
 /// h/2) 2⁻²⁴ Σ|w_v| of the exact one for the a and b of single precision, h units being hidden.
 class AdditiveScores {
  public:
-  /// Projects queries and keys. The request must have been checked.
-  AdditiveScores(const AttentionRequest& request, const Geometry& geometry);
+  /// Projects queries and keys. The request, whose score it is, must have been checked.
+  AdditiveScores(const Additive& score, const AttentionRequest& request, const Geometry& geometry);
 
   /// Numbers between the rows that compute() writes: the keys, and what is behind the last one.
   std::size_t stride() const { return panels_ * panel_keys_; }

@@ -10,15 +10,16 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attention/additive_scores.hpp"
 #include "attention/all_finite.hpp"
 #include "attention/head_packing.hpp"
 #include "attention/head_rows.hpp"
+#include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
-#include "attention/product_requests.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
@@ -29,13 +30,6 @@
 namespace attn {
 namespace {
 
-double scale_of(const AttentionRequest& request, const Geometry& geometry) {
-  if (request.scale) return *request.scale;
-  return info(request.kind).scales_by_width
-             ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
-             : 1.0;
-}
-
 // Whether a factor is one in T too, with room for its product with log₂ e.
 template <class T>
 bool normal(double x) {
@@ -45,7 +39,7 @@ bool normal(double x) {
 
 // The kernel whose arrangement suits the sizes.
 template <class T>
-Way way_for(const AttentionRequest& request, const Geometry& geometry, bool products) {
+Way way_for(const AttentionOptions& request, const Geometry& geometry, bool products) {
   if (request.weights) return Way::whole_rows;
   if (request.pool || !products) return Way::blocks;
   if (geometry.queries <= kernels::few_queries) return Way::few_queries;
@@ -72,14 +66,18 @@ template <class T>
 class FastAttention {
  public:
   // With `scores`, these are added to the products before the mask.
-  FastAttention(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility, const AdditiveScores* scores = nullptr)
+  FastAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
+                const Geometry& geometry, const Visibility& visibility,
+                const AdditiveScores* scores = nullptr)
       : request_(request),
+        scale_(scale),
         geometry_(geometry),
         visibility_(visibility),
         scores_(scores),
         way_(way_for<T>(request, geometry, scores == nullptr)),
-        query_(request.query, geometry.heads),
+        query_(sequences.query, geometry.heads),
+        key_(sequences.key_or_query(), geometry.kv_heads),
+        value_(sequences.value_or_key(), geometry.kv_heads),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
         intervals_only_(visibility.only_intervals()) {
@@ -90,12 +88,9 @@ class FastAttention {
         first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
       }
     }
-    const Tensor& key = request.key ? request.key : request.query;
-    key_ = Rows<T>(key, geometry.kv_heads);
-    value_ = Rows<T>(request.value ? request.value : key, geometry.kv_heads);
     if (geometry.past > 0) {
-      past_key_ = Rows<T>(request.past_key, geometry.kv_heads);
-      past_value_ = Rows<T>(request.past_value, geometry.kv_heads);
+      past_key_ = Rows<T>(sequences.past_key, geometry.kv_heads);
+      past_value_ = Rows<T>(sequences.past_value, geometry.kv_heads);
     }
   }
 
@@ -298,7 +293,7 @@ class FastAttention {
       block.sizes = self.sizes_;
       block.query = self.query_.row(batch, head, first_query);
       block.query_stride = self.query_.stride();
-      block.scale = scale_of(self.request_, geometry);
+      block.scale = self.scale_;
       block.softcap = self.request_.softcap.value_or(0);
       block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this};
       if constexpr (std::is_same_v<T, float>) {
@@ -427,7 +422,8 @@ class FastAttention {
            past_value_.finite();
   }
 
-  const AttentionRequest& request_;
+  const AttentionOptions& request_;
+  double scale_;
   const Geometry& geometry_;
   const Visibility& visibility_;
   const AdditiveScores* scores_;
@@ -444,26 +440,96 @@ class FastAttention {
   std::atomic<bool> overflow_ = false, out_of_range_ = false;
 };
 
-std::optional<AttentionResult> product_attention(const AttentionRequest& request,
-                                                 const Geometry& geometry,
-                                                 const Visibility& visibility) {
-  return request.dtype == DType::float64
-             ? FastAttention<double>(request, geometry, visibility).compute()
-             : FastAttention<float>(request, geometry, visibility).compute();
+// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
+// whether they stand apart or side by side.
+Tensor projected_keys(const Tensor& key, const Tensor& W, const AttentionOptions& options) {
+  const std::size_t width = W.shape()[1];
+  Shape shape = key.shape();
+  shape.back() = shape.back() / width * W.shape()[0];
+  const Tensor rows = key.converted(options.dtype).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, options.threads).reshaped(std::move(shape));
+}
+
+// One zero in the place of each row of each head.
+Tensor zeros_like(const Tensor& rows, std::size_t heads) {
+  Shape shape = rows.shape();
+  shape.back() = rows.rank() == 4 ? 1 : heads;
+  std::vector<float> numbers(element_count(shape));
+  return {std::move(shape), std::move(numbers)};
+}
+
+/// One attention by the kernel that takes its score; absent where the reference has to compute it.
+class FastScore {
+ public:
+  FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility)
+      : request_(request),
+        scale_(scale_of(request, geometry)),
+        geometry_(geometry),
+        visibility_(visibility) {}
+
+  std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
+  std::optional<AttentionResult> operator()(const DotProduct& score) const {
+    return products(score);
+  }
+  std::optional<AttentionResult> operator()(const ScaledDotProduct& score) const {
+    return products(score);
+  }
+
+  std::optional<AttentionResult> operator()(const General& score) const {
+    Sequences sequences = score;
+    sequences.value = score.value_or_key();
+    sequences.key = projected_keys(score.key_or_query(), score.W, request_);
+    if (score.past_key) sequences.past_key = projected_keys(score.past_key, score.W, request_);
+    // Finite keys may leave the range by their projection.
+    if (!all_finite(sequences.key)) return std::nullopt;
+    if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
+    return products(sequences);
+  }
+
+  // Scores that come from elsewhere, with queries and keys of one zero each.
+  std::optional<AttentionResult> operator()(const Additive& score) const {
+    if (request_.dtype != DType::float32 || !additive_scores_fit(score, scale_)) {
+      return std::nullopt;
+    }
+    const AdditiveScores scores(score, request_, geometry_);
+    Sequences sequences = score;
+    sequences.value = score.value_or_key();
+    sequences.query = zeros_like(score.query, geometry_.heads);
+    sequences.key = zeros_like(score.key_or_query(), geometry_.kv_heads);
+    if (score.past_key) sequences.past_key = zeros_like(score.past_key, geometry_.kv_heads);
+    AttentionOptions options = request_;
+    options.softcap.reset();
+    Geometry geometry = geometry_;
+    geometry.query_width = geometry.key_width = 1;
+    return FastAttention<float>(options, sequences, 1, geometry, visibility_, &scores).compute();
+  }
+
+ private:
+  std::optional<AttentionResult> products(const Sequences& sequences) const {
+    return request_.dtype == DType::float64
+               ? FastAttention<double>(request_, sequences, scale_, geometry_, visibility_)
+                     .compute()
+               : FastAttention<float>(request_, sequences, scale_, geometry_, visibility_)
+                     .compute();
+  }
+
+  const AttentionRequest& request_;
+  double scale_;
+  const Geometry& geometry_;
+  const Visibility& visibility_;
+};
+
+// Whether the kernels compute all that is asked for: no stages, dropout or finite fill.
+bool supported(const AttentionOptions& options, const Visibility& visibility) {
+  const auto holds = [&](double x) {
+    return options.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
+  };
+  return !options.stages && !options.dropout && !options.mask.fill &&
+         holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0)) &&
+         visibility.single_precision();
 }
 
 }  // namespace
-
-bool fast_path_supports(const AttentionRequest& request, const Visibility& visibility) {
-  const bool kind = request.kind != Kind::softmax &&
-                    (request.kind != Kind::additive || request.dtype == DType::float32);
-  const auto holds = [&](double x) {
-    return request.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
-  };
-  return kind && !request.stages && !request.dropout && !request.mask.fill &&
-         holds(request.scale.value_or(1)) && holds(request.softcap.value_or(0)) &&
-         visibility.single_precision();
-}
 
 bool fast_path_pays(const Geometry& geometry) {
   constexpr double multiply_adds = 1 << 22U;
@@ -476,21 +542,8 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (request.kind == Kind::general) {
-    const AttentionRequest products = as_products(request);
-    // Finite keys may leave the range by their projection.
-    if (!all_finite(products.key) || (products.past_key && !all_finite(products.past_key))) {
-      return std::nullopt;
-    }
-    return product_attention(products, geometry, visibility);
-  }
-  if (request.kind != Kind::additive) return product_attention(request, geometry, visibility);
-  if (!additive_scores_fit(request)) return std::nullopt;
-  const AdditiveScores scores(request, geometry);
-  Geometry products = geometry;
-  products.query_width = products.key_width = 1;
-  return FastAttention<float>(without_products(request, geometry), products, visibility, &scores)
-      .compute();
+  if (!supported(request, visibility)) return std::nullopt;
+  return std::visit(FastScore(request, geometry, visibility), request.score);
 }
 
 }  // namespace attn

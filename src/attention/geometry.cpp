@@ -1,12 +1,17 @@
 #include "attention/geometry.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
 #include "support/memory_limit.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -109,7 +114,7 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
       std::string("make the number of heads of ") + queries + " a multiple of that of " + keys);
 }
 
-void check_score_options(const AttentionRequest& request) {
+void check_score_options(const AttentionOptions& request) {
   if (request.scale && !std::isfinite(*request.scale)) {
     throw input_error("the scale is not a finite number", "/scale", "give a finite number");
   }
@@ -129,38 +134,61 @@ void check_parameter(const Tensor& tensor, const char* name, const Shape& expect
   throw input_error(described(name, tensor) + " does not fit: expected " + shown, where, help);
 }
 
-void check_parameters(const AttentionRequest& request, const Geometry& geometry) {
-  const std::string query_width = std::to_string(geometry.query_width);
-  const std::string key_width = std::to_string(geometry.key_width);
-  const std::string widths = "the query is " + query_width + " wide, the key " + key_width +
-                             (geometry.head_axis ? " a head" : "");
-  if (request.kind == Kind::general) {
-    const Shape expected{geometry.query_width, geometry.key_width};
-    check_parameter(request.W, "W", expected, text(expected),
-                    "give it the shape " + text(expected) + ": " + widths);
-  } else if (request.kind == Kind::additive) {
-    // W_k.weight chooses the hidden width, the others follow it.
-    const bool chosen = request.W_k.rank() == 2 && request.W_k.shape()[0] > 0;
-    const std::size_t hidden = chosen ? request.W_k.shape()[0] : 1;
-    const std::string free_shape = "[h," + key_width + "]";
-    check_parameter(request.W_k, "W_k.weight", {hidden, geometry.key_width}, free_shape,
-                    "give it the shape " + free_shape + ": h is the hidden width, " + widths);
-    const auto check_follower = [&](const Tensor& tensor, const char* name, const Shape& expected) {
-      check_parameter(tensor, name, expected, text(expected),
-                      "give it the shape " + text(expected) + ": W_k.weight has the hidden width " +
-                          std::to_string(hidden) + ", " + widths);
-    };
-    check_follower(request.W_q, "W_q.weight", {hidden, geometry.query_width});
-    check_follower(request.w_v, "w_v.weight", {1, hidden});
-  } else if (geometry.query_width != geometry.key_width) {
-    const Tensor& key = request.key ? request.key : request.query;
-    throw input_error(
-        described("query", request.query) + " and " + described("key", key) + " have " +
-            (geometry.head_axis ? "heads of different widths: " : "different widths: ") +
-            query_width + " and " + key_width,
-        "/key",
-        "give both the same width; \"general\" and \"additive\" attention compare different ones");
+// "[h,dk]": h, dk.
+std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
+  std::vector<std::string_view> axes;
+  std::string_view rest = parameter.shape.substr(1);
+  for (std::size_t end = 0; (end = rest.find_first_of(",]")) != std::string_view::npos;
+       rest.remove_prefix(end + 1)) {
+    axes.push_back(rest.substr(0, end));
   }
+  return axes;
+}
+
+void check_parameters(Score score, const Geometry& geometry) {
+  const std::string widths = "the query is " + std::to_string(geometry.query_width) +
+                             " wide, the key " + std::to_string(geometry.key_width) +
+                             (geometry.head_axis ? " a head" : "");
+  const auto parameters = info(kind_of(score)).parameters;
+  const std::vector<Tensor*> tensors = parameters_of(score);
+  std::size_t hidden = 1;
+  std::string_view chosen_by;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const ParameterInfo& parameter = parameters[i];
+    const std::vector<std::string_view> axes = axes_of(parameter);
+    const Shape& shape = tensors[i]->shape();
+    std::string shown, why;
+    if (const auto h = std::find(axes.begin(), axes.end(), "h"); h != axes.end()) {
+      // The first parameter with a hidden axis chooses its width, the others follow it.
+      if (chosen_by.empty()) {
+        const auto axis = static_cast<std::size_t>(h - axes.begin());
+        if (shape.size() == axes.size() && shape[axis] > 0) hidden = shape[axis];
+        for (std::size_t a = 0; a < axes.size(); ++a) {
+          const Shape sizes = shape_of(parameter, geometry.query_width, geometry.key_width, hidden);
+          shown += (a == 0 ? "" : ",") + (a == axis ? "h" : std::to_string(sizes[a]));
+        }
+        shown = "[" + shown + "]";
+        why = "h is the hidden width, ";
+        chosen_by = parameter.name;
+      } else {
+        why = std::string(chosen_by) + " has the hidden width " + std::to_string(hidden) + ", ";
+      }
+    }
+    const Shape expected = shape_of(parameter, geometry.query_width, geometry.key_width, hidden);
+    if (shown.empty()) shown = text(expected);
+    check_parameter(*tensors[i], std::string(parameter.name).c_str(), expected, shown,
+                    "give it the shape " + shown + ": " + why + widths);
+  }
+}
+
+void check_same_width(const Sequences& sequences, const Geometry& geometry) {
+  if (geometry.query_width == geometry.key_width) return;
+  throw input_error(
+      described("query", sequences.query) + " and " + described("key", sequences.key_or_query()) +
+          " have " + (geometry.head_axis ? "heads of different widths: " : "different widths: ") +
+          std::to_string(geometry.query_width) + " and " + std::to_string(geometry.key_width),
+      "/key",
+      "give both the same width; \"general\" and \"additive\" attention compare different ones");
 }
 
 // The past goes in front of the present along the length; the axes of one sample must agree but for
@@ -197,7 +225,7 @@ void check_size(const AttentionRequest& request, const Geometry& geometry) {
   element_count(geometry.output_shape());
 }
 
-Geometry check_given_scores(const AttentionRequest& request) {
+Geometry check_given_scores(const GivenScores& request) {
   if (!request.scores) {
     throw input_error("softmax attention has no scores", "/scores",
                       std::string("give \"scores\" of shape ") + score_axes);
@@ -234,32 +262,31 @@ Geometry check_given_scores(const AttentionRequest& request) {
   return geometry;
 }
 
-Geometry check_sequences(const AttentionRequest& request) {
-  if (!request.query) {
+Geometry check_sequences(const Sequences& sequences, const Score& score) {
+  if (!sequences.query) {
     throw input_error("there is no query", "/query",
                       std::string("give \"query\" of shape ") + sequence_axes);
   }
-  const Tensor& key = request.key ? request.key : request.query;
-  const Tensor& value = request.value ? request.value : key;
-  check_sequences_together(request.query, key, value);
-  check_heads_options(request);
-  check_option_against_axis(request.heads, "heads", request.query, "query");
-  check_option_against_axis(request.kv_heads, "kv_heads", key, "key");
+  const Tensor &key = sequences.key_or_query(), &value = sequences.value_or_key();
+  check_sequences_together(sequences);
+  check_heads_options(sequences);
+  check_option_against_axis(sequences.heads, "heads", sequences.query, "query");
+  check_option_against_axis(sequences.kv_heads, "kv_heads", key, "key");
 
-  const std::size_t rank = request.query.rank();
-  const std::size_t heads = request.heads.value_or(1);
-  const std::size_t kv_heads = request.kv_heads.value_or(heads);
-  const View q = split(request.query, "query", heads);
+  const std::size_t rank = sequences.query.rank();
+  const std::size_t heads = sequences.heads.value_or(1);
+  const std::size_t kv_heads = sequences.kv_heads.value_or(heads);
+  const View q = split(sequences.query, "query", heads);
   const View k = split(key, "key", kv_heads);
   const View v = split(value, "value", kv_heads);
   Samples samples;
-  samples.join(request.query, "query");
+  samples.join(sequences.query, "query");
   samples.join(key, "key");
   samples.join(value, "value");
 
   Geometry geometry;
   geometry.batch_axis = rank >= 3;
-  geometry.joined = rank < 4 && request.heads.has_value();
+  geometry.joined = rank < 4 && sequences.heads.has_value();
   geometry.head_axis = rank == 4 || geometry.joined;
   geometry.heads = q.heads;
   geometry.kv_heads = k.heads;
@@ -273,23 +300,25 @@ Geometry check_sequences(const AttentionRequest& request) {
                           described("value", value) + " has " + std::to_string(v.heads),
                       "/value", "give key and value the same heads");
   }
-  check_parameters(request, geometry);
+  if (info(kind_of(score)).parameters.empty()) check_same_width(sequences, geometry);
+  check_parameters(score, geometry);
 
-  if (static_cast<bool>(request.past_key) != static_cast<bool>(request.past_value)) {
-    throw input_error(request.past_key ? "past_key is given without past_value"
-                                       : "past_value is given without past_key",
-                      request.past_key ? "/past_key" : "/past_value", "give both or neither");
+  if (static_cast<bool>(sequences.past_key) != static_cast<bool>(sequences.past_value)) {
+    throw input_error(sequences.past_key ? "past_key is given without past_value"
+                                         : "past_value is given without past_key",
+                      sequences.past_key ? "/past_key" : "/past_value", "give both or neither");
   }
-  if (request.past_key) {
-    geometry.past = check_past(request.past_key, "past_key", key, "key");
-    const std::size_t past_values = check_past(request.past_value, "past_value", value, "value");
+  if (sequences.past_key) {
+    geometry.past = check_past(sequences.past_key, "past_key", key, "key");
+    const std::size_t past_values = check_past(sequences.past_value, "past_value", value, "value");
     if (past_values != geometry.past) {
-      throw input_error(described("past_key", request.past_key) + " and " +
-                            described("past_value", request.past_value) + " have different lengths",
+      throw input_error(described("past_key", sequences.past_key) + " and " +
+                            described("past_value", sequences.past_value) +
+                            " have different lengths",
                         "/past_value", "give the past value one row a past key");
     }
-    samples.join(request.past_key, "past_key");
-    samples.join(request.past_value, "past_value");
+    samples.join(sequences.past_key, "past_key");
+    samples.join(sequences.past_value, "past_value");
   }
   geometry.keys = geometry.past + k.length;
   geometry.batch = samples.count();
@@ -321,6 +350,28 @@ Shape Geometry::output_shape() const {
   return shape;
 }
 
+double default_scale(const Score& score, const Geometry& geometry) {
+  return info(kind_of(score)).scales_by_width
+             ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
+             : 1.0;
+}
+
+double scale_of(const AttentionRequest& request, const Geometry& geometry) {
+  return request.scale.value_or(default_scale(request.score, geometry));
+}
+
+Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::size_t key_width,
+               std::size_t hidden) {
+  Shape shape;
+  for (const std::string_view axis : axes_of(parameter)) {
+    shape.push_back(axis == "dq"   ? query_width
+                    : axis == "dk" ? key_width
+                    : axis == "h"  ? hidden
+                                   : 1);
+  }
+  return shape;
+}
+
 void check_weights_memory(const Geometry& geometry, std::size_t attentions,
                           std::size_t bytes_each) {
   const Shape shape = geometry.weights_shape();
@@ -332,7 +383,9 @@ void check_weights_memory(const Geometry& geometry, std::size_t attentions,
                "--no-weights");
 }
 
-void check_sequences_together(const Tensor& query, const Tensor& key, const Tensor& value) {
+void check_sequences_together(const Sequences& sequences) {
+  const Tensor &query = sequences.query, &key = sequences.key_or_query(),
+               &value = sequences.value_or_key();
   check_axes(query, "query");
   check_axes(key, "key");
   check_axes(value, "value");
@@ -352,23 +405,26 @@ void check_sequences_together(const Tensor& query, const Tensor& key, const Tens
   }
 }
 
-void check_heads_options(const AttentionRequest& request) {
-  if (request.kv_heads && !request.heads && request.query.rank() < 4) {
+void check_heads_options(const Sequences& sequences) {
+  if (sequences.kv_heads && !sequences.heads && sequences.query.rank() < 4) {
     throw input_error("kv_heads is given without heads", "/kv_heads",
                       "give \"heads\" too, the number of heads of the query");
   }
-  if (request.heads && *request.heads == 0) {
+  if (sequences.heads && *sequences.heads == 0) {
     throw input_error("heads is 0", "/heads", "give at least one head");
   }
-  if (request.kv_heads && *request.kv_heads == 0) {
+  if (sequences.kv_heads && *sequences.kv_heads == 0) {
     throw input_error("kv_heads is 0", "/kv_heads", "give at least one head");
   }
 }
 
 Geometry check_geometry(const AttentionRequest& request) {
   check_score_options(request);
-  const Geometry geometry =
-      request.kind == Kind::softmax ? check_given_scores(request) : check_sequences(request);
+  const Geometry geometry = std::visit(
+      Overloaded{
+          [](const GivenScores& given) { return check_given_scores(given); },
+          [&](const Sequences& sequences) { return check_sequences(sequences, request.score); }},
+      request.score);
   check_size(request, geometry);
   return geometry;
 }

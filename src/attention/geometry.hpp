@@ -23,18 +23,28 @@ struct Geometry {
   Shape row_shape() const;  ///< [..,Lq]: one number a query
 };
 
+/// What the scores are multiplied by unless a scale is given: 1/√d_k where the kind scales by the
+/// width, else 1.
+double default_scale(const Score& score, const Geometry& geometry);
+/// What they are multiplied by.
+double scale_of(const AttentionRequest& request, const Geometry& geometry);
+
+/// The shape of a kind's parameter, which its row writes as "[h,dk]", h being the hidden width.
+Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::size_t key_width,
+               std::size_t hidden);
+
 /// Throws Error(input) naming their size and a way out if the weights of so many attentions, of
 /// `bytes_each` a number, take more than this machine's memory.
 void check_weights_memory(const Geometry& geometry, std::size_t attentions, std::size_t bytes_each);
 
 /// Throws if `heads` or `kv_heads` is 0, or kv_heads has no heads to go with; a query of 4 axes
 /// brings its own.
-void check_heads_options(const AttentionRequest& request);
+void check_heads_options(const Sequences& sequences);
 
 /// Throws unless query, key and value have the same number of axes, 2 to 4 and none of size 0,
 /// agree on the number of samples (a batch axis of 1 is repeated), and key and value on their
 /// length.
-void check_sequences_together(const Tensor& query, const Tensor& key, const Tensor& value);
+void check_sequences_together(const Sequences& sequences);
 
 /// Checks every tensor and option of the request but the mask. Throws Error(input) as attend()
 /// does.

@@ -1,8 +1,10 @@
 #include <array>
+#include <utility>
 
 #include "attn/spec.hpp"
 
 #include "support/nearest_name.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -105,6 +107,16 @@ constexpr bool rows_stand_at_their_kind() {
 }
 static_assert(rows_stand_at_their_kind());
 
+template <std::size_t... I>
+Score empty_score(Kind kind, std::index_sequence<I...>) {
+  Score score = ScaledDotProduct{};
+  const auto try_alternative = [&](auto empty) {
+    if (empty.kind == kind) score = std::move(empty);
+  };
+  (try_alternative(std::variant_alternative_t<I, Score>{}), ...);
+  return score;
+}
+
 }  // namespace
 
 std::span<const KindInfo> kinds() noexcept {
@@ -123,6 +135,44 @@ const KindInfo* find_kind(std::string_view name) noexcept {
     }
   }
   return nullptr;
+}
+
+Kind kind_of(const Score& score) noexcept {
+  return std::visit([](const auto& alternative) { return alternative.kind; }, score);
+}
+
+Score score_of(Kind kind) {
+  return empty_score(kind, std::make_index_sequence<std::variant_size_v<Score>>());
+}
+
+const Sequences* sequences_of(const Score& score) noexcept {
+  return std::visit(Overloaded{[](const GivenScores&) -> const Sequences* { return nullptr; },
+                               [](const Sequences& sequences) { return &sequences; }},
+                    score);
+}
+
+Sequences* sequences_of(Score& score) noexcept {
+  return const_cast<Sequences*>(sequences_of(std::as_const(score)));
+}
+
+const Tensor& value_of(const Score& score) noexcept {
+  return std::visit(
+      Overloaded{
+          [](const GivenScores& given) -> const Tensor& { return given.value; },
+          [](const Sequences& sequences) -> const Tensor& { return sequences.value_or_key(); }},
+      score);
+}
+
+std::vector<Tensor*> parameters_of(Score& score) {
+  using Tensors = std::vector<Tensor*>;
+  return std::visit(
+      Overloaded{[](GivenScores&) { return Tensors(); }, [](DotProduct&) { return Tensors(); },
+                 [](ScaledDotProduct&) { return Tensors(); },
+                 [](General& general) { return Tensors{&general.W}; },
+                 [](Additive& additive) {
+                   return Tensors{&additive.W_k, &additive.W_q, &additive.w_v};
+                 }},
+      score);
 }
 
 std::string nearest_known(std::string_view name, std::span<const std::string_view> known) {

@@ -13,14 +13,6 @@
 namespace attn {
 namespace {
 
-const Tensor& key_of(const AttentionRequest& attention) {
-  return attention.key ? attention.key : attention.query;
-}
-
-const Tensor& value_of(const AttentionRequest& attention) {
-  return attention.value ? attention.value : key_of(attention);
-}
-
 void check_states(const Tensor& states, const char* name) {
   const std::string where = std::string("/") + name;
   if (!states)
@@ -96,16 +88,14 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
 }
 
 // The same attention over tensors that are projected already.
-AttentionRequest projected(const AttentionRequest& attention, Tensor query, Tensor key,
+AttentionRequest projected(const ProjectedAttentionRequest& request, Tensor query, Tensor key,
                            Tensor value) {
-  AttentionRequest inner = attention;
-  inner.kind = Kind::scaled_dot_product;
-  inner.past_key = heads_side_by_side(attention.past_key, key.rank());
-  inner.past_value = heads_side_by_side(attention.past_value, value.rank());
-  inner.query = std::move(query);
-  inner.key = std::move(key);
-  inner.value = std::move(value);
-  return inner;
+  const Sequences& states = request.states;
+  Tensor past_key = heads_side_by_side(states.past_key, key.rank());
+  Tensor past_value = heads_side_by_side(states.past_value, value.rank());
+  return {request,
+          ScaledDotProduct{{std::move(query), std::move(key), std::move(value), std::move(past_key),
+                            std::move(past_value), states.heads, states.kv_heads}}};
 }
 
 }  // namespace
@@ -124,49 +114,48 @@ Tensor shape_only(const Shape& shape) {
 
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output) {
-  const AttentionRequest& attention = request.attention;
-  const Tensor &key = key_of(attention), &value = value_of(attention);
-  check_states(attention.query, "query");
+  const Sequences& states = request.states;
+  const Tensor &key = states.key_or_query(), &value = states.value_or_key();
+  check_states(states.query, "query");
   check_states(key, "key");
   check_states(value, "value");
-  check_sequences_together(attention.query, key, value);
-  check_heads_options(attention);
+  check_sequences_together(states);
+  check_heads_options(states);
   const Projections& p = request.projections;
-  const Shape q = check_linear(p.query, attention.query.shape(), prefix, "W_q");
+  const Shape q = check_linear(p.query, states.query.shape(), prefix, "W_q");
   const Shape k = check_linear(p.key, key.shape(), prefix, "W_k");
   const Shape v = check_linear(p.value, value.shape(), prefix, "W_v");
-  const std::size_t heads = attention.heads.value_or(1),
-                    kv_heads = attention.kv_heads.value_or(heads);
-  const char* kv_option = attention.kv_heads ? "/kv_heads" : "/heads";
+  const std::size_t heads = states.heads.value_or(1), kv_heads = states.kv_heads.value_or(heads);
+  const char* kv_option = states.kv_heads ? "/kv_heads" : "/heads";
   check_heads(q.back(), heads, prefix + "W_q.weight", "/heads");
   check_heads(k.back(), kv_heads, prefix + "W_k.weight", kv_option);
   check_heads(v.back(), kv_heads, prefix + "W_v.weight", kv_option);
   check_same_width(q.back() / heads, k.back() / kv_heads, prefix);
-  check_past(attention.past_key, "past_key", k, kv_heads);
-  check_past(attention.past_value, "past_value", v, kv_heads);
+  check_past(states.past_key, "past_key", k, kv_heads);
+  check_past(states.past_value, "past_value", v, kv_heads);
 
   const Geometry geometry =
-      check_geometry(projected(attention, shape_only(q), shape_only(k), shape_only(v)));
+      check_geometry(projected(request, shape_only(q), shape_only(k), shape_only(v)));
   const Shape joined = geometry.output_shape();
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
-  const Visibility mask_fits(attention.mask, geometry);
+  const Visibility mask_fits(request.mask, geometry);
   return geometry;
 }
 
 AttentionRequest project(const ProjectedAttentionRequest& request, DType precision) {
-  const AttentionRequest& attention = request.attention;
+  const Sequences& states = request.states;
   const Projections& p = request.projections;
-  const auto projection = [&](const Linear& linear, const Tensor& states) {
-    return apply(linear, states.converted(precision), attention.threads);
+  const auto projection = [&](const Linear& linear, const Tensor& rows) {
+    return apply(linear, rows.converted(precision), request.threads);
   };
-  AttentionRequest inner =
-      projected(attention, projection(p.query, attention.query),
-                projection(p.key, key_of(attention)), projection(p.value, value_of(attention)));
+  AttentionRequest inner = projected(request, projection(p.query, states.query),
+                                     projection(p.key, states.key_or_query()),
+                                     projection(p.value, states.value_or_key()));
   inner.dtype = precision;
   return inner;
 }
 
-bool single_precision_pays(const AttentionRequest& attention, double multiply_adds) {
+bool single_precision_pays(const AttentionOptions& attention, double multiply_adds) {
   constexpr double enough = 1 << 22U;
   return attention.dtype == DType::float32 && !attention.stages && !attention.dropout &&
          multiply_adds >= enough;
@@ -183,7 +172,7 @@ AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& requ
   const Linear& last = request.projections.output;
   AttentionResult result = attend(project(request, precision));
   if (last.weight) {
-    result.output = apply(last, result.output.converted(precision), request.attention.threads);
+    result.output = apply(last, result.output.converted(precision), request.threads);
   }
   return result;
 }
@@ -193,18 +182,17 @@ AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& requ
 AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
   check_projected(request, "", output);
-  const AttentionRequest& attention = request.attention;
   const Projections& p = request.projections;
-  const double work = multiply_adds(p.query, attention.query) +
-                      multiply_adds(p.key, key_of(attention)) +
-                      multiply_adds(p.value, value_of(attention));
-  if (single_precision_pays(attention, work)) {
+  const double work = multiply_adds(p.query, request.states.query) +
+                      multiply_adds(p.key, request.states.key_or_query()) +
+                      multiply_adds(p.value, request.states.value_or_key());
+  if (single_precision_pays(request, work)) {
     AttentionResult result = attend_in(DType::float32, request);
     // What leaves the range of single precision on its way may still be a number in double.
     if (all_finite(result.output)) return result;
   }
   AttentionResult result = attend_in(DType::float64, request);
-  round_to(attention.dtype, result);
+  round_to(request.dtype, result);
   return result;
 }
 

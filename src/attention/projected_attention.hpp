@@ -27,6 +27,6 @@ AttentionRequest project(const ProjectedAttentionRequest& request,
 
 /// Whether so many multiply-adds of Linear layers for results of float32 are made in single
 /// precision: where speed matters more than the last digits and no step is to be shown.
-bool single_precision_pays(const AttentionRequest& attention, double multiply_adds);
+bool single_precision_pays(const AttentionOptions& attention, double multiply_adds);
 
 }  // namespace attn

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <xtensor/xadapt.hpp>
@@ -103,61 +105,73 @@ Matrix continued(const Matrices& past, const Matrices& present, std::size_t batc
   return rows;
 }
 
-// The score of some queries with every key, before the scale: [count,Lk].
-class Score {
- public:
-  Score(const AttentionRequest& request, const Geometry& geometry)
-      : kind_(request.kind), group_(geometry.heads / geometry.kv_heads) {
-    if (kind_ == Kind::softmax) {
-      given_ = Matrices(request.scores, 1);
-      return;
-    }
-    const Tensor& key = request.key ? request.key : request.query;
-    query_ = Matrices(request.query, geometry.heads);
-    key_ = Matrices(key, geometry.kv_heads);
-    if (geometry.past > 0) past_key_ = Matrices(request.past_key, geometry.kv_heads);
-    if (kind_ == Kind::general) W_ = parameter(request.W);
-    if (kind_ == Kind::additive) {
-      W_q_ = parameter(request.W_q);
-      W_k_ = parameter(request.W_k);
-      const Matrix w_v = parameter(request.w_v);
-      w_v_ = xt::row(w_v, 0);
+// Σ_u w_v[u] tanh(a[i,u] + b[j,u]) with a = W_q q and b = W_k k.
+Matrix additive(const Matrix& a, const Matrix& b, const Vector& w_v) {
+  Matrix scores = xt::empty<double>({a.shape(0), b.shape(0)});
+  for (std::size_t i = 0; i < a.shape(0); ++i) {
+    for (std::size_t j = 0; j < b.shape(0); ++j) {
+      scores(i, j) = xt::sum(w_v * xt::tanh(xt::row(a, static_cast<std::ptrdiff_t>(i)) +
+                                            xt::row(b, static_cast<std::ptrdiff_t>(j))))();
     }
   }
+  return scores;
+}
+
+// The scores of some queries with every key, before the scale: [count,Lk].
+class Scores {
+ public:
+  Scores(const Score& score, const Geometry& geometry)
+      : formula_(std::visit([&](const auto& of) { return formula(of, geometry); }, score)) {}
 
   Matrix operator()(std::size_t batch, std::size_t head, std::size_t first,
                     std::size_t count) const {
-    if (kind_ == Kind::softmax) return given_.rows(batch, head, first, count);
-    const Matrix q = query_.rows(batch, head, first, count);
-    const Matrix k = continued(past_key_, key_, batch, head / group_);
-    switch (kind_) {
-      case Kind::general:
-        return times_transposed(q, times_transposed(k, W_));
-      case Kind::additive:
-        return additive(times_transposed(q, W_q_), times_transposed(k, W_k_));
-      default:
-        return times_transposed(q, k);
-    }
+    return formula_(batch, head, first, count);
   }
 
  private:
-  // Σ_u w_v[u] tanh(a[i,u] + b[j,u]) with a = W_q q and b = W_k k.
-  Matrix additive(const Matrix& a, const Matrix& b) const {
-    Matrix scores = xt::empty<double>({a.shape(0), b.shape(0)});
-    for (std::size_t i = 0; i < a.shape(0); ++i) {
-      for (std::size_t j = 0; j < b.shape(0); ++j) {
-        scores(i, j) = xt::sum(w_v_ * xt::tanh(xt::row(a, static_cast<std::ptrdiff_t>(i)) +
-                                               xt::row(b, static_cast<std::ptrdiff_t>(j))))();
-      }
-    }
-    return scores;
+  using Formula =
+      std::function<Matrix(std::size_t batch, std::size_t head, std::size_t first, std::size_t n)>;
+
+  // A formula of queries [n,dq] and keys [Lk,dk], for any block of a head.
+  template <class F>
+  static Formula of_rows(const Sequences& sequences, const Geometry& geometry, F formula) {
+    const Matrices query(sequences.query, geometry.heads);
+    const Matrices key(sequences.key_or_query(), geometry.kv_heads);
+    const Matrices past =
+        geometry.past > 0 ? Matrices(sequences.past_key, geometry.kv_heads) : Matrices();
+    const std::size_t group = geometry.heads / geometry.kv_heads;
+    return [=](std::size_t batch, std::size_t head, std::size_t first, std::size_t n) -> Matrix {
+      return formula(query.rows(batch, head, first, n), continued(past, key, batch, head / group));
+    };
   }
 
-  Kind kind_;
-  std::size_t group_;
-  Matrices given_, query_, key_, past_key_;
-  Matrix W_, W_q_, W_k_;
-  Vector w_v_;
+  static Formula formula(const GivenScores& given, const Geometry&) {
+    return [scores = Matrices(given.scores, 1)](std::size_t batch, std::size_t head,
+                                                std::size_t first, std::size_t n) {
+      return scores.rows(batch, head, first, n);
+    };
+  }
+  static Formula formula(const DotProduct& score, const Geometry& geometry) {
+    return of_rows(score, geometry, times_transposed);
+  }
+  static Formula formula(const ScaledDotProduct& score, const Geometry& geometry) {
+    return of_rows(score, geometry, times_transposed);
+  }
+  static Formula formula(const General& score, const Geometry& geometry) {
+    return of_rows(score, geometry, [W = parameter(score.W)](const Matrix& q, const Matrix& k) {
+      return times_transposed(q, times_transposed(k, W));
+    });
+  }
+  static Formula formula(const Additive& score, const Geometry& geometry) {
+    const Matrix w_v = parameter(score.w_v);
+    return of_rows(score, geometry,
+                   [W_q = parameter(score.W_q), W_k = parameter(score.W_k),
+                    w_v = Vector(xt::row(w_v, 0))](const Matrix& q, const Matrix& k) {
+                     return additive(times_transposed(q, W_q), times_transposed(k, W_k), w_v);
+                   });
+  }
+
+  Formula formula_;
 };
 
 // The softmax of each row and its log-sum-exp. A score of −inf weighs exactly 0; a row of nothing
@@ -282,17 +296,14 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       pooled ? pooled->blocks().size() : (geometry.queries + most_queries - 1) / most_queries;
   const std::size_t maps = geometry.batch * geometry.heads;
 
-  const Score score(request, geometry);
-  const Tensor& key = request.key ? request.key : request.query;
-  const Tensor& value_tensor = request.value || request.kind == Kind::softmax ? request.value : key;
+  const Scores score(request.score, geometry);
+  const Tensor& value_tensor = value_of(request.score);
   Matrices value, past_value;
   if (value_tensor) value = Matrices(value_tensor, geometry.kv_heads);
-  if (geometry.past > 0) past_value = Matrices(request.past_value, geometry.kv_heads);
-
-  double scale = info(request.kind).scales_by_width
-                     ? 1 / std::sqrt(static_cast<double>(geometry.query_width))
-                     : 1.0;
-  scale = request.scale.value_or(scale);
+  if (geometry.past > 0) {
+    past_value = Matrices(sequences_of(request.score)->past_value, geometry.kv_heads);
+  }
+  const double scale = scale_of(request, geometry);
 
   const Shape weights_shape = geometry.weights_shape();
   Collector weights(request.weights, weights_shape, request.dtype);

@@ -89,7 +89,7 @@ Error renamed_for_memory(const Error& error) {
 
 // x [B,L,D]: a batch axis of 1 is repeated if the memory has more samples.
 Shape states_shape(const TransformerRequest& request) {
-  Shape shape = request.attention.query.shape();
+  Shape shape = request.x.shape();
   const Shape& memory = request.memory.shape();
   if (request.decoder && shape.size() == 3 && memory.size() == 3 && shape[0] == 1) {
     shape[0] = memory[0];
@@ -111,7 +111,7 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
 
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
                     const Tensor& x) {
-  const std::size_t threads = request.attention.threads;
+  const std::size_t threads = request.threads;
   const Tensor wide = activated(apply(layer.linear1, x, threads), request.activation, threads);
   return apply(layer.linear2, wide, threads);
 }
@@ -125,19 +125,18 @@ double activated(double x, Activation activation) {
 
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
                                          const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest self{request.attention, layer.self_attn};
-  self.attention.query = std::move(x);
+  ProjectedAttentionRequest self{request, {std::move(x)}, layer.self_attn};
+  self.states.heads = request.heads;
+  self.states.kv_heads = request.kv_heads;
   return self;
 }
 
 ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
                                           const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest cross{request.attention, layer.multihead_attn};
-  cross.attention.query = std::move(x);
-  cross.attention.key = request.memory;
-  cross.attention.value = request.memory;
-  cross.attention.past_key = cross.attention.past_value = {};
-  cross.attention.mask = request.memory_mask;
+  ProjectedAttentionRequest cross = self_attention(request, layer, std::move(x));
+  cross.projections = layer.multihead_attn;
+  cross.states.key = cross.states.value = request.memory;
+  cross.mask = request.memory_mask;
   return cross;
 }
 
@@ -153,7 +152,7 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
     throw input_error("there is no memory", "/memory",
                       "give the encoder's hidden states [L,D] or [B,L,D]");
   }
-  const Tensor x = request.attention.query ? shape_only(states_shape(request)) : Tensor();
+  const Tensor x = request.x ? shape_only(states_shape(request)) : Tensor();
   TransformerGeometry geometry;
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
@@ -189,12 +188,12 @@ namespace {
 
 // Nothing is rounded to the dtype before the last step.
 TransformerResult transform_in(DType precision, const TransformerRequest& request) {
-  const std::size_t threads = request.attention.threads;
+  const std::size_t threads = request.threads;
   TransformerRequest inner = request;
-  inner.attention.dtype = precision;
+  inner.dtype = precision;
 
   TransformerResult result;
-  Tensor x = repeated(request.attention.query, states_shape(request)).converted(precision);
+  Tensor x = repeated(request.x, states_shape(request)).converted(precision);
   for (const TransformerLayer& layer : request.layers) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
     // One sub-layer with its residual: f(x) and the norm before or after the sum.
@@ -207,7 +206,7 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
       const Tensor change = sublayer(input);
       const Tensor total = sum(x, change, threads);
       const Tensor after = before ? total : normed(total);
-      if (request.attention.stages) attentions.sublayers.push_back({x, input, change, after});
+      if (request.stages) attentions.sublayers.push_back({x, input, change, after});
       x = after;
     };
     // 1. Self-attention.
@@ -247,8 +246,8 @@ double multiply_adds(const TransformerRequest& request) {
 
 TransformerResult transform(const TransformerRequest& request) {
   check_transformer(request);
-  const DType dtype = request.attention.dtype;
-  if (single_precision_pays(request.attention, multiply_adds(request))) {
+  const DType dtype = request.dtype;
+  if (single_precision_pays(request, multiply_adds(request))) {
     TransformerResult result = transform_in(DType::float32, request);
     // What leaves the range of single precision on its way may still be a number in double.
     if (all_finite(result.output)) return result;

@@ -78,6 +78,17 @@ Error Document::placed(const Error& error) const {
   return error.inside(name_);
 }
 
+AttentionOptions& DocumentRequest::options() noexcept {
+  return std::visit([](AttentionOptions& options) -> AttentionOptions& { return options; },
+                    attention);
+}
+
+const AttentionOptions& DocumentRequest::options() const noexcept {
+  return std::visit(
+      [](const AttentionOptions& options) -> const AttentionOptions& { return options; },
+      attention);
+}
+
 std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,
                                            std::size_t sample) {
   if (lists.size() == 1) return lists[0];

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -62,10 +63,10 @@ struct Labels {
 
 /// A document checked and ready to compute, for one kind of attention.
 struct DocumentRequest {
-  AttentionRequest attention;  ///< every kind: its options; query, key and value are hidden states
-                               ///< for a kind that projects
-  Projections projections;     ///< self, cross, multi_head
-  TransformerRequest transformer;   ///< encoder_layer, decoder_layer: all but its `attention`
+  Kind kind = Kind::scaled_dot_product;
+  /// As the kind's family has it.
+  std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest> attention;
+  bool heads_only = false;          ///< results have an axis of heads, but none of samples
   std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
   std::vector<std::vector<std::string>> recovered_tokens;
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
@@ -75,6 +76,9 @@ struct DocumentRequest {
   std::size_t scores_count = 0;   ///< of all attentions
   std::size_t weights_count = 0;  ///< of one attention, all samples and heads
   std::vector<std::string> warnings;
+
+  AttentionOptions& options() noexcept;
+  const AttentionOptions& options() const noexcept;
 };
 
 /// The kinds a document asks for: one, or a list. Throws Error(input) if there is none, one is

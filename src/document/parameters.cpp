@@ -193,11 +193,9 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
 }
 
 // `layers` layers: "layers.0.…", "layers.1.…"; a single one may go by its bare names too.
-std::vector<TransformerLayer> given_layers(ParameterSet& parameters,
-                                           const AttentionRequest& request, std::size_t layers,
-                                           std::vector<std::string>& warnings) {
-  const bool decoder = request.kind == Kind::decoder_layer;
-  const std::size_t heads = request.heads.value_or(1), kv_heads = request.kv_heads.value_or(heads);
+std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decoder,
+                                           std::size_t heads, std::size_t kv_heads,
+                                           std::size_t layers, std::vector<std::string>& warnings) {
   const auto number = [](std::size_t i) { return "layers." + std::to_string(i) + "."; };
   if (parameters.has(number(layers) + "linear1.weight")) {
     warnings.push_back("the parameters hold more layers than the " + std::to_string(layers) +
@@ -226,45 +224,46 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters,
 
 }  // namespace
 
-LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer,
-                               AttentionRequest& request, const Tensor& memory, std::size_t layers,
-                               std::optional<std::size_t> feed_forward, TensorSource& tensors) {
+LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer, Kind kind,
+                               const Sequences& states, DType dtype, const Tensor& memory,
+                               std::size_t layers, std::optional<std::size_t> feed_forward,
+                               TensorSource& tensors) {
   LearnedWeights learned;
-  const KindInfo& kind = info(request.kind);
-  const bool transformer = kind.family == Family::transformer;
-  if (kind.parameters.empty() && !transformer) return learned;
+  learned.score = score_of(kind);
+  const KindInfo& row = info(kind);
+  const bool transformer = row.family == Family::transformer;
+  if (row.parameters.empty() && !transformer) return learned;
   if (!value) {
     // Reported with the shapes it should have.
-    if (kind.family == Family::score && pointer == "/parameters") return learned;
+    if (row.family == Family::score && pointer == "/parameters") return learned;
     throw input_error(
         "the parameters are missing", pointer,
         "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed");
   }
   if (expect_object(*value, pointer).find("init")) {
-    const TorchInitialisation start(*value, pointer, request, memory, layers, feed_forward,
-                                    tensors);
-    if (request.kind == Kind::additive) {
-      start.additive(request);
-    } else if (transformer) {
+    const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,
+                                    feed_forward, tensors);
+    if (transformer) {
       for (std::size_t i = 0; i < layers; ++i) learned.layers.push_back(start.layer());
-    } else {
+    } else if (row.family == Family::projected) {
       learned.projections = start.projections();
+    } else {
+      start.draw(learned.score);
     }
     return learned;
   }
-  ParameterSet parameters(*value, pointer, request.dtype, tensors);
-  if (request.kind == Kind::general) {
-    request.W = parameters.find("W");
-  } else if (request.kind == Kind::additive) {
-    request.W_k = parameters.find("W_k.weight");
-    request.W_q = parameters.find("W_q.weight");
-    request.w_v = parameters.find("w_v.weight");
-  } else if (transformer) {
-    learned.layers = given_layers(parameters, request, layers, learned.warnings);
+  ParameterSet parameters(*value, pointer, dtype, tensors);
+  const std::size_t heads = states.heads.value_or(1), kv_heads = states.kv_heads.value_or(heads);
+  if (transformer) {
+    learned.layers = given_layers(parameters, kind == Kind::decoder_layer, heads, kv_heads, layers,
+                                  learned.warnings);
+  } else if (row.family == Family::projected) {
+    learned.projections = given_projections(parameters, "", heads, kv_heads);
   } else {
-    const std::size_t heads = request.heads.value_or(1);
-    learned.projections =
-        given_projections(parameters, "", heads, request.kv_heads.value_or(heads));
+    const std::vector<Tensor*> of_score = parameters_of(learned.score);
+    for (std::size_t i = 0; i < of_score.size(); ++i) {
+      *of_score[i] = parameters.find(std::string(row.parameters[i].name));
+    }
   }
   parameters.expect_all_used();
   learned.names = parameters.names();

@@ -43,7 +43,7 @@ class Reader {
         kinds_(kinds),
         problems_(problems),
         tensors_(document.folder(), document.access()) {
-    attention().kind = kind;
+    result_.kind = kind;
   }
 
   DocumentRequest read() {
@@ -61,8 +61,7 @@ class Reader {
   }
 
  private:
-  AttentionRequest& attention() { return result_.attention; }
-  const KindInfo& kind() const { return info(result_.attention.kind); }
+  const KindInfo& kind() const { return info(result_.kind); }
   bool is(Family family) const { return kind().family == family; }
   bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
   bool decoder() const { return kind().kind == Kind::decoder_layer; }
@@ -90,7 +89,7 @@ class Reader {
   void read_options() {
     read("dtype", [&](const JsonValue& value, const std::string& at) {
       constexpr std::array<std::string_view, 2> names{"float32", "float64"};
-      attention().dtype =
+      options_.dtype =
           read_choice(value, at, "dtype", names) == 0 ? DType::float32 : DType::float64;
     });
     read("title", [&](const JsonValue& value, const std::string& at) {
@@ -100,32 +99,32 @@ class Reader {
       result_.description = expect_string(value, at);
     });
     read("weights", [&](const JsonValue& value, const std::string& at) {
-      result_.weights = attention().weights = expect_boolean(value, at);
+      result_.weights = options_.weights = expect_boolean(value, at);
     });
     read("pool", [&](const JsonValue& value, const std::string& at) {
-      attention().pool = read_pooling(value, at);
+      options_.pool = read_pooling(value, at);
     });
-    read_count("heads", attention().heads);
-    read_count("kv_heads", attention().kv_heads);
+    read_count("heads", states_.heads);
+    read_count("kv_heads", states_.kv_heads);
     read("scale", [&](const JsonValue& value, const std::string& at) {
-      attention().scale = expect_number(value, at);
+      options_.scale = expect_number(value, at);
     });
     read("softcap", [&](const JsonValue& value, const std::string& at) {
-      attention().softcap = expect_number(value, at);
+      options_.softcap = expect_number(value, at);
     });
     read_count("feed_forward", feed_forward_);
     read_count("layers", layers_);
     read("activation", [&](const JsonValue& value, const std::string& at) {
       constexpr std::array<std::string_view, 2> names{"relu", "gelu"};
-      result_.transformer.activation =
+      transformer_.activation =
           static_cast<Activation>(read_choice(value, at, "activation", names));
     });
     read("norm", [&](const JsonValue& value, const std::string& at) {
       constexpr std::array<std::string_view, 2> names{"post", "pre"};
-      result_.transformer.norm = static_cast<NormPlace>(read_choice(value, at, "norm", names));
+      transformer_.norm = static_cast<NormPlace>(read_choice(value, at, "norm", names));
     });
     read("eps", [&](const JsonValue& value, const std::string& at) {
-      result_.transformer.eps = expect_number(value, at);
+      transformer_.eps = expect_number(value, at);
     });
     read("dropout", [&](const JsonValue& value, const std::string& at) {
       dropout_ = read_dropout(value, at);
@@ -135,7 +134,7 @@ class Reader {
   Tensor read_tensor(const char* key) {
     Tensor tensor;
     read(key, [&](const JsonValue& value, const std::string& at) {
-      tensor = tensors_.read(value, attention().dtype, at);
+      tensor = tensors_.read(value, options_.dtype, at);
     });
     return tensor;
   }
@@ -148,9 +147,9 @@ class Reader {
     read_tokens();
     Tensor query = read_tensor("query"), key = read_tensor("key"), value = read_tensor("value");
     Tensor x = read_tensor("x"), memory = read_tensor("memory");
-    attention().past_key = read_tensor("past_key");
-    attention().past_value = read_tensor("past_value");
-    attention().scores = read_tensor("scores");
+    states_.past_key = read_tensor("past_key");
+    states_.past_value = read_tensor("past_value");
+    scores_ = read_tensor("scores");
     const auto note = [&](const char* name, const Tensor& tensor) {
       if (tensor) result_.shapes.emplace_back(name, tensor.shape());
     };
@@ -158,17 +157,12 @@ class Reader {
     note("memory", memory);
     problems_.attempt([&] { place(query, key, value, x, memory); });
 
-    const bool scores = is(Family::given_scores);
-    const Tensor& shown_key = attention().key || scores ? attention().key : attention().query;
-    const Tensor& attended = decoder() ? result_.transformer.memory : shown_key;
-    note("scores", attention().scores);
-    note("query", attention().query);
-    note("key", attended);
-    note("value", decoder()                     ? attended
-                  : attention().value || scores ? attention().value
-                                                : shown_key);
-    note("past_key", attention().past_key);
-    note("past_value", attention().past_value);
+    note("scores", scores_);
+    note("query", states_.query);
+    note("key", decoder() ? transformer_.memory : states_.key_or_query());
+    note("value", decoder() ? transformer_.memory : states_.value_or_key());
+    note("past_key", states_.past_key);
+    note("past_value", states_.past_value);
   }
 
   void read_tokens() {
@@ -183,11 +177,10 @@ class Reader {
       return;
     }
     problems_.attempt([&] {
-      const TokenReader reader(root_, attention().dtype, tensors_);
+      const TokenReader reader(root_, options_.dtype, tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         result_.tokens.push_back({prefix + "token_ids", states.ids});
-        result_.tokens.push_back(
-            {prefix + "embedded", states.embedded.converted(attention().dtype)});
+        result_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
         if (states.recovered)
           result_.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
@@ -216,15 +209,15 @@ class Reader {
       tensor = states->embedded;
     };
     if (is(Family::given_scores)) {
-      attention().value = value;
+      states_.value = value;
       return;
     }
     if (is(Family::score)) {
       instead(first_, query, "query");
       instead(second_, key, "key");
-      attention().query = query;
-      attention().key = key;
-      attention().value = value;
+      states_.query = query;
+      states_.key = key;
+      states_.value = value;
       return;
     }
     instead(first_, x, "x");
@@ -244,9 +237,9 @@ class Reader {
               : "give \"x\" [L,E] or [B,L,E], tokens with an embedding, or \"query\", "
                 "\"key\" and \"value\"");
     }
-    attention().query = x ? x : query;
+    states_.query = x ? x : query;
     if (is(Family::transformer)) {
-      result_.transformer.memory = memory;
+      transformer_.memory = memory;
       if (decoder() && !memory) {
         throw input_error("a decoder layer has no memory", "/memory",
                           "give the encoder's hidden states [L,E] or [B,L,E]");
@@ -257,8 +250,8 @@ class Reader {
       throw input_error("cross-attention has no memory", "/memory",
                         "give the hidden states it attends to, [L,E] or [B,L,E]");
     }
-    attention().key = x ? memory : key;
-    attention().value = x ? memory : value;
+    states_.key = x ? memory : key;
+    states_.value = x ? memory : value;
   }
 
   // Which member of the document the second sequence is.
@@ -269,7 +262,6 @@ class Reader {
   // What the document calls the request's query, key and value, for errors to speak its language.
   DocumentNames names_of_tensors() const {
     DocumentNames names;
-    const AttentionRequest& request = result_.attention;
     if (first_) {
       names.tensor("query", TokenReader::key(root_, ""));
     } else if (root_.find("x") && is_projecting()) {
@@ -277,7 +269,7 @@ class Reader {
     }
     if (decoder() && second_) names.tensor("memory", second_name());
     const bool own = root_.find("x") || first_;
-    if (second_ || (own && is_projecting() && request.key)) {
+    if (second_ || (own && is_projecting() && states_.key)) {
       names.tensor("key", second_name());
       if (is_projecting()) names.tensor("value", second_name());
     }
@@ -295,44 +287,43 @@ class Reader {
         value = own ? &own->value : nullptr;
       }
       LearnedWeights learned =
-          read_parameters(value, pointer, attention(), result_.transformer.memory,
+          read_parameters(value, pointer, kind().kind, states_, options_.dtype, transformer_.memory,
                           layers_.value_or(1), feed_forward_, tensors_);
-      result_.projections = std::move(learned.projections);
-      result_.transformer.layers = std::move(learned.layers);
+      score_ = std::move(learned.score);
+      projections_ = std::move(learned.projections);
+      transformer_.layers = std::move(learned.layers);
       parameter_names_ = std::move(learned.names);
       result_.warnings.insert(result_.warnings.end(), learned.warnings.begin(),
                               learned.warnings.end());
-      result_.transformer.decoder = decoder();
+      transformer_.decoder = decoder();
     });
   }
 
   void read_masks() {
-    attention().mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
-                                 attention().dtype, tensors_, problems_, result_.warnings);
-    result_.transformer.memory_mask =
+    options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
+                              options_.dtype, tensors_, problems_, result_.warnings);
+    transformer_.memory_mask =
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
-                  "/memory_valid_lens", attention().dtype, tensors_, problems_, result_.warnings);
+                  "/memory_valid_lens", options_.dtype, tensors_, problems_, result_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
-      const Tensor& past = attention().past_key;
+      const Tensor& past = states_.past_key;
       const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
       mask.padding = united_padding(mask.padding, tokens.padding, before);
     };
-    if (first_ && (is(Family::transformer) || !attention().key))
-      hide_padding(attention().mask, *first_);
-    if (second_)
-      hide_padding(decoder() ? result_.transformer.memory_mask : attention().mask, *second_);
+    if (first_ && (is(Family::transformer) || !states_.key)) hide_padding(options_.mask, *first_);
+    if (second_) hide_padding(decoder() ? transformer_.memory_mask : options_.mask, *second_);
   }
 
   void finish() {
     // Dropout draws last, from the generator as all other draws have left it.
     problems_.attempt([&] {
       if (!dropout_) return;
-      attention().dropout =
+      options_.dropout =
           torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
     });
     // Another mask of the user's own may hide what lies ahead.
-    const Mask& mask = attention().mask;
+    const Mask& mask = options_.mask;
     if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
       result_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "
@@ -350,25 +341,38 @@ class Reader {
   void check_together() {
     Geometry queries, keys;  // whose labels name the queries, and whose the keys
     if (is(Family::transformer)) {
-      TransformerRequest& transformer = result_.transformer;
-      transformer.attention = attention();
-      const TransformerGeometry geometry = check_transformer(transformer);
+      static_cast<AttentionOptions&>(transformer_) = options_;
+      transformer_.x = states_.query;
+      transformer_.heads = states_.heads;
+      transformer_.kv_heads = states_.kv_heads;
+      const TransformerGeometry geometry = check_transformer(transformer_);
       queries = geometry.self;
       keys = decoder() ? geometry.cross : geometry.self;
       check_feed_forward();
+      result_.attention = transformer_;
     } else if (is(Family::projected)) {
+      ProjectedAttentionRequest projected{options_, states_, projections_};
       Shape output;
-      queries = keys = check_projected({attention(), result_.projections}, "", output);
+      queries = keys = check_projected(projected, "", output);
+      result_.attention = std::move(projected);
     } else {
-      queries = keys = check_geometry(attention());
-      const Visibility mask_fits(attention().mask, keys);
+      if (Sequences* sequences = sequences_of(score_)) {
+        *sequences = states_;
+      } else {
+        score_ = GivenScores{scores_, states_.value};
+      }
+      AttentionRequest attention{options_, score_};
+      queries = keys = check_geometry(attention);
+      const Visibility mask_fits(options_.mask, keys);
+      result_.attention = std::move(attention);
     }
-    const std::size_t layers = std::max<std::size_t>(result_.transformer.layers.size(), 1);
+    result_.heads_only = queries.head_axis && !queries.batch_axis;
+    const std::size_t layers = std::max<std::size_t>(transformer_.layers.size(), 1);
     result_.weights_count = element_count(queries.weights_shape());
     result_.scores_count =
         layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
-    if (result_.weights && !attention().pool) {
-      check_weights_memory(queries, layers, size_of(attention().dtype));
+    if (result_.weights && !options_.pool) {
+      check_weights_memory(queries, layers, size_of(options_.dtype));
       tensors_.check_elements(static_cast<double>(result_.weights_count),
                               "the tensor of weights " + text(queries.weights_shape()), "");
     }
@@ -376,7 +380,7 @@ class Reader {
   }
 
   void check_feed_forward() {
-    for (const TransformerLayer& layer : result_.transformer.layers) {
+    for (const TransformerLayer& layer : transformer_.layers) {
       const std::size_t rows = layer.linear1.weight.shape()[0];
       if (!feed_forward_ || *feed_forward_ == rows) continue;
       throw input_error("feed_forward is " + std::to_string(*feed_forward_) +
@@ -400,7 +404,7 @@ class Reader {
       labels.query = first_->labels;
     if (labels.key.empty() && second_ && fits(second_->labels, keys.keys))
       labels.key = second_->labels;
-    const bool to_itself = !attention().key && !decoder() && !is(Family::given_scores);
+    const bool to_itself = !states_.key && !decoder() && !is(Family::given_scores);
     if (to_itself && labels.key.empty() && fits(labels.query, keys.keys)) labels.key = labels.query;
     if (to_itself && labels.query.empty() && fits(labels.key, queries.queries))
       labels.query = labels.key;
@@ -411,6 +415,12 @@ class Reader {
   Problems& problems_;
   TensorSource tensors_;
   DocumentRequest result_;
+  AttentionOptions options_;
+  Sequences states_;  // for given scores their value alone
+  Tensor scores_;
+  Score score_;  // its parameters
+  Projections projections_;
+  TransformerRequest transformer_;
   std::optional<TokenStates> first_, second_;
   std::optional<std::size_t> feed_forward_, layers_;
   std::optional<double> dropout_;

@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/geometry.hpp"
 #include "document/object.hpp"
 #include "support/memory_limit.hpp"
 #include "support/nearest_name.hpp"
@@ -19,23 +20,31 @@ std::size_t width_of(const Tensor& tensor) {
   return tensor.rank() == 0 ? 0 : tensor.shape().back();
 }
 
+// Whether its parameters are weights of Linear layers, which PyTorch knows how to start.
+bool drawn(const KindInfo& kind) {
+  return std::ranges::all_of(kind.parameters, [](const ParameterInfo& parameter) {
+    return parameter.name.ends_with(".weight");
+  });
+}
+
 // The generator, once the object is known to ask for PyTorch's start.
-TorchRandom& generator_for(const JsonValue& value, const std::string& pointer,
-                           const AttentionRequest& request, TensorSource& tensors) {
+TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, const KindInfo& kind,
+                           TensorSource& tensors) {
   const std::string at = pointer_to(pointer, "init");
   std::vector<std::string_view> known{"init"};
-  if (request.kind == Kind::additive) {
-    known.push_back("hidden");
-  } else if (request.kind != Kind::general) {
+  if (kind.family != Family::score) {
     known.insert(known.end(), {"bias", "output_projection"});
+  } else if (drawn(kind)) {
+    known.push_back("hidden");
   }
   expect_known_keys(value, known, pointer);
   constexpr std::array<std::string_view, 1> ways{"torch"};
   const std::string& way = expect_string(*value.find("init"), at);
   if (way != ways[0])
     throw input_error("unknown initialisation \"" + way + "\"", at, suggestion(way, ways));
-  if (request.kind == Kind::general) {
-    throw input_error("the parameter of general attention cannot be drawn", at, "give W itself");
+  if (kind.family == Family::score && !drawn(kind)) {
+    throw input_error("the parameter of " + std::string(kind.name) + " attention cannot be drawn",
+                      at, "give " + std::string(kind.parameters[0].name) + " itself");
   }
   return tensors.generator(at, "the initialisation");
 }
@@ -43,37 +52,37 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer,
 }  // namespace
 
 TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::string& pointer,
-                                         const AttentionRequest& request, const Tensor& memory,
-                                         std::size_t layers,
+                                         Kind kind, const Sequences& states, DType dtype,
+                                         const Tensor& memory, std::size_t layers,
                                          std::optional<std::size_t> feed_forward,
                                          TensorSource& tensors)
-    : random_(generator_for(value, pointer, request, tensors)), dtype_(request.dtype) {
-  const KindInfo& kind = info(request.kind);
-  decoder_ = request.kind == Kind::decoder_layer;
+    : random_(generator_for(value, pointer, info(kind), tensors)), dtype_(dtype) {
+  const Family family = info(kind).family;
+  decoder_ = kind == Kind::decoder_layer;
   if (const JsonValue* bias = value.find("bias"))
     bias_ = expect_boolean(*bias, pointer_to(pointer, "bias"));
   if (const JsonValue* output = value.find("output_projection")) {
     output_ = expect_boolean(*output, pointer_to(pointer, "output_projection"));
   }
-  heads_ = request.heads.value_or(1);
-  kv_heads_ = request.kv_heads.value_or(heads_);
-  const Tensor& key = request.key ? request.key : request.query;
-  query_ = width_of(request.query);
-  key_ = width_of(key);
-  value_ = width_of(request.value ? request.value : key);
+  heads_ = states.heads.value_or(1);
+  kv_heads_ = states.kv_heads.value_or(heads_);
+  query_ = width_of(states.query);
+  key_ = width_of(states.key_or_query());
+  value_ = width_of(states.value_or_key());
   memory_ = width_of(memory);
-  if (request.kind == Kind::additive) {
+  if (family == Family::score) {
     const std::string at = pointer_to(pointer, "hidden");
     const JsonValue* hidden = value.find("hidden");
     if (!hidden) {
       throw input_error("\"hidden\" is missing", at,
-                        "give the number of hidden units of additive attention, such as 8");
+                        "give the number of hidden units of " + std::string(info(kind).name) +
+                            " attention, such as 8");
     }
     hidden_ = static_cast<std::size_t>(expect_integer(*hidden, at, 1));
     // Heads that are still side by side are compared one by one.
-    if (request.query.rank() < 4) query_ /= heads_;
-    if (key.rank() < 4) key_ /= kv_heads_;
-  } else if (kind.family == Family::transformer) {
+    if (states.query.rank() < 4) query_ /= heads_;
+    if (states.key_or_query().rank() < 4) key_ /= kv_heads_;
+  } else if (family == Family::transformer) {
     if (!feed_forward) {
       throw input_error("\"feed_forward\" is missing", "/feed_forward",
                         "give the hidden width of the layer's feed-forward part, such as " +
@@ -81,12 +90,12 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
     }
     hidden_ = *feed_forward;
   }
-  if (kind.family != Family::score && query_ % heads_ != 0) {
+  if (family != Family::score && query_ % heads_ != 0) {
     throw input_error("the hidden states are " + std::to_string(query_) +
                           " wide, which is not divisible by " + std::to_string(heads_) + " heads",
                       "/heads", "choose a number of heads that divides the width");
   }
-  check_size(kind.family == Family::transformer ? layers : 1, tensors, pointer);
+  check_size(family == Family::transformer ? layers : 1, tensors, pointer);
 }
 
 Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) const {
@@ -108,11 +117,14 @@ void TorchInitialisation::check_size(std::size_t layers, const TensorSource& ten
   tensors.check_elements(most, "the set of parameters", pointer);
 }
 
-void TorchInitialisation::additive(AttentionRequest& request) const {
+void TorchInitialisation::draw(Score& score) const {
   if (query_ == 0 || key_ == 0) return;  // a width that does not fit is reported as such
-  request.W_k = torch_linear_weight(random_, hidden_, key_).converted(dtype_);
-  request.W_q = torch_linear_weight(random_, hidden_, query_).converted(dtype_);
-  request.w_v = torch_linear_weight(random_, 1, hidden_).converted(dtype_);
+  const auto parameters = info(kind_of(score)).parameters;
+  const std::vector<Tensor*> tensors = parameters_of(score);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Shape shape = shape_of(parameters[i], query_, key_, hidden_);
+    *tensors[i] = torch_linear_weight(random_, shape[0], shape[1]).converted(dtype_);
+  }
 }
 
 Projections TorchInitialisation::attention(std::size_t query, std::size_t key,

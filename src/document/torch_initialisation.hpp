@@ -18,12 +18,13 @@ namespace attn {
 class TorchInitialisation {
  public:
   /// Throws Error(input) if the object says what it does not know, lacks what it needs, or there is
-  /// no seed. The widths are those of the request's query and key and of `memory`.
-  TorchInitialisation(const JsonValue& value, const std::string& pointer,
-                      const AttentionRequest& request, const Tensor& memory, std::size_t layers,
-                      std::optional<std::size_t> feed_forward, TensorSource& tensors);
+  /// no seed. The widths are those of the query and the key and of `memory`.
+  TorchInitialisation(const JsonValue& value, const std::string& pointer, Kind kind,
+                      const Sequences& states, DType dtype, const Tensor& memory,
+                      std::size_t layers, std::optional<std::size_t> feed_forward,
+                      TensorSource& tensors);
 
-  void additive(AttentionRequest& request) const;
+  void draw(Score& score) const;
   Projections projections() const;
   TransformerLayer layer() const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
@@ -19,6 +20,7 @@
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_writer.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -39,10 +41,10 @@ class KindExplanation {
       : options_(options),
         request_(std::move(request)),
         choice_{options.sample, options.head, options.query} {
-    const DType dtype = request_.attention.dtype;
+    AttentionOptions& attention = request_.options();
+    const DType dtype = attention.dtype;
     set_sizes();
     introduce(document.name(), dtype);
-    AttentionRequest& attention = request_.attention;
     // The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
     attention.dtype = DType::float64;
     attention.stages = true;
@@ -56,23 +58,21 @@ class KindExplanation {
   const DocumentRequest& request() const noexcept { return request_; }
 
  private:
-  Family family() const { return info(request_.attention.kind).family; }
-
   void set_sizes() {
-    request_.attention.pool.reset();
-    request_.attention.weights = true;
-    const AttentionRequest& attention = request_.attention;
+    request_.options().pool.reset();
+    request_.options().weights = true;
     std::size_t layers = 1;
-    if (family() == Family::transformer) {
-      request_.transformer.attention = attention;
-      geometry_ = check_transformer(request_.transformer).self;
-      layers = request_.transformer.layers.size();
-    } else if (family() == Family::projected) {
-      Shape output;
-      geometry_ = check_projected({attention, request_.projections}, "", output);
-    } else {
-      geometry_ = check_geometry(attention);
-    }
+    std::visit(
+        Overloaded{[&](const AttentionRequest& request) { geometry_ = check_geometry(request); },
+                   [&](const ProjectedAttentionRequest& request) {
+                     Shape output;
+                     geometry_ = check_projected(request, "", output);
+                   },
+                   [&](const TransformerRequest& request) {
+                     geometry_ = check_transformer(request).self;
+                     layers = request.layers.size();
+                   }},
+        request_.attention);
     check_choice("sample", "samples", choice_.sample, geometry_.batch);
     check_choice("head", "heads", choice_.head, geometry_.heads);
     check_choice("query", "queries", choice_.query, geometry_.queries);
@@ -80,7 +80,7 @@ class KindExplanation {
   }
 
   void introduce(const std::string& document, DType dtype) {
-    const KindInfo& kind = info(request_.attention.kind);
+    const KindInfo& kind = info(request_.kind);
     explanation_.title = std::string(kind.name) + " attention, step by step";
     if (!request_.title.empty()) explanation_.paragraph(one_line(request_.title));
     if (!request_.description.empty()) explanation_.paragraph(one_line(request_.description));
@@ -104,19 +104,21 @@ class KindExplanation {
   }
 
   void explain() {
-    AttentionRequest& attention = request_.attention;
-    if (family() == Family::transformer) {
-      request_.transformer.attention = attention;
-      explain_layers(request_.transformer, transform(request_.transformer), request_.labels,
-                     choice_, options_.layer.value_or(0), explanation_);
-    } else if (family() == Family::projected) {
-      const ProjectedAttentionRequest projected{attention, request_.projections};
-      explain_projected(projected, attend_projected(projected), request_.labels, choice_,
-                        explanation_);
-    } else {
-      const AttentionResult result = attend(attention);
-      explain_attention(ExplainedQuery(attention, result, request_.labels, choice_), explanation_);
-    }
+    const Labels& labels = request_.labels;
+    std::visit(Overloaded{[&](const AttentionRequest& request) {
+                            const AttentionResult result = attend(request);
+                            explain_attention(ExplainedQuery(request, result, labels, choice_),
+                                              explanation_);
+                          },
+                          [&](const ProjectedAttentionRequest& request) {
+                            explain_projected(request, attend_projected(request), labels, choice_,
+                                              explanation_);
+                          },
+                          [&](const TransformerRequest& request) {
+                            explain_layers(request, transform(request), labels, choice_,
+                                           options_.layer.value_or(0), explanation_);
+                          }},
+               request_.attention);
   }
 
   const ExplainOptions& options_;
@@ -132,7 +134,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
   json.key("document");
   json.value(document);
   json.key("attention");
-  json.value(info(kind.request().attention.kind).name);
+  json.value(info(kind.request().kind).name);
   json.key("sample");
   json.value(options.sample);
   json.key("head");

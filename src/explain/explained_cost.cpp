@@ -1,15 +1,18 @@
 #include "explain/explained_cost.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attention/geometry.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/transformer.hpp"
 #include "support/count_text.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -62,7 +65,8 @@ class CostTable {
 /// The cost of one attention after projections, and of the projections around it.
 class Cost {
  public:
-  Cost(const Geometry& geometry, std::size_t element_size, Explanation& explanation)
+  Cost(const Score& score, const Geometry& geometry, std::size_t element_size,
+       Explanation& explanation)
       : B_{"B", geometry.batch},
         H_{"H", geometry.heads},
         G_{geometry.kv_heads == geometry.heads ? "H" : "G", geometry.kv_heads},
@@ -72,9 +76,10 @@ class Cost {
         dk_{"d_k", geometry.key_width},
         dv_{"d_v", geometry.value_width},
         s_{"s", element_size},
+        score_(std::visit([this](const auto& alternative) { return cost_of(alternative); }, score)),
         to_(explanation) {}
 
-  void state_sizes(const AttentionRequest& request) const {
+  void state_sizes() const {
     const auto equals = [](const Size& size, const std::string& one, const std::string& many) {
       return size.letter + "\u00a0=\u00a0" + count_text(size.value, one, many);
     };
@@ -84,25 +89,15 @@ class Cost {
     std::string text = equals(B_, "sample", "samples") + ", " + equals(H_, "head", "heads") + ", " +
                        equals(Lq_, "query", "queries") + ", " + equals(Lk_, "key", "keys");
     if (G_.letter == "G") text += ", " + equals(G_, "key head", "key heads");
-    if (own_query_width(request)) text += ", " + numbers(dq_, "query");
+    if (score_.own_query_width) text += ", " + numbers(dq_, "query");
     if (dk_.value > 0) text += ", " + numbers(dk_, "key");
     if (dv_.value > 0) text += ", " + numbers(dv_, "value");
     text += ", " + equals(s_, "byte", "bytes") + " a number.";
     to_.paragraph(text + " All samples, heads and queries are counted, and hidden keys too.");
   }
 
-  void scores(const AttentionRequest& request, CostTable& table) const {
-    if (request.kind == Kind::additive) {
-      const Size h{"h", request.W_k.shape()[0]};
-      table.add("W_q q", std::vector{B_, H_, Lq_, dq_, h});
-      table.add("W_k k", std::vector{B_, G_, Lk_, dk_, h});
-      table.add("w_v·tanh", std::vector{B_, H_, Lq_, Lk_, h});
-    } else if (request.kind == Kind::general) {
-      table.add("qᵀW", std::vector{B_, H_, Lq_, dq_, dk_});
-      table.add("qᵀW·k", std::vector{B_, H_, Lq_, Lk_, dk_});
-    } else if (request.kind != Kind::softmax) {
-      table.add("q·k", std::vector{B_, H_, Lq_, Lk_, dk_});
-    }
+  void scores(CostTable& table) const {
+    for (const auto& [what, factors] : score_.products) table.add(what, factors);
     if (dv_.value > 0) table.add("weights·v", std::vector{B_, H_, Lq_, Lk_, dv_});
   }
 
@@ -123,9 +118,9 @@ class Cost {
     table.add("a W2ᵀ", std::vector{B_, Lq_, F, E});
   }
 
-  void bytes(const AttentionRequest& request, CostTable& table) const {
+  void bytes(CostTable& table) const {
     if (dk_.value > 0) {
-      table.add("queries", std::vector{B_, H_, Lq_, own_query_width(request) ? dq_ : dk_, s_});
+      table.add("queries", std::vector{B_, H_, Lq_, score_.own_query_width ? dq_ : dk_, s_});
       table.add("keys", std::vector{B_, G_, Lk_, dk_, s_});
     }
     if (dv_.value > 0) table.add("values", std::vector{B_, G_, Lk_, dv_, s_});
@@ -134,7 +129,7 @@ class Cost {
   }
 
   // How it grows with the lengths.
-  void growth(bool two_sequences, const AttentionRequest& request) const {
+  void growth(bool two_sequences) const {
     const bool same = !two_sequences && Lq_.value == Lk_.value;
     std::string letters = same ? "L²" : "La·Lb";
     std::string put_in = std::to_string(Lq_.value) + (same ? "²" : "·" + std::to_string(Lk_.value));
@@ -143,12 +138,11 @@ class Cost {
       letters = "H·" + letters;
       put_in = std::to_string(H_.value) + "·" + put_in;
     }
-    if (request.kind != Kind::softmax) {
-      const bool additive = request.kind == Kind::additive;
-      const std::size_t width = additive ? request.W_k.shape()[0] : dk_.value;
-      letters += additive ? "·h" : H_.value > 1 ? "·d" : "·D";
-      put_in += "·" + std::to_string(width);
-      product *= width;
+    if (score_.each) {
+      const bool of_head = score_.each->letter == dk_.letter;
+      letters += !of_head ? "·" + score_.each->letter : H_.value > 1 ? "·d" : "·D";
+      put_in += "·" + std::to_string(score_.each->value);
+      product *= score_.each->value;
     }
     std::string text = "The scores of one sample grow as O(" + letters + "), here " + put_in +
                        " = " + std::to_string(product) + ": ";
@@ -156,7 +150,7 @@ class Cost {
                    "weights."
                  : "twice the queries or twice the keys cost twice as much, in time and in the "
                    "memory of the weights.";
-    if (H_.value > 1 && request.kind != Kind::additive && request.kind != Kind::softmax) {
+    if (H_.value > 1 && score_.each && score_.each->letter == dk_.letter) {
       text += " H·d = " + std::to_string(H_.value * dk_.value) +
               " is the whole width: more and narrower heads need no more multiplications.";
     }
@@ -164,62 +158,80 @@ class Cost {
   }
 
  private:
-  static bool own_query_width(const AttentionRequest& request) {
-    return request.kind == Kind::general || request.kind == Kind::additive;
+  /// What scores cost.
+  struct ScoreCost {
+    std::vector<std::pair<std::string, std::vector<Size>>> products;
+    std::optional<Size> each;      ///< multiplications of one score
+    bool own_query_width = false;  ///< whether queries may be of another width than keys
+  };
+
+  ScoreCost cost_of(const GivenScores&) const { return {}; }
+  ScoreCost cost_of(const DotProduct&) const { return dot_products(); }
+  ScoreCost cost_of(const ScaledDotProduct&) const { return dot_products(); }
+  ScoreCost dot_products() const { return {{{"q·k", {B_, H_, Lq_, Lk_, dk_}}}, dk_}; }
+  ScoreCost cost_of(const General&) const {
+    return {{{"qᵀW", {B_, H_, Lq_, dq_, dk_}}, {"qᵀW·k", {B_, H_, Lq_, Lk_, dk_}}}, dk_, true};
+  }
+  ScoreCost cost_of(const Additive& score) const {
+    const Size h{"h", score.W_k.shape()[0]};
+    return {{{"W_q q", {B_, H_, Lq_, dq_, h}},
+             {"W_k k", {B_, G_, Lk_, dk_, h}},
+             {"w_v·tanh", {B_, H_, Lq_, Lk_, h}}},
+            h,
+            true};
   }
 
   Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, s_;
+  ScoreCost score_;
   Explanation& to_;
 };
 
 }  // namespace
 
 void explain_cost(const DocumentRequest& request, Explanation& to) {
-  const AttentionRequest& attention = request.attention;
-  const std::size_t element = size_of(attention.dtype);
-  const auto explain = [&](const Geometry& geometry, const Projections* projections,
-                           bool two_sequences) {
-    const Cost cost(geometry, element, to);
-    cost.state_sizes(attention);
+  const std::size_t element = size_of(request.options().dtype);
+  const auto explain = [&](const Score& score, const Geometry& geometry,
+                           const Projections* projections, bool two_sequences) {
+    const Cost cost(score, geometry, element, to);
+    cost.state_sizes();
     CostTable multiplications("multiplications"), bytes("bytes");
     if (projections) cost.projections(*projections, multiplications);
-    cost.scores(attention, multiplications);
-    cost.bytes(attention, bytes);
+    cost.scores(multiplications);
+    cost.bytes(bytes);
     if (!multiplications.empty()) to.put(std::move(multiplications).finish());
     to.put(std::move(bytes).finish());
-    cost.growth(two_sequences, attention);
+    cost.growth(two_sequences);
   };
-
-  const bool projected = info(attention.kind).family == Family::projected;
-  const bool two_sequences = projected && attention.key;
-  if (info(attention.kind).family == Family::transformer) {
-    TransformerRequest transformer = request.transformer;
-    transformer.attention = attention;
-    const TransformerGeometry geometry = check_transformer(transformer);
-    const TransformerLayer& layer = transformer.layers[0];
-    const std::string of = transformer.layers.size() > 1 ? " of a layer" : "";
-    to.part("Cost");
-    to.step("What the self-attention" + of + " costs");
-    explain(geometry.self, &layer.self_attn, false);
-    if (transformer.decoder) {
-      to.step("What the cross-attention" + of + " costs");
-      explain(geometry.cross, &layer.multihead_attn, true);
-    }
-    to.step("What the feed-forward" + of + " costs");
-    CostTable multiplications("multiplications");
-    Cost(geometry.self, element, to).feed_forward(layer, multiplications);
-    to.put(std::move(multiplications).finish());
-    to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
-    return;
-  }
-  to.step("What it costs");
-  if (projected) {
-    Shape output;
-    explain(check_projected({attention, request.projections}, "", output), &request.projections,
-            two_sequences);
-  } else {
-    explain(check_geometry(attention), nullptr, false);
-  }
+  const Score products = ScaledDotProduct{};
+  std::visit(
+      Overloaded{[&](const AttentionRequest& attention) {
+                   to.step("What it costs");
+                   explain(attention.score, check_geometry(attention), nullptr, false);
+                 },
+                 [&](const ProjectedAttentionRequest& attention) {
+                   to.step("What it costs");
+                   Shape output;
+                   explain(products, check_projected(attention, "", output), &attention.projections,
+                           static_cast<bool>(attention.states.key));
+                 },
+                 [&](const TransformerRequest& transformer) {
+                   const TransformerGeometry geometry = check_transformer(transformer);
+                   const TransformerLayer& layer = transformer.layers[0];
+                   const std::string of = transformer.layers.size() > 1 ? " of a layer" : "";
+                   to.part("Cost");
+                   to.step("What the self-attention" + of + " costs");
+                   explain(products, geometry.self, &layer.self_attn, false);
+                   if (transformer.decoder) {
+                     to.step("What the cross-attention" + of + " costs");
+                     explain(products, geometry.cross, &layer.multihead_attn, true);
+                   }
+                   to.step("What the feed-forward" + of + " costs");
+                   CostTable multiplications("multiplications");
+                   Cost(products, geometry.self, element, to).feed_forward(layer, multiplications);
+                   to.put(std::move(multiplications).finish());
+                   to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
+                 }},
+      request.attention);
 }
 
 }  // namespace attn

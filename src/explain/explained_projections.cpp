@@ -21,9 +21,10 @@ constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
 // the other rows stay 0.
 Tensor joined_heads(const AttentionRequest& request, const AttentionResult& result,
                     const Geometry& geometry, QueryChoice choice) {
-  const HeadRows present(request.value, geometry.kv_heads);
+  const Sequences& sequences = *sequences_of(request.score);
+  const HeadRows present(sequences.value, geometry.kv_heads);
   const HeadRows past =
-      request.past_value ? HeadRows(request.past_value, geometry.kv_heads) : HeadRows();
+      geometry.past > 0 ? HeadRows(sequences.past_value, geometry.kv_heads) : HeadRows();
   const Tensor& weights = result.dropped ? result.dropped : result.weights;
   const std::size_t width = geometry.value_width;
   std::vector<double> output(element_count(geometry.output_shape()));
@@ -56,7 +57,7 @@ class Projected {
   Projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
             const Labels& labels, QueryChoice choice, Explanation& explanation)
       : projections_(request.projections),
-        states_(request.attention.query, 1),
+        states_(request.states.query, 1),
         choice_(choice),
         inner_(project(request)),
         geometry_(check_geometry(inner_)),

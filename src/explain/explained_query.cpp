@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/display_width.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -49,15 +50,16 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
       query_names_(Labels::of_sample(labels.query, choice.sample), geometry_.queries, "query"),
       key_names_(Labels::of_sample(labels.key, choice.sample), geometry_.keys, "key"),
       shown_keys_(geometry_.keys, most_keys, first_keys, last_keys) {
-  const bool given = request.kind == Kind::softmax;
-  const Tensor& key = request.key || given ? request.key : request.query;
-  const Tensor& value = request.value || given ? request.value : key;
-  if (given) scores_ = HeadRows(request.scores, 1);
-  if (!given) query_ = HeadRows(request.query, geometry_.heads);
-  if (key) key_ = HeadRows(key, geometry_.kv_heads);
-  if (value) value_ = HeadRows(value, geometry_.kv_heads);
-  if (request.past_key) past_key_ = HeadRows(request.past_key, geometry_.kv_heads);
-  if (request.past_value) past_value_ = HeadRows(request.past_value, geometry_.kv_heads);
+  std::visit(Overloaded{[&](const GivenScores& given) { scores_ = HeadRows(given.scores, 1); },
+                        [&](const Sequences& sequences) {
+                          query_ = HeadRows(sequences.query, geometry_.heads);
+                          key_ = HeadRows(sequences.key_or_query(), geometry_.kv_heads);
+                          if (geometry_.past == 0) return;
+                          past_key_ = HeadRows(sequences.past_key, geometry_.kv_heads);
+                          past_value_ = HeadRows(sequences.past_value, geometry_.kv_heads);
+                        }},
+             request.score);
+  if (const Tensor& value = value_of(request.score)) value_ = HeadRows(value, geometry_.kv_heads);
 
   const auto weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.
@@ -111,16 +113,6 @@ std::span<const double> ExplainedQuery::output() const {
           ? (choice_.sample * geometry_.queries + choice_.query) * geometry_.heads + choice_.head
           : (choice_.sample * geometry_.heads + choice_.head) * geometry_.queries + choice_.query;
   return result_.output.values<double>().subspan(at * width, width);
-}
-
-double ExplainedQuery::default_scale() const {
-  return info(request_.kind).scales_by_width
-             ? 1 / std::sqrt(static_cast<double>(geometry_.query_width))
-             : 1.0;
-}
-
-double ExplainedQuery::scale() const {
-  return request_.scale.value_or(default_scale());
 }
 
 bool ExplainedQuery::seen(std::size_t j) const {

@@ -66,8 +66,6 @@ class ExplainedQuery {
   double lse() const;
   std::span<const double> output() const;  ///< of this head alone, [d_v]
 
-  double scale() const;          ///< the factor of the scores
-  double default_scale() const;  ///< what it is unless given
   bool seen(std::size_t j) const;
 
   const PositionNames& query_names() const noexcept { return query_names_; }

@@ -46,26 +46,13 @@ std::string indexed(const std::string& name, std::size_t index) {
 }
 
 /// The scores of one query, before the scale, as steps.
-class Scores {
+class ScoreSteps {
  public:
-  Scores(const ExplainedQuery& query, Explanation& explanation) : query_(query), to_(explanation) {}
+  ScoreSteps(const ExplainedQuery& query, Explanation& explanation)
+      : query_(query), to_(explanation) {}
 
-  // Gives the unscaled score of every key.
-  Numbers explain() {
-    switch (query_.request().kind) {
-      case Kind::softmax:
-        return given();
-      case Kind::general:
-        return general();
-      case Kind::additive:
-        return additive();
-      default:
-        return dot_product();
-    }
-  }
-
- private:
-  Numbers given() {
+  // The steps of each score. They give the unscaled score of every key.
+  Numbers operator()(const GivenScores&) {
     to_.step("The given scores");
     const auto scores = query_.given_scores();
     to_.paragraph("The document gives the score of " +
@@ -75,7 +62,86 @@ class Scores {
         {query_.key_column(), query_.key_numbers("score", scores)}, query_.shown_keys(), "keys"});
     return {scores.begin(), scores.end()};
   }
+  Numbers operator()(const DotProduct&) { return dot_products(); }
+  Numbers operator()(const ScaledDotProduct&) { return dot_products(); }
 
+  Numbers operator()(const General& score) {
+    to_.step("The query through the matrix W");
+    const Tensor W = score.W.converted(DType::float64);
+    const std::size_t rows = W.shape()[0], columns = W.shape()[1];
+    show_query("The query, d_q = " + std::to_string(rows) + " wide:");
+    to_.formula(
+        "u = qᵀW: u[c] = " +
+            series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
+        "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
+            "} q_r\\,W_{r,c}");
+    Numbers u;
+    Explanation::Sums sums{{}, components(columns), ""};
+    std::vector<Numbers> of_columns;
+    for (std::size_t c = 0; c < columns; ++c) {
+      Numbers column;
+      for (std::size_t r = 0; r < rows; ++r) column.push_back(W.values<double>()[r * columns + c]);
+      u.push_back(dot(query_.query(), column));
+      of_columns.push_back(std::move(column));
+    }
+    for (const std::size_t c : sums.rows.indices())
+      sums.sums.push_back(product_sum(indexed("u", c), query_.query(), of_columns[c], u[c]));
+    to_.put(std::move(sums));
+    to_.step("Dot products of u and the keys");
+    return times_keys(u, "u");
+  }
+
+  Numbers operator()(const Additive& score) {
+    const std::size_t hidden = score.W_k.shape()[0];
+    // 1. The query.
+    to_.step("The query in the hidden space");
+    show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
+    to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
+                "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
+    const Tensor W_q = score.W_q.converted(DType::float64),
+                 W_k = score.W_k.converted(DType::float64);
+    const Numbers a = product(W_q, query_.query());
+    Explanation::Sums sums{{}, components(hidden), ""};
+    for (const std::size_t u : sums.rows.indices()) {
+      const std::size_t width = query_.query().size();
+      sums.sums.push_back(product_sum(
+          indexed("a", u), W_q.values<double>().subspan(u * width, width), query_.query(), a[u]));
+    }
+    to_.put(std::move(sums));
+    // 2. The keys.
+    to_.step("The keys in the hidden space");
+    to_.formula("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]",
+                "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
+    std::vector<Numbers> b, bent;
+    for (std::size_t j = 0; j < query_.keys(); ++j) {
+      b.push_back(product(W_k, query_.key(j)));
+      bent.emplace_back();
+      for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
+    }
+    put_of_keys("b", b);
+    // 3. Together.
+    to_.step("tanh of their sum");
+    to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
+    put_of_keys("t", bent);
+    to_.step("The scores");
+    to_.formula(
+        "score = w_v·t = " +
+            series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
+        "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
+            "} w_{v,u}\\,t_{j,u}");
+    const Tensor w_v = score.w_v.converted(DType::float64);
+    Numbers scores;
+    for (std::size_t j = 0; j < query_.keys(); ++j)
+      scores.push_back(dot(w_v.values<double>(), bent[j]));
+    Explanation::Sums of_keys{{}, query_.shown_keys(), "keys"};
+    for (const std::size_t j : query_.shown_keys().indices())
+      of_keys.sums.push_back(
+          product_sum(query_.key_names().in_table(j), w_v.values<double>(), bent[j], scores[j]));
+    to_.put(std::move(of_keys));
+    return scores;
+  }
+
+ private:
   void show_query(const std::string& what) {
     const auto q = query_.query();
     to_.paragraph(what);
@@ -112,88 +178,11 @@ class Scores {
     return scores;
   }
 
-  Numbers dot_product() {
+  Numbers dot_products() {
     to_.step("Dot products of the query and the keys");
     const std::string width = std::to_string(query_.geometry().query_width);
     show_query("The query, d_k = " + width + " wide:");
     return times_keys(query_.query(), "q");
-  }
-
-  Numbers general() {
-    to_.step("The query through the matrix W");
-    const Tensor W = query_.request().W.converted(DType::float64);
-    const std::size_t rows = W.shape()[0], columns = W.shape()[1];
-    show_query("The query, d_q = " + std::to_string(rows) + " wide:");
-    to_.formula(
-        "u = qᵀW: u[c] = " +
-            series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
-        "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
-            "} q_r\\,W_{r,c}");
-    Numbers u;
-    Explanation::Sums sums{{}, components(columns), ""};
-    std::vector<Numbers> of_columns;
-    for (std::size_t c = 0; c < columns; ++c) {
-      Numbers column;
-      for (std::size_t r = 0; r < rows; ++r) column.push_back(W.values<double>()[r * columns + c]);
-      u.push_back(dot(query_.query(), column));
-      of_columns.push_back(std::move(column));
-    }
-    for (const std::size_t c : sums.rows.indices())
-      sums.sums.push_back(product_sum(indexed("u", c), query_.query(), of_columns[c], u[c]));
-    to_.put(std::move(sums));
-    to_.step("Dot products of u and the keys");
-    return times_keys(u, "u");
-  }
-
-  Numbers additive() {
-    const AttentionRequest& request = query_.request();
-    const std::size_t hidden = request.W_k.shape()[0];
-    // 1. The query.
-    to_.step("The query in the hidden space");
-    show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
-    to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
-                "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
-    const Tensor W_q = request.W_q.converted(DType::float64),
-                 W_k = request.W_k.converted(DType::float64);
-    const Numbers a = product(W_q, query_.query());
-    Explanation::Sums sums{{}, components(hidden), ""};
-    for (const std::size_t u : sums.rows.indices()) {
-      const std::size_t width = query_.query().size();
-      sums.sums.push_back(product_sum(
-          indexed("a", u), W_q.values<double>().subspan(u * width, width), query_.query(), a[u]));
-    }
-    to_.put(std::move(sums));
-    // 2. The keys.
-    to_.step("The keys in the hidden space");
-    to_.formula("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]",
-                "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
-    std::vector<Numbers> b, bent;
-    for (std::size_t j = 0; j < query_.keys(); ++j) {
-      b.push_back(product(W_k, query_.key(j)));
-      bent.emplace_back();
-      for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
-    }
-    put_of_keys("b", b);
-    // 3. Together.
-    to_.step("tanh of their sum");
-    to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
-    put_of_keys("t", bent);
-    to_.step("The scores");
-    to_.formula(
-        "score = w_v·t = " +
-            series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
-        "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
-            "} w_{v,u}\\,t_{j,u}");
-    const Tensor w_v = request.w_v.converted(DType::float64);
-    Numbers scores;
-    for (std::size_t j = 0; j < query_.keys(); ++j)
-      scores.push_back(dot(w_v.values<double>(), bent[j]));
-    Explanation::Sums of_keys{{}, query_.shown_keys(), "keys"};
-    for (const std::size_t j : query_.shown_keys().indices())
-      of_keys.sums.push_back(
-          product_sum(query_.key_names().in_table(j), w_v.values<double>(), bent[j], scores[j]));
-    to_.put(std::move(of_keys));
-    return scores;
   }
 
   void put_of_keys(const std::string& name, const std::vector<Numbers>& vectors) {
@@ -209,15 +198,16 @@ class Scores {
 
 void explain_scale(const ExplainedQuery& query, const Numbers& unscaled, Explanation& to) {
   const AttentionRequest& request = query.request();
-  const bool by_width = info(request.kind).scales_by_width;
-  if (!by_width && query.scale() == 1) return;
+  const bool by_width = info(kind_of(request.score)).scales_by_width;
+  const double scale = scale_of(request, query.geometry());
+  if (!by_width && scale == 1) return;
   const std::string width = std::to_string(query.geometry().query_width);
-  const std::string shown = shown_number(query.scale());
+  const std::string shown = shown_number(scale);
   to.step("Scale");
   if (request.scale) {
     to.paragraph("The scale is given: " + shown + "." +
                  (by_width ? " Without it, it would be 1/√d_k = 1/√" + width + " = " +
-                                 shown_number(query.default_scale()) + "."
+                                 shown_number(default_scale(request.score, query.geometry())) + "."
                            : " Without it, it would be 1."));
     to.formula("score = scale · product = " + shown + " · product",
                "s_j = " + shown + " \\cdot s_j'");
@@ -251,7 +241,7 @@ void explain_softcap(const ExplainedQuery& query, Explanation& to) {
 }  // namespace
 
 void explain_scores(const ExplainedQuery& query, Explanation& explanation) {
-  const Numbers unscaled = Scores(query, explanation).explain();
+  const Numbers unscaled = std::visit(ScoreSteps(query, explanation), query.request().score);
   explain_scale(query, unscaled, explanation);
   explain_softcap(query, explanation);
 }

@@ -13,6 +13,7 @@
 #include "pictures/map_selection.hpp"
 #include "pictures/selected_map.hpp"
 #include "support/nearest_name.hpp"
+#include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -56,31 +57,35 @@ const AttentionOutline& named(const std::vector<AttentionOutline>& all,
 }  // namespace
 
 std::vector<AttentionOutline> outlines(const DocumentRequest& request) {
-  const AttentionRequest& attention = request.attention;
-  const Family family = info(attention.kind).family;
-  if (family == Family::projected) {
-    Shape output;
-    return {{"", request.labels, attention.mask,
-             check_projected({attention, request.projections}, "", output)}};
-  }
-  if (family != Family::transformer) {
-    return {{"", request.labels, attention.mask, check_geometry(attention)}};
-  }
-  TransformerRequest transformer = request.transformer;
-  transformer.attention = attention;
-  const TransformerGeometry geometry = check_transformer(transformer);
-  const bool decoder = transformer.decoder;
-  const Labels own{request.labels.query, decoder ? request.labels.query : request.labels.key};
-  std::vector<AttentionOutline> all;
-  for (std::size_t i = 0; i < transformer.layers.size(); ++i) {
-    const std::string prefix =
-        transformer.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
-    all.push_back({prefix + "self.", own, attention.mask, geometry.self});
-    if (decoder) {
-      all.push_back({prefix + "cross.", request.labels, transformer.memory_mask, geometry.cross});
+  using Outlines = std::vector<AttentionOutline>;
+  const Mask& mask = request.options().mask;
+  const auto alone = [&](const Geometry& geometry) {
+    return Outlines{{"", request.labels, mask, geometry}};
+  };
+  const auto of_layers = [&](const TransformerRequest& transformer) {
+    const TransformerGeometry geometry = check_transformer(transformer);
+    const bool decoder = transformer.decoder;
+    const Labels own{request.labels.query, decoder ? request.labels.query : request.labels.key};
+    Outlines all;
+    for (std::size_t i = 0; i < transformer.layers.size(); ++i) {
+      const std::string prefix =
+          transformer.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
+      all.push_back({prefix + "self.", own, mask, geometry.self});
+      if (decoder) {
+        all.push_back({prefix + "cross.", request.labels, transformer.memory_mask, geometry.cross});
+      }
     }
-  }
-  return all;
+    return all;
+  };
+  return std::visit(Overloaded{[&](const AttentionRequest& attention) {
+                                 return alone(check_geometry(attention));
+                               },
+                               [&](const ProjectedAttentionRequest& attention) {
+                                 Shape output;
+                                 return alone(check_projected(attention, "", output));
+                               },
+                               of_layers},
+                    request.attention);
 }
 
 MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::size_t head,

@@ -68,18 +68,17 @@ std::vector<Stage> stages_of(const Stages& stages, const StageFormulas& formulas
 
 }  // namespace
 
-StageFormulas stage_formulas(const AttentionRequest& attention, const Geometry& geometry,
+StageFormulas stage_formulas(Kind kind, const AttentionOptions& options, const Geometry& geometry,
                              const Mask& mask) {
-  const KindInfo& kind = info(attention.kind);
   StageFormulas formulas;
-  const bool dot_products = kind.scales_by_width || attention.kind == Kind::dot_product;
-  formulas.score = dot_products ? "q·k" : std::string(kind.score);
-  formulas.scale = attention.scale;
-  if (!formulas.scale && kind.scales_by_width) {
-    formulas.scale = 1 / std::sqrt(static_cast<double>(geometry.query_width));
+  const bool by_width = info(kind).scales_by_width;
+  formulas.score = by_width ? "q·k" : std::string(info(kind).score);
+  formulas.scale = options.scale;
+  if (!formulas.scale && by_width) {
+    formulas.scale = default_scale(score_of(kind), geometry);
     formulas.scale_text = "1/√" + std::to_string(geometry.query_width);
   }
-  formulas.softcap = attention.softcap;
+  formulas.softcap = options.softcap;
   if (mask.bias) formulas.mask = "s + bias";
   if (mask.hides()) {
     const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";

@@ -28,7 +28,7 @@ struct StageFormulas {
   std::string mask;               ///< "s + bias; hidden: −∞"
 };
 
-StageFormulas stage_formulas(const AttentionRequest& attention, const Geometry& geometry,
+StageFormulas stage_formulas(Kind kind, const AttentionOptions& options, const Geometry& geometry,
                              const Mask& mask);
 
 /// The stages side by side, a head a row: raw scores, scaled ones, masked ones, weights. What

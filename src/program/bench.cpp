@@ -15,6 +15,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "attention/geometry.hpp"
 #include "kernels/fma_peak.hpp"
 #include "support/display_width.hpp"
 #include "support/memory_limit.hpp"
@@ -96,16 +97,16 @@ AttentionRequest attention_of(const BenchRequest& request) {
   // Sums of products of such numbers grow with the width; this keeps them near 1.
   const double reduced = 1 / std::sqrt(static_cast<double>(width));
   AttentionRequest attention;
-  attention.kind = request.kind;
+  attention.score = score_of(request.kind);
   attention.dtype = request.dtype;
-  attention.query = random(query, 1);
-  attention.key = random(key, 2);
-  attention.value = random(key, 3);
-  if (request.kind == Kind::general) attention.W = random({width, width}, 4, reduced);
-  if (request.kind == Kind::additive) {
-    attention.W_k = random({width, width}, 4, reduced);
-    attention.W_q = random({width, width}, 5, reduced);
-    attention.w_v = random({1, width}, 6, reduced);
+  Sequences& sequences = *sequences_of(attention.score);
+  sequences.query = random(query, 1);
+  sequences.key = random(key, 2);
+  sequences.value = random(key, 3);
+  const std::vector<Tensor*> parameters = parameters_of(attention.score);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Shape shape = shape_of(info(request.kind).parameters[i], width, width, width);
+    *parameters[i] = random(shape, 4 + i, reduced);
   }
   if (request.kind == Kind::dot_product || request.kind == Kind::general) attention.scale = reduced;
   attention.mask.causal = request.causal;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "document/mask_reader.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -67,7 +68,6 @@ class Collector {
     add(prefix + "masked", result.masked);
     add(prefix + "lse", result.lse);
     result_.empty_rows += result.empty_rows;
-    const AttentionRequest& attention = request_.attention;
     WeightMap map{prefix,
                   result.weights,
                   result.allowed,
@@ -81,12 +81,12 @@ class Collector {
     if (result.pooled) {
       map.weights = result.pooled;
       map.allowed = result.pooled_allowed;
-      name_bins(map, *attention.pool, result.pooled_from);
+      name_bins(map, *request_.options().pool, result.pooled_from);
     }
     if (map.weights) {
       result_.shapes.emplace_back(prefix + (result.pooled ? "pooled_weights" : "weights"),
                                   map.weights.shape());
-      map.heads_only = attention.heads && map.weights.rank() == 3 && attention.query.rank() == 2;
+      map.heads_only = request_.heads_only;
     }
     result_.maps.push_back(std::move(map));
   }
@@ -107,30 +107,33 @@ class Collector {
 
 Computation compute(const DocumentRequest& request) {
   Collector results(request);
-  const AttentionRequest& attention = request.attention;
-  if (info(attention.kind).family != Family::transformer) {
-    const AttentionResult result = info(attention.kind).family == Family::projected
-                                       ? attend_projected({attention, request.projections})
-                                       : attend(attention);
-    results.add_attention(result, "", attention.mask, request.labels);
+  const Mask& mask = request.options().mask;
+  const auto add = [&](const AttentionResult& result) {
+    results.add_attention(result, "", mask, request.labels);
     results.add_output(result.output);
-    return results.finish();
-  }
-  TransformerRequest transformer = request.transformer;
-  transformer.attention = attention;
-  const TransformerResult result = transform(transformer);
-  for (std::size_t i = 0; i < result.layers.size(); ++i) {
-    const std::string prefix = result.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
-    // A decoder's queries attend to themselves first; the key labels are those of its memory.
-    const Labels own{request.labels.query,
-                     transformer.decoder ? request.labels.query : request.labels.key};
-    results.add_attention(result.layers[i].self, prefix + "self.", attention.mask, own);
-    if (transformer.decoder) {
-      results.add_attention(result.layers[i].cross, prefix + "cross.", transformer.memory_mask,
-                            request.labels);
+  };
+  const auto add_layers = [&](const TransformerRequest& transformer) {
+    const TransformerResult result = transform(transformer);
+    for (std::size_t i = 0; i < result.layers.size(); ++i) {
+      const std::string prefix =
+          result.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
+      // A decoder's queries attend to themselves first; the key labels are those of its memory.
+      const Labels own{request.labels.query,
+                       transformer.decoder ? request.labels.query : request.labels.key};
+      results.add_attention(result.layers[i].self, prefix + "self.", mask, own);
+      if (transformer.decoder) {
+        results.add_attention(result.layers[i].cross, prefix + "cross.", transformer.memory_mask,
+                              request.labels);
+      }
     }
-  }
-  results.add_output(result.output);
+    results.add_output(result.output);
+  };
+  std::visit(Overloaded{[&](const AttentionRequest& attention) { add(attend(attention)); },
+                        [&](const ProjectedAttentionRequest& attention) {
+                          add(attend_projected(attention));
+                        },
+                        add_layers},
+             request.attention);
   return results.finish();
 }
 

@@ -109,7 +109,7 @@ class KindRun {
   KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
           std::filesystem::path out)
       : options_(options), request_(std::move(request)), out_(std::move(out)) {
-    const std::optional<Pooling>& pool = request_.attention.pool;
+    const std::optional<Pooling>& pool = request_.options().pool;
     if (pool) check_pooled(options);
     plots_ = options.plots;
     if (!options.plots_asked_for && !pool && !wants_weights() && !options.heatmaps &&
@@ -117,14 +117,14 @@ class KindRun {
       std::erase(plots_, PlotKind::heatmap);
       warn("the heatmap of so many weights is left out: ask for a map of bins with --pool 1024");
     }
-    request_.attention.weights = wants_weights() || draws_weights() || options.heatmaps;
-    request_.attention.stages = options.stages || wants(PlotKind::stages);
-    request_.attention.threads = options.threads;
+    request_.options().weights = wants_weights() || draws_weights() || options.heatmaps;
+    request_.options().stages = options.stages || wants(PlotKind::stages);
+    request_.options().threads = options.threads;
     report_.document = document.name();
     report_.title = request_.title;
     report_.description = request_.description;
-    report_.kind = request_.attention.kind;
-    report_.dtype = request_.attention.dtype;
+    report_.kind = request_.kind;
+    report_.dtype = request_.options().dtype;
     report_.sample = options.sample;
     report_.head = options.head;
     for (const auto& tokens : request_.recovered_tokens) {
@@ -137,7 +137,7 @@ class KindRun {
   std::size_t scores() const { return request_.scores_count; }
 
   void compute(const std::function<void(std::size_t)>& progress) {
-    request_.attention.progress = progress;
+    request_.options().progress = progress;
     const auto start = std::chrono::steady_clock::now();
     computed_ = attn::compute(request_);
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -200,7 +200,7 @@ class KindRun {
     file.dtype = report_.dtype;
     file.title = request_.title;
     file.description = request_.description;
-    file.labels = request_.attention.pool ? computed_.maps[0].labels : request_.labels;
+    file.labels = request_.options().pool ? computed_.maps[0].labels : request_.labels;
     file.shapes = report_.shapes;
     file.warnings = request_.warnings;
     file.pictures = picture_names_;
@@ -281,7 +281,7 @@ class KindRun {
 
   ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
     ReportedWeights result;
-    result.name = map.prefix + (request_.attention.pool ? "pooled_weights" : "weights");
+    result.name = map.prefix + (request_.options().pool ? "pooled_weights" : "weights");
     result.heatmap = heatmap;
     result.mask = map.mask;
     if (wants_weights()) {
@@ -291,7 +291,7 @@ class KindRun {
       result.key_labels =
           named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
     }
-    if (map.allowed && !request_.attention.pool) {
+    if (map.allowed && !request_.options().pool) {
       const auto allowed = map.allowed.values<std::uint8_t>();
       result.cells = allowed.size();
       result.hidden =
@@ -324,10 +324,11 @@ class KindRun {
       if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
       const Stages stages{map.scores,  map.capped,  map.masked,
                           map.weights, map.allowed, map.heads_only};
-      const HeatmapGrid grid = stages_grid(
-          stages,
-          stage_formulas(request_.attention, outlines_[of[0]].geometry, outlines_[of[0]].mask),
-          maps);
+      const HeatmapGrid grid =
+          stages_grid(stages,
+                      stage_formulas(request_.kind, request_.options(), outlines_[of[0]].geometry,
+                                     outlines_[of[0]].mask),
+                      maps);
       return draw_stages(grid, maps, options_.plot, options_.format);
     });
   }

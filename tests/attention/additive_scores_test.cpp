@@ -24,14 +24,20 @@ using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
 using attn::testing::same_bits;
+using attn::testing::sequences;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
+
+attn::Additive& additive_of(AttentionRequest& request) {
+  return std::get<attn::Additive>(request.score);
+}
 
 AttentionRequest rounded(AttentionRequest request) {
   request.dtype = DType::float32;
   request.stages = false;
-  for (Tensor* tensor : {&request.query, &request.key, &request.value, &request.past_key,
-                         &request.past_value, &request.W_q, &request.W_k, &request.w_v}) {
+  attn::Additive& score = additive_of(request);
+  for (Tensor* tensor : {&score.query, &score.key, &score.value, &score.past_key, &score.past_value,
+                         &score.W_q, &score.W_k, &score.w_v}) {
     *tensor = tensor->converted(DType::float32);
   }
   return request;
@@ -40,16 +46,16 @@ AttentionRequest rounded(AttentionRequest request) {
 AttentionRequest additive(RandomRequests& random, const Shape& query, const Shape& key,
                           std::size_t hidden) {
   AttentionRequest request = random.request(Kind::additive, query, key);
-  request.W_q = random.normal({hidden, query.back()});
-  request.W_k = random.normal({hidden, key.back()});
-  request.w_v = random.normal({1, hidden});
+  attn::Additive& score = additive_of(request);
+  score.W_q = random.normal({hidden, query.back()});
+  score.W_k = random.normal({hidden, key.back()});
+  score.w_v = random.normal({1, hidden});
   return rounded(request);
 }
 
 std::optional<AttentionResult> fast(const AttentionRequest& request) {
   const attn::Geometry geometry = attn::check_geometry(request);
   const attn::Visibility visibility(request.mask, geometry);
-  REQUIRE(attn::fast_path_supports(request, visibility));
   return attn::fast_attention(request, geometry, visibility);
 }
 
@@ -68,17 +74,17 @@ double largest(const Tensor& tensor) {
 // How far a score can be from that of the reference: the bound of the kernel, and what rounding the
 // projections, sums of D products, makes of it; tanh grows at most as fast as its argument.
 double score_bound(const AttentionRequest& request) {
+  const attn::Additive& score = std::get<attn::Additive>(request.score);
   double weights = 0;
-  for (const double w : numbers(request.w_v)) weights += std::abs(w);
+  for (const double w : numbers(score.w_v)) weights += std::abs(w);
   const auto projection = [](const Tensor& states, const Tensor& W) {
     const auto width = static_cast<double>(W.shape()[1]);
     return (width + 1) * width * largest(states) * largest(W);
   };
-  const Tensor& key = request.key ? request.key : request.query;
   const double projections =
-      projection(request.query, request.W_q) +
-      std::max(projection(key, request.W_k), projection(request.past_key, request.W_k));
-  const double units = static_cast<double>(request.w_v.size());
+      projection(score.query, score.W_q) +
+      std::max(projection(score.key_or_query(), score.W_k), projection(score.past_key, score.W_k));
+  const double units = static_cast<double>(score.w_v.size());
   const double scale = std::abs(request.scale.value_or(1));
   // The scale and the softcap round too.
   return (44 + units / 2 + projections + 4) * 0x1p-24 * weights * scale;
@@ -89,8 +95,8 @@ double score_bound(const AttentionRequest& request) {
 void check_as_reference(const AttentionRequest& request) {
   const AttentionResult expected = reference(request);
   const double relative = std::expm1(2 * score_bound(request)) + 2e-5;
-  const Tensor& value = request.value ? request.value : request.key ? request.key : request.query;
-  const double value_size = std::max(largest(value), largest(request.past_value));
+  const double value_size =
+      std::max(largest(value_of(request.score)), largest(sequences(request).past_value));
   for (const bool weights : {true, false}) {
     AttentionRequest wanted = request;
     wanted.weights = weights;
@@ -128,21 +134,21 @@ TEST_CASE("fast additive attention agrees with the reference for every arrangeme
     check_as_reference(additive(random, {1, 4, 20, 3}, {3, 2, 35, 4}, 8));
     check_as_reference(additive(random, {3, 4, 20, 3}, {1, 2, 35, 4}, 8));
     AttentionRequest split = additive(random, {2, 20, 12}, {2, 30, 6}, 4);
-    split.heads = 6;
-    split.kv_heads = 3;
-    split.W_q = random.normal({4, 2});
-    split.W_k = random.normal({4, 2});
-    split.value = random.normal({2, 30, 9});
+    sequences(split).heads = 6;
+    sequences(split).kv_heads = 3;
+    additive_of(split).W_q = random.normal({4, 2});
+    additive_of(split).W_k = random.normal({4, 2});
+    sequences(split).value = random.normal({2, 30, 9});
     check_as_reference(rounded(split));
     AttentionRequest continued = additive(random, {2, 3, 20, 4}, {2, 3, 30, 4}, 6);
-    continued.past_key = random.normal({2, 3, 17, 4});
-    Shape past = continued.value.shape();
+    sequences(continued).past_key = random.normal({2, 3, 17, 4});
+    Shape past = sequences(continued).value.shape();
     past[2] = 17;
-    continued.past_value = random.normal(past);
+    sequences(continued).past_value = random.normal(past);
     continued.mask.causal = true;
     check_as_reference(rounded(continued));
     AttentionRequest self = additive(random, {2, 50, 4}, {2, 50, 4}, 6);
-    self.key = self.value = {};
+    sequences(self).key = sequences(self).value = {};
     check_as_reference(self);
   });
 }
@@ -152,7 +158,7 @@ TEST_CASE("fast additive attention agrees with the reference in blocks of every 
     RandomRequests random(2);
     // Wide values make the largest blocks, as pooled maps do.
     AttentionRequest wide = additive(random, {300, 3}, {40, 2}, 5);
-    wide.value = random.normal({40, 800});
+    sequences(wide).value = random.normal({40, 800});
     check_as_reference(rounded(wide));
     AttentionRequest pooled = additive(random, {300, 3}, {40, 2}, 5);
     pooled.weights = false;
@@ -207,13 +213,15 @@ TEST_CASE("fast additive attention agrees with the reference where projections a
     for (const float large : {42.9F, 43.1F, 44.0F, 1e5F, 3e38F}) {
       CAPTURE(large);
       AttentionRequest request = additive(random, {40, 1}, {50, 1}, 3);
-      request.W_q = Tensor({3, 1}, std::vector<float>{1, -1, 1});
-      request.W_k = Tensor({3, 1}, std::vector<float>{1, 1, -1});
+      additive_of(request).W_q = Tensor({3, 1}, std::vector<float>{1, -1, 1});
+      additive_of(request).W_k = Tensor({3, 1}, std::vector<float>{1, 1, -1});
       for (std::size_t i = 0; i < 40; i += 5) {
-        request.query = with_number(request.query, i, i % 2 == 0 ? large : -large);
+        sequences(request).query =
+            with_number(sequences(request).query, i, i % 2 == 0 ? large : -large);
       }
       for (std::size_t j = 0; j < 50; j += 7) {
-        request.key = with_number(request.key, j, j % 2 == 0 ? large : -large);
+        sequences(request).key =
+            with_number(sequences(request).key, j, j % 2 == 0 ? large : -large);
       }
       const AttentionResult expected = reference(request);
       const std::optional<AttentionResult> result = fast(request);
@@ -221,7 +229,7 @@ TEST_CASE("fast additive attention agrees with the reference where projections a
       // Rounding a + b to single precision changes tanh by less than half a unit; the rest is as in
       // score_bound(), without projections.
       double weights = 0;
-      for (const double w : numbers(request.w_v)) weights += std::abs(w);
+      for (const double w : numbers(additive_of(request).w_v)) weights += std::abs(w);
       const double relative = std::expm1(2 * (44 + 1.5 + 4) * 0x1p-24 * weights) + 2e-5;
       CHECK(attn::testing::difference(result->weights, expected.weights) <= relative);
     }
@@ -232,14 +240,14 @@ TEST_CASE("wide keys that are hidden change no bit of fast additive attention") 
   on_every_target([] {
     RandomRequests random(5);
     AttentionRequest request = additive(random, {30, 6}, {80, 6}, 7);
-    request.value = random.normal({80, 3}).converted(DType::float32);
+    sequences(request).value = random.normal({80, 3}).converted(DType::float32);
     request.mask.valid_lens = Tensor({}, std::vector<std::int64_t>{71});
     const std::optional<AttentionResult> plain = fast(request);
     REQUIRE(plain);
     for (const float odd : {100.0F, infinity, -infinity, std::nanf("")}) {
       AttentionRequest other = request;
-      other.key = with_number(other.key, 71 * 6 + 1, odd);
-      other.value = with_number(other.value, 75 * 3 + 2, odd);
+      sequences(other).key = with_number(sequences(other).key, 71 * 6 + 1, odd);
+      sequences(other).value = with_number(sequences(other).value, 75 * 3 + 2, odd);
       const std::optional<AttentionResult> result = fast(other);
       REQUIRE(result);
       CHECK(same_bits(result->weights, plain->weights));
@@ -255,8 +263,8 @@ TEST_CASE("NaN and infinity that additive attention sees give what the reference
       CAPTURE(odd);
       CAPTURE(in_query);
       AttentionRequest request = additive(random, {1, 64, 16}, {1, 512, 16}, 128);
-      request.value = random.normal({1, 512, 128}).converted(DType::float32);
-      Tensor& tensor = in_query ? request.query : request.key;
+      sequences(request).value = random.normal({1, 512, 128}).converted(DType::float32);
+      Tensor& tensor = in_query ? sequences(request).query : sequences(request).key;
       tensor = with_number(tensor, 20 * 16 + 3, odd);
       // An infinite number makes the projections of its row infinite, whose tanh is ±1.
       const AttentionResult result = attend(request), expected = reference(request);
@@ -278,7 +286,7 @@ TEST_CASE("fast additive attention has the same bits for any number of threads")
     for (const Shape& shape : {Shape{1, 1, 200, 5}, Shape{3, 4, 60, 5}}) {
       AttentionRequest request = additive(random, shape, shape, 7);
       request.mask.causal = true;
-      request.key = with_number(request.key, 150, 1e3F);
+      sequences(request).key = with_number(sequences(request).key, 150, 1e3F);
       for (const bool weights : {true, false}) {
         request.weights = weights;
         request.threads = 1;

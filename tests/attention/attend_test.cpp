@@ -104,12 +104,13 @@ TEST_CASE("a batch axis of 1 is repeated") {
     const Shape one{1, 2, 3, 4}, many{3, 2, 5, 4};
     AttentionRequest request = random.request(kind, one, many);
     const AttentionResult short_form = attend(request);
-    request.query = doubles({3, 2, 3, 4}, numbers(repeated(request.query, 0, 3)));
+    sequences(request).query =
+        doubles({3, 2, 3, 4}, numbers(repeated(sequences(request).query, 0, 3)));
     check_same(short_form, attend(request));
     AttentionRequest shared_keys = random.request(kind, many, one);
     const AttentionResult short_keys = attend(shared_keys);
-    shared_keys.key = repeated(shared_keys.key, 0, 3);
-    shared_keys.value = repeated(shared_keys.value, 0, 3);
+    sequences(shared_keys).key = repeated(sequences(shared_keys).key, 0, 3);
+    sequences(shared_keys).value = repeated(sequences(shared_keys).value, 0, 3);
     check_same(short_keys, attend(shared_keys));
   });
 }
@@ -119,7 +120,8 @@ TEST_CASE("given scores of one sample are repeated for the values of many") {
   AttentionRequest request = random.request(Kind::softmax, {1, 2, 3, 1}, {4, 2, 5, 1});
   const AttentionResult short_form = attend(request);
   CHECK(short_form.weights.shape() == Shape{4, 2, 3, 5});
-  request.scores = repeated(request.scores, 0, 4);
+  Tensor& scores = std::get<attn::GivenScores>(request.score).scores;
+  scores = repeated(scores, 0, 4);
   check_same(short_form, attend(request));
 }
 
@@ -127,8 +129,8 @@ TEST_CASE("grouped heads equal key heads repeated in place") {
   for_comparing_kinds(4, [](RandomRequests& random, Kind kind) {
     AttentionRequest request = random.request(kind, {2, 6, 3, 4}, {2, 2, 5, 4});
     const AttentionResult grouped = attend(request);
-    request.key = repeated(request.key, 1, 3);
-    request.value = repeated(request.value, 1, 3);
+    sequences(request).key = repeated(sequences(request).key, 1, 3);
+    sequences(request).value = repeated(sequences(request).value, 1, 3);
     check_same(grouped, attend(request));
   });
 }
@@ -136,20 +138,20 @@ TEST_CASE("grouped heads equal key heads repeated in place") {
 TEST_CASE("heads split from the last axis equal explicit heads, and the output is joined") {
   for_comparing_kinds(5, [](RandomRequests& random, Kind kind) {
     AttentionRequest split;
-    split.kind = kind;
+    split.score = attn::score_of(kind);
     split.dtype = DType::float64;
     split.stages = true;
-    split.heads = 4;
-    split.kv_heads = 2;
-    split.query = random.normal({2, 3, 12});
-    split.key = random.normal({2, 5, 6});
-    split.value = random.normal({2, 5, 4});
+    sequences(split).heads = 4;
+    sequences(split).kv_heads = 2;
+    sequences(split).query = random.normal({2, 3, 12});
+    sequences(split).key = random.normal({2, 5, 6});
+    sequences(split).value = random.normal({2, 5, 4});
     random.give_parameters(split, 3, 3);
     AttentionRequest explicit_heads = split;
-    explicit_heads.heads = explicit_heads.kv_heads = std::nullopt;
-    explicit_heads.query = split_heads(split.query, 4);
-    explicit_heads.key = split_heads(split.key, 2);
-    explicit_heads.value = split_heads(split.value, 2);
+    sequences(explicit_heads).heads = sequences(explicit_heads).kv_heads = std::nullopt;
+    sequences(explicit_heads).query = split_heads(sequences(split).query, 4);
+    sequences(explicit_heads).key = split_heads(sequences(split).key, 2);
+    sequences(explicit_heads).value = split_heads(sequences(split).value, 2);
     const AttentionResult joined = attend(split), apart = attend(explicit_heads);
     REQUIRE(same_bits(joined.weights, apart.weights));
     REQUIRE(joined.output.shape() == Shape{2, 3, 8});
@@ -169,9 +171,9 @@ TEST_CASE("an attention of 2 or 3 axes equals one of 4 with axes of 1") {
         return tensor.reshaped(std::move(shape));
       };
       AttentionRequest fewer = request;
-      fewer.query = with_axes(request.query);
-      fewer.key = with_axes(request.key);
-      fewer.value = with_axes(request.value);
+      sequences(fewer).query = with_axes(sequences(request).query);
+      sequences(fewer).key = with_axes(sequences(request).key);
+      sequences(fewer).value = with_axes(sequences(request).value);
       const AttentionResult result = attend(fewer);
       REQUIRE(same_bits(result.weights, with_axes(four.weights)));
       REQUIRE(same_bits(result.output, with_axes(four.output)));
@@ -187,10 +189,10 @@ TEST_CASE("past keys and values equal ones put before the present") {
     const AttentionResult whole = attend(request);
     const std::vector<std::size_t> past{0, 1, 2, 3}, present{4, 5, 6};
     request.mask.align = attn::Alignment::upper_left;  // moved by the past keys
-    request.past_key = with_rows(request.key, past);
-    request.past_value = with_rows(request.value, past);
-    request.key = with_rows(request.key, present);
-    request.value = with_rows(request.value, present);
+    sequences(request).past_key = with_rows(sequences(request).key, past);
+    sequences(request).past_value = with_rows(sequences(request).value, past);
+    sequences(request).key = with_rows(sequences(request).key, present);
+    sequences(request).value = with_rows(sequences(request).value, present);
     check_same(whole, attend(request));
   });
 }
@@ -198,18 +200,18 @@ TEST_CASE("past keys and values equal ones put before the present") {
 TEST_CASE("a past of one sample is repeated, and so are present keys of one sample") {
   for_comparing_kinds(8, [](RandomRequests& random, Kind kind) {
     AttentionRequest request = random.request(kind, {3, 2, 3, 4}, {3, 1, 5, 4});
-    const std::size_t value_width = request.value.shape()[3];
-    request.past_key = random.normal({1, 1, 2, 4});
-    request.past_value = random.normal({1, 1, 2, value_width});
+    const std::size_t value_width = sequences(request).value.shape()[3];
+    sequences(request).past_key = random.normal({1, 1, 2, 4});
+    sequences(request).past_value = random.normal({1, 1, 2, value_width});
     const AttentionResult short_past = attend(request);
-    request.past_key = repeated(request.past_key, 0, 3);
-    request.past_value = repeated(request.past_value, 0, 3);
+    sequences(request).past_key = repeated(sequences(request).past_key, 0, 3);
+    sequences(request).past_value = repeated(sequences(request).past_value, 0, 3);
     check_same(short_past, attend(request));
-    request.key = random.normal({1, 1, 5, 4});
-    request.value = random.normal({1, 1, 5, value_width});
+    sequences(request).key = random.normal({1, 1, 5, 4});
+    sequences(request).value = random.normal({1, 1, 5, value_width});
     const AttentionResult short_present = attend(request);
-    request.key = repeated(request.key, 0, 3);
-    request.value = repeated(request.value, 0, 3);
+    sequences(request).key = repeated(sequences(request).key, 0, 3);
+    sequences(request).value = repeated(sequences(request).value, 0, 3);
     check_same(short_present, attend(request));
   });
 }
@@ -217,19 +219,19 @@ TEST_CASE("a past of one sample is repeated, and so are present keys of one samp
 TEST_CASE("the past of split heads is split as they are") {
   for_comparing_kinds(9, [](RandomRequests& random, Kind kind) {
     AttentionRequest request;
-    request.kind = kind;
+    request.score = attn::score_of(kind);
     request.dtype = DType::float64;
-    request.heads = 2;
-    request.query = random.normal({2, 3, 8});
-    request.past_key = random.normal({2, 2, 8});
-    request.past_value = random.normal({2, 2, 8});
+    sequences(request).heads = 2;
+    sequences(request).query = random.normal({2, 3, 8});
+    sequences(request).past_key = random.normal({2, 2, 8});
+    sequences(request).past_value = random.normal({2, 2, 8});
     random.give_parameters(request, 4, 4);
     const AttentionResult joined = attend(request);
     AttentionRequest apart = request;
-    apart.heads = std::nullopt;
-    apart.query = split_heads(request.query, 2);
-    apart.past_key = split_heads(request.past_key, 2);
-    apart.past_value = split_heads(request.past_value, 2);
+    sequences(apart).heads = std::nullopt;
+    sequences(apart).query = split_heads(sequences(request).query, 2);
+    sequences(apart).past_key = split_heads(sequences(request).past_key, 2);
+    sequences(apart).past_value = split_heads(sequences(request).past_value, 2);
     const AttentionResult explicit_heads = attend(apart);
     REQUIRE(same_bits(joined.weights, explicit_heads.weights));
     REQUIRE(same_bits(split_heads(joined.output, 2), explicit_heads.output));
@@ -239,11 +241,11 @@ TEST_CASE("the past of split heads is split as they are") {
 TEST_CASE("the key is the query and the value the key where they are absent") {
   for_comparing_kinds(10, [](RandomRequests& random, Kind kind) {
     AttentionRequest request = random.request(kind, {2, 2, 3, 4}, {2, 2, 3, 4});
-    request.key = request.value = request.query;
+    sequences(request).key = sequences(request).value = sequences(request).query;
     const AttentionResult given = attend(request);
-    request.value = {};
+    sequences(request).value = {};
     check_same(given, attend(request));
-    request.key = {};
+    sequences(request).key = {};
     check_same(given, attend(request));
   });
 }
@@ -266,13 +268,14 @@ TEST_CASE("results are rounded once, from double precision to the dtype asked fo
 TEST_CASE("inputs may be of any dtype") {
   RandomRequests random(12);
   AttentionRequest request = random.request(Kind::general, {2, 1, 3, 4}, {2, 1, 5, 4});
-  request.query = request.query.converted(DType::int64);
-  request.key = request.key.converted(DType::float32);
-  request.W = request.W.converted(DType::boolean);
+  sequences(request).query = sequences(request).query.converted(DType::int64);
+  sequences(request).key = sequences(request).key.converted(DType::float32);
+  Tensor& W = std::get<attn::General>(request.score).W;
+  W = W.converted(DType::boolean);
   const AttentionResult mixed = attend(request);
-  request.query = request.query.converted(DType::float64);
-  request.key = request.key.converted(DType::float64);
-  request.W = request.W.converted(DType::float64);
+  sequences(request).query = sequences(request).query.converted(DType::float64);
+  sequences(request).key = sequences(request).key.converted(DType::float64);
+  W = W.converted(DType::float64);
   check_same(mixed, attend(request));
 }
 
@@ -314,8 +317,8 @@ TEST_CASE("dropout keeps what is drawn, scaled up, and makes the output of it") 
     CHECK(same_bits(result.weights, before.weights));
     const std::vector<double> weights = numbers(result.weights), keep = numbers(kept),
                               dropped = numbers(result.dropped), output = numbers(result.output),
-                              values = numbers(request.value);
-    const std::size_t width = request.value.shape()[3];
+                              values = numbers(value_of(request.score));
+    const std::size_t width = value_of(request.score).shape()[3];
     for (std::size_t at = 0; at < weights.size(); ++at) {
       REQUIRE(dropped[at] == (keep[at] != 0 ? 4 * weights[at] : 0));
     }
@@ -334,41 +337,16 @@ TEST_CASE("dropout keeps what is drawn, scaled up, and makes the output of it") 
 
 TEST_CASE("softmax of given scores needs no value and then has no output") {
   AttentionRequest request;
-  request.kind = Kind::softmax;
-  request.scores = doubles({1, 2}, {0, 0});
+  request.score = attn::GivenScores{doubles({1, 2}, {0, 0})};
   const AttentionResult result = attend(request);
   CHECK(numbers(result.weights) == std::vector<double>{0.5, 0.5});
   CHECK_FALSE(static_cast<bool>(result.output));
 }
 
-TEST_CASE("softmax of given scores pays no heed to a past") {
-  AttentionRequest request;
-  request.kind = Kind::softmax;
-  request.scores = doubles({1, 2}, {0, 0});
-  request.value = doubles({2, 1}, {1, 2});
-  request.past_key = request.past_value = doubles({1, 5}, {9, 9, 9, 9, 9});
-  CHECK(numbers(attend(request).output) == std::vector<double>{1.5});
-}
-
-TEST_CASE("kinds with parameters of their own are not computed as something else") {
-  AttentionRequest request;
-  request.query = doubles({1, 2}, {1, 2});
-  request.kind = Kind::multi_head;
-  CHECK_THROWS_WITH_AS(attend(request),
-                       "multi_head attention has parameters that attend() does not take\n"
-                       "  help:  call attend_projected()",
-                       attn::Error);
-  request.kind = Kind::encoder_layer;
-  CHECK_THROWS_WITH_AS(attend(request),
-                       "encoder_layer attention has parameters that attend() does not take\n"
-                       "  help:  call transform()",
-                       attn::Error);
-}
-
 TEST_CASE("what does not fit is an error before anything is computed") {
   AttentionRequest request;
   CHECK_THROWS_AS(attend(request), attn::Error);
-  request.query = doubles({1, 2}, {1, 2});
+  sequences(request).query = doubles({1, 2}, {1, 2});
   request.mask.valid_lens = Tensor({1}, std::vector<std::int64_t>{2});
   CHECK_THROWS_WITH_AS(attend(request),
                        "the valid length 2 is not between 0 and 1\n  where: /valid_lens/0\n"

@@ -18,15 +18,16 @@ using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
 using attn::testing::same_bits;
+using attn::testing::sequences;
 
 AttentionRequest pooled_request(RandomRequests& random, const Shape& query, const Shape& key,
                                 DType dtype, Pooling pooling) {
   AttentionRequest request;
   request.dtype = dtype;
   request.threads = 1;
-  request.query = random.normal(query).converted(dtype);
-  request.key = random.normal(key).converted(dtype);
-  request.value = random.normal(key).converted(dtype);
+  sequences(request).query = random.normal(query).converted(dtype);
+  sequences(request).key = random.normal(key).converted(dtype);
+  sequences(request).value = random.normal(key).converted(dtype);
   request.weights = false;
   request.pool = pooling;
   return request;
@@ -35,7 +36,6 @@ AttentionRequest pooled_request(RandomRequests& random, const Shape& query, cons
 AttentionResult fast(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
-  REQUIRE(fast_path_supports(request, visibility));
   std::optional<AttentionResult> result = fast_attention(request, geometry, visibility);
   REQUIRE(result);
   return *std::move(result);
@@ -117,13 +117,14 @@ TEST_CASE("bins that a row does not see hold zeros, however low its scores are")
         for (const Pooling::Reduction reduction : {mean, largest}) {
           CAPTURE(score);
           AttentionRequest request;
-          request.kind = Kind::dot_product;
+          request.score = attn::DotProduct{};
           request.dtype = dtype;
           request.threads = 1;
-          request.query =
+          sequences(request).query =
               Tensor({256, 64}, std::vector<float>(256 * 64, score / 64)).converted(dtype);
-          request.key = Tensor({256, 64}, std::vector<float>(256 * 64, 1)).converted(dtype);
-          request.value = request.key;
+          sequences(request).key =
+              Tensor({256, 64}, std::vector<float>(256 * 64, 1)).converted(dtype);
+          sequences(request).value = sequences(request).key;
           request.weights = false;
           request.mask.causal = true;
           request.pool = Pooling{8, reduction};
@@ -150,9 +151,9 @@ TEST_CASE("weights are pooled right where a row's largest score comes last") {
       key[j] = static_cast<float>(j) * 0.01F + (j > 995 ? 100.0F : 0.0F);
     }
     AttentionRequest request;
-    request.kind = Kind::dot_product;
-    request.query = Tensor({3, 1}, std::vector<float>{1, 0.01F, -1});
-    request.key = Tensor({1000, 1}, std::move(key));
+    request.score = attn::DotProduct{};
+    sequences(request).query = Tensor({3, 1}, std::vector<float>{1, 0.01F, -1});
+    sequences(request).key = Tensor({1000, 1}, std::move(key));
     request.weights = false;
     request.threads = 1;
     for (const Pooling::Reduction reduction : {mean, largest}) {

@@ -24,6 +24,11 @@ using attn::Tensor;
 using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
+using attn::testing::sequences;
+
+Tensor full(const Shape& shape, float number) {
+  return {shape, std::vector<float>(attn::element_count(shape), number)};
+}
 
 TEST_CASE("what could leave the range of single precision is computed as if it could not") {
   on_every_target([] {
@@ -34,15 +39,12 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
         CAPTURE(queries);
         CAPTURE(width);
         CAPTURE(weights);
-        const auto full = [](const Shape& shape, float number) {
-          return Tensor(shape, std::vector<float>(attn::element_count(shape), number));
-        };
         AttentionRequest request;
-        request.kind = Kind::dot_product;
+        request.score = attn::DotProduct{};
         request.weights = weights;
-        request.query = full({queries, width}, 1e20F);
-        request.key = full({keys, width}, -1e20F);
-        request.value = full({keys, width}, 2);
+        sequences(request).query = full({queries, width}, 1e20F);
+        sequences(request).key = full({keys, width}, -1e20F);
+        sequences(request).value = full({keys, width}, 2);
         const auto check = [&] {
           const AttentionResult result = attn::attend(request);
           CHECK(result.empty_rows == 0);
@@ -55,23 +57,22 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
         // Partial sums may overflow though the score does not.
         std::vector<float> signs(keys * width);
         for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = i % width < width / 2 ? -2 : 2;
-        request.query = full({queries, width}, 1.7e38F);
-        request.key = Tensor({keys, width}, std::move(signs));
+        sequences(request).query = full({queries, width}, 1.7e38F);
+        sequences(request).key = Tensor({keys, width}, std::move(signs));
         check();
         // What is not finite and hidden makes no difference.
-        request.query = full({queries, width}, 1e20F);
+        sequences(request).query = full({queries, width}, 1e20F);
         std::vector<float> numbers_with_nan(keys * width, 1e20F);
         numbers_with_nan.back() = std::numeric_limits<float>::quiet_NaN();
-        request.key = Tensor({keys, width}, std::move(numbers_with_nan));
+        sequences(request).key = Tensor({keys, width}, std::move(numbers_with_nan));
         request.mask.valid_lens =
             Tensor({1}, std::vector<std::int64_t>{static_cast<std::int64_t>(keys) - 1});
         check();
         // Sums of values.
         request.mask = {};
-        request.query = request.key = {};
-        request.query = full({queries, width}, 0);
-        request.key = full({keys, width}, 0);
-        request.value = full({keys, width}, 3e38F);
+        sequences(request).query = full({queries, width}, 0);
+        sequences(request).key = full({keys, width}, 0);
+        sequences(request).value = full({keys, width}, 3e38F);
         const AttentionResult large = attn::attend(request);
         for (const double x : numbers(large.output)) {
           if (!(std::abs(x / 3e38 - 1) < 1e-6)) FAIL("an output is not 3e38");
@@ -80,12 +81,10 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
     }
     // Keys that leave the range by their projection, and scores by their scale.
     AttentionRequest general;
-    general.kind = Kind::general;
+    general.score =
+        attn::General{{full({256, 64}, 1e-30F), full({256, 64}, 1e4F), full({256, 64}, 2)},
+                      full({64, 64}, 1e36F)};
     general.weights = false;
-    general.query = Tensor({256, 64}, std::vector<float>(256 * 64, 1e-30F));
-    general.key = Tensor({256, 64}, std::vector<float>(256 * 64, 1e4F));
-    general.value = Tensor({256, 64}, std::vector<float>(256 * 64, 2));
-    general.W = Tensor({64, 64}, std::vector<float>(64 * 64, 1e36F));
     general.scale = 1e-12;
     for (const double x : numbers(attn::attend(general).output)) CHECK(x == 2);
     RandomRequests random(31);
@@ -101,18 +100,13 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
   });
 }
 
-}  // namespace
-
 TEST_CASE("scores of large numbers that matrix tiles hold do not pass for those of hidden keys") {
   on_every_target([] {
-    const auto full = [](const Shape& shape, float number) {
-      return Tensor(shape, std::vector<float>(attn::element_count(shape), number));
-    };
     AttentionRequest request;
-    request.kind = Kind::dot_product;
+    request.score = attn::DotProduct{};
     request.weights = false;
-    request.query = full({128, 384}, 0x1p59F);
-    request.value = full({128, 64}, 2);
+    sequences(request).query = full({128, 384}, 0x1p59F);
+    sequences(request).value = full({128, 64}, 2);
     const auto check = [&] {
       const AttentionResult result = attn::attend(request);
       CHECK(result.empty_rows == 0);
@@ -120,16 +114,18 @@ TEST_CASE("scores of large numbers that matrix tiles hold do not pass for those 
         if (x != 2) FAIL("an output is not 2");
       }
     };
-    request.key = full({128, 384}, -0x1p60F);
+    sequences(request).key = full({128, 384}, -0x1p60F);
     check();
     // The first score is 0, by way of a partial sum beyond the range; it takes all the weight.
     constexpr std::size_t width = 768;
     std::vector<float> keys(128 * width, -0x1p30F), values(std::size_t{128} * 64, 7);
     for (std::size_t k = 0; k < width; ++k) keys[k] = k < width / 2 ? -0x1p60F : 0x1p60F;
     std::fill_n(values.begin(), 64, 2.0F);
-    request.query = full({128, width}, 0x1p59F);
-    request.key = Tensor({128, width}, std::move(keys));
-    request.value = Tensor({128, 64}, std::move(values));
+    sequences(request).query = full({128, width}, 0x1p59F);
+    sequences(request).key = Tensor({128, width}, std::move(keys));
+    sequences(request).value = Tensor({128, 64}, std::move(values));
     check();
   });
 }
+
+}  // namespace

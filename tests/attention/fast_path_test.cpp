@@ -24,10 +24,12 @@ using attn::DType;
 using attn::Kind;
 using attn::Shape;
 using attn::Tensor;
+using attn::testing::compare_by;
 using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
 using attn::testing::same_bits;
+using attn::testing::sequences;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -35,9 +37,13 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 AttentionRequest rounded(AttentionRequest request, DType dtype = DType::float32) {
   request.dtype = dtype;
   request.stages = false;
-  for (Tensor* tensor : {&request.query, &request.key, &request.value, &request.past_key,
-                         &request.past_value, &request.W}) {
+  for (Tensor* tensor :
+       {&sequences(request).query, &sequences(request).key, &sequences(request).value,
+        &sequences(request).past_key, &sequences(request).past_value}) {
     *tensor = tensor->converted(dtype);
+  }
+  for (Tensor* parameter : attn::parameters_of(request.score)) {
+    *parameter = parameter->converted(dtype);
   }
   return request;
 }
@@ -45,7 +51,6 @@ AttentionRequest rounded(AttentionRequest request, DType dtype = DType::float32)
 std::optional<AttentionResult> fast(const AttentionRequest& request) {
   const attn::Geometry geometry = attn::check_geometry(request);
   const attn::Visibility visibility(request.mask, geometry);
-  REQUIRE(attn::fast_path_supports(request, visibility));
   return attn::fast_attention(request, geometry, visibility);
 }
 
@@ -116,11 +121,11 @@ AttentionRequest attention(RandomRequests& random, const Shape& query, const Sha
                            std::size_t value_width) {
   AttentionRequest request;
   request.threads = 1;
-  request.query = random.normal(query);
-  request.key = random.normal(key);
+  sequences(request).query = random.normal(query);
+  sequences(request).key = random.normal(key);
   Shape value = key;
   value.back() = value_width;
-  request.value = random.normal(value);
+  sequences(request).value = random.normal(value);
   return rounded(request);
 }
 
@@ -224,17 +229,17 @@ TEST_CASE("the fast path agrees with the reference for grouped, split and contin
     check_as_reference(attention(random, {1, 6, 20, 8}, {3, 3, 30, 8}, 4));
     check_as_reference(attention(random, {2, 6, 40, 32}, {2, 2, 70, 32}, 36));
     AttentionRequest split = attention(random, {2, 20, 24}, {2, 30, 12}, 6);
-    split.heads = 6;
-    split.kv_heads = 3;
+    sequences(split).heads = 6;
+    sequences(split).kv_heads = 3;
     check_as_reference(split);
     AttentionRequest continued = attention(random, {2, 3, 20, 8}, {2, 3, 30, 8}, 4);
-    continued.past_key = random.normal({2, 3, 17, 8});
-    continued.past_value = random.normal({2, 3, 17, 4});
+    sequences(continued).past_key = random.normal({2, 3, 17, 8});
+    sequences(continued).past_value = random.normal({2, 3, 17, 4});
     continued.mask.causal = true;
     check_as_reference(rounded(continued));
     AttentionRequest self;
-    self.query = random.normal({2, 50, 8});
-    self.heads = 2;
+    sequences(self).query = random.normal({2, 50, 8});
+    sequences(self).heads = 2;
     check_as_reference(rounded(self));
   });
 }
@@ -243,15 +248,15 @@ TEST_CASE("the fast path agrees with the reference for general attention") {
   on_every_target([] {
     RandomRequests random(4);
     AttentionRequest request = random.request(Kind::general, {2, 2, 30, 5}, {2, 2, 120, 3});
-    request.past_key = random.normal({2, 2, 4, 3});
-    Shape past = request.value.shape();
+    sequences(request).past_key = random.normal({2, 2, 4, 3});
+    Shape past = sequences(request).value.shape();
     past[2] = 4;
-    request.past_value = random.normal(past);
+    sequences(request).past_value = random.normal(past);
     check_as_reference(rounded(request));
     AttentionRequest split = random.request(Kind::general, {2, 30, 10}, {2, 20, 6});
-    split.W = random.normal({5, 3});
-    split.heads = 2;
-    split.value = {};
+    std::get<attn::General>(split.score).W = random.normal({5, 3});
+    sequences(split).heads = 2;
+    sequences(split).value = {};
     check_as_reference(rounded(split));
   });
 }
@@ -326,7 +331,7 @@ TEST_CASE("the fast path agrees with the reference for scale, softcap and bias")
       request.mask.bias = attn::testing::doubles({shape[1], 400}, std::move(bias));
       check_as_reference(request);
       request.scale = 0.0;
-      request.kind = Kind::dot_product;
+      compare_by<attn::DotProduct>(request);
       check_as_reference(request);
     }
   });
@@ -368,10 +373,10 @@ TEST_CASE("scores far beyond the exponents of their type are shifted to where th
         }
         AttentionRequest request;
         request.threads = 1;
-        request.kind = Kind::dot_product;
-        request.query = Tensor({queries, width}, std::move(query));
-        request.key = Tensor({50, width}, std::move(key));
-        request.value = random.normal({50, width});
+        request.score = attn::DotProduct{};
+        sequences(request).query = Tensor({queries, width}, std::move(query));
+        sequences(request).key = Tensor({50, width}, std::move(key));
+        sequences(request).value = random.normal({50, width});
         check_as_reference(rounded(request));
         request.scale = -1.0;
         check_as_reference(rounded(request));
@@ -399,15 +404,15 @@ TEST_CASE(
         const std::optional<AttentionResult> plain_output = fast(without);
         for (const float odd : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
           for (std::size_t key : {411, 419}) {
-            request.key = with_number(request.key, key * w + 1, odd);
-            request.value = with_number(request.value, key * w + 2, odd);
+            sequences(request).key = with_number(sequences(request).key, key * w + 1, odd);
+            sequences(request).value = with_number(sequences(request).value, key * w + 2, odd);
           }
           const std::optional<AttentionResult> result = fast(request);
           REQUIRE(result);
           CHECK(same_bits(result->weights, plain->weights));
           CHECK(same_bits(result->output, plain->output));
-          without.key = request.key;
-          without.value = request.value;
+          sequences(without).key = sequences(request).key;
+          sequences(without).value = sequences(request).value;
           const std::optional<AttentionResult> output = fast(without);
           REQUIRE(output);
           CHECK(same_bits(output->output, plain_output->output));
@@ -434,13 +439,13 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
             AttentionRequest request = rounded(attention(random, {rows, w}, {420, w}, w), dtype);
             if (place < 3) {
               request.mask.causal = true;
-              Tensor& tensor = place == 0   ? request.query
-                               : place == 1 ? request.key
-                                            : request.value;
+              Tensor& tensor = place == 0   ? sequences(request).query
+                               : place == 1 ? sequences(request).key
+                                            : sequences(request).value;
               tensor = with_number(tensor, (rows - 2) * w + 3, odd);
             } else {
               // A value beyond those of the first block of keys, without a mask.
-              request.value = with_number(request.value, 401 * w + 3, odd);
+              sequences(request).value = with_number(sequences(request).value, 401 * w + 3, odd);
             }
             request.weights = false;
             const std::optional<AttentionResult> result = fast(request);
@@ -463,8 +468,8 @@ TEST_CASE("scores beyond single precision are left to the reference") {
   on_every_target([] {
     RandomRequests random(9);
     AttentionRequest request = attention(random, {3, 2}, {5, 2}, 2);
-    request.query = with_number(request.query, 0, 3e38F);
-    request.key = with_number(request.key, 0, 3e38F);
+    sequences(request).query = with_number(sequences(request).query, 0, 3e38F);
+    sequences(request).key = with_number(sequences(request).key, 0, 3e38F);
     CHECK_FALSE(fast(request));
     request.weights = false;
     CHECK_FALSE(fast(request));
@@ -501,10 +506,7 @@ TEST_CASE("the fast path gives the same bits for any number of threads") {
 TEST_CASE("what needs the steps of the score, dropout or a fill is not for the fast path") {
   RandomRequests random(11);
   const AttentionRequest plain = attention(random, {3, 2}, {5, 2}, 2);
-  const auto supported = [](const AttentionRequest& request) {
-    const attn::Geometry geometry = attn::check_geometry(request);
-    return attn::fast_path_supports(request, attn::Visibility(request.mask, geometry));
-  };
+  const auto supported = [](const AttentionRequest& request) { return fast(request).has_value(); };
   CHECK(supported(plain));
   AttentionRequest stages = plain;
   stages.stages = true;
@@ -513,14 +515,16 @@ TEST_CASE("what needs the steps of the score, dropout or a fill is not for the f
   fill.mask.fill = -1e9;
   CHECK_FALSE(supported(fill));
   AttentionRequest general = plain;
-  general.kind = Kind::general;
-  general.W = random.normal({2, 2});
+  compare_by<attn::General>(general).W = random.normal({2, 2});
   CHECK(supported(general));
   general.dtype = DType::float64;
   CHECK(supported(general));
   AttentionRequest additive = random.request(Kind::additive, {1, 2, 2}, {1, 2, 2});
   CHECK(supported(rounded(additive)));
   CHECK_FALSE(supported(rounded(additive, DType::float64)));
+  AttentionRequest scores = random.request(Kind::softmax, {1, 2, 2}, {1, 2, 2});
+  scores.stages = false;
+  CHECK_FALSE(supported(scores));
   AttentionRequest dropout = plain;
   dropout.dropout = attn::Dropout{0.5, {}};
   CHECK_FALSE(supported(dropout));

@@ -11,6 +11,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/random_request.hpp"
 #include "error_from.hpp"
 
 namespace {
@@ -18,9 +19,10 @@ namespace {
 using attn::AttentionRequest;
 using attn::check_geometry;
 using attn::Geometry;
-using attn::Kind;
 using attn::Shape;
 using attn::Tensor;
+using attn::testing::compare_by;
+using attn::testing::sequences;
 
 Tensor zeros(Shape shape) {
   std::size_t count = 1;
@@ -30,17 +32,16 @@ Tensor zeros(Shape shape) {
 
 AttentionRequest request(Shape query, Shape key = {}, Shape value = {}) {
   AttentionRequest result;
-  result.query = zeros(std::move(query));
-  if (!key.empty()) result.key = zeros(std::move(key));
-  if (!value.empty()) result.value = zeros(std::move(value));
+  sequences(result).query = zeros(std::move(query));
+  if (!key.empty()) sequences(result).key = zeros(std::move(key));
+  if (!value.empty()) sequences(result).value = zeros(std::move(value));
   return result;
 }
 
 AttentionRequest given_scores(Shape scores, Shape value = {}) {
   AttentionRequest result;
-  result.kind = Kind::softmax;
-  result.scores = zeros(std::move(scores));
-  if (!value.empty()) result.value = zeros(std::move(value));
+  result.score =
+      attn::GivenScores{zeros(std::move(scores)), value.empty() ? Tensor() : zeros(value)};
   return result;
 }
 
@@ -71,8 +72,8 @@ TEST_CASE("a batch axis of 1 is repeated, whichever tensor has it") {
   check_shapes(request({1, 3, 4}, {1, 5, 4}, {7, 5, 2}), {7, 3, 5}, {7, 3, 2});
   check_shapes(request({1, 3, 4}, {7, 5, 4}, {1, 5, 2}), {7, 3, 5}, {7, 3, 2});
   AttentionRequest past = request({7, 3, 4}, {1, 5, 4}, {7, 5, 2});
-  past.past_key = zeros({7, 2, 4});
-  past.past_value = zeros({1, 2, 2});
+  sequences(past).past_key = zeros({7, 2, 4});
+  sequences(past).past_value = zeros({1, 2, 2});
   check_shapes(past, {7, 3, 7}, {7, 3, 2});
   check_shapes(given_scores({1, 3, 5}, {7, 5, 2}), {7, 3, 5}, {7, 3, 2});
 }
@@ -84,16 +85,16 @@ TEST_CASE("an axis of 1 in the results comes from inputs that have one") {
 
 TEST_CASE("heads split the last axis, and the output is joined again") {
   AttentionRequest batched = request({2, 3, 12}, {2, 5, 12}, {2, 5, 6});
-  batched.heads = 3;
+  sequences(batched).heads = 3;
   check_shapes(batched, {2, 3, 3, 5}, {2, 3, 6});
   CHECK(check_geometry(batched).query_width == 4);
   CHECK(check_geometry(batched).value_width == 2);
   AttentionRequest single = request({3, 12});
-  single.heads = 1;
+  sequences(single).heads = 1;
   check_shapes(single, {1, 3, 3}, {3, 12});
   AttentionRequest grouped = request({2, 3, 12}, {2, 5, 6}, {2, 5, 4});
-  grouped.heads = 4;
-  grouped.kv_heads = 2;
+  sequences(grouped).heads = 4;
+  sequences(grouped).kv_heads = 2;
   check_shapes(grouped, {2, 4, 3, 5}, {2, 3, 8});
 }
 
@@ -101,25 +102,21 @@ TEST_CASE("a tensor of 4 axes brings its own heads, which the options may repeat
   AttentionRequest grouped = request({2, 6, 3, 4}, {2, 2, 5, 4});
   check_shapes(grouped, {2, 6, 3, 5}, {2, 6, 3, 4});
   CHECK(check_geometry(grouped).kv_heads == 2);
-  grouped.heads = 6;
-  grouped.kv_heads = 2;
+  sequences(grouped).heads = 6;
+  sequences(grouped).kv_heads = 2;
   check_shapes(grouped, {2, 6, 3, 5}, {2, 6, 3, 4});
 }
 
 TEST_CASE("past keys are counted among the keys") {
   AttentionRequest past = request({2, 3, 4}, {2, 3, 4}, {2, 3, 5});
-  past.past_key = zeros({2, 6, 4});
-  past.past_value = zeros({2, 6, 5});
+  sequences(past).past_key = zeros({2, 6, 4});
+  sequences(past).past_value = zeros({2, 6, 5});
   check_shapes(past, {2, 3, 9}, {2, 3, 5});
   CHECK(check_geometry(past).past == 6);
 }
 
-TEST_CASE("given scores need no value, and no query, key or past is looked at") {
-  AttentionRequest scores = given_scores({2, 4, 3, 5});
-  check_shapes(scores, {2, 4, 3, 5}, {2, 4, 3, 0});
-  scores.query = zeros({9});
-  scores.past_key = zeros({9});
-  check_shapes(scores, {2, 4, 3, 5}, {2, 4, 3, 0});
+TEST_CASE("given scores need no value") {
+  check_shapes(given_scores({2, 4, 3, 5}), {2, 4, 3, 5}, {2, 4, 3, 0});
   check_shapes(given_scores({2, 4, 3, 5}, {2, 2, 5, 6}), {2, 4, 3, 5}, {2, 4, 3, 6});
   check_shapes(given_scores({3, 5}, {5, 6}), {3, 5}, {3, 6});
 }
@@ -128,8 +125,8 @@ TEST_CASE("a missing query or score is named with the shapes it may have") {
   CHECK(error_of({}) ==
         "there is no query\n  where: /query\n"
         "  help:  give \"query\" of shape [L,D], [B,L,D] or [B,H,L,D]");
-  AttentionRequest softmax = request({3, 4});
-  softmax.kind = Kind::softmax;
+  AttentionRequest softmax;
+  softmax.score = attn::GivenScores{};
   CHECK(error_of(softmax) ==
         "softmax attention has no scores\n  where: /scores\n"
         "  help:  give \"scores\" of shape [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
@@ -143,7 +140,7 @@ TEST_CASE("too few or too many axes are counted") {
         "key [1,1,1,3,4] has 5 axes\n  where: /key\n"
         "  help:  give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]");
   AttentionRequest number = request({3, 4});
-  number.value = Tensor({}, std::vector<float>{1});
+  sequences(number).value = Tensor({}, std::vector<float>{1});
   CHECK(error_of(number) ==
         "value [] has 0 axes\n  where: /value\n"
         "  help:  give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]");
@@ -162,8 +159,8 @@ TEST_CASE("an axis of size 0 is an error in every tensor") {
   CHECK(error_of(given_scores({3, 0})) ==
         "scores [3,0] has an axis of size 0\n  where: /scores" + rest);
   AttentionRequest past = request({3, 4});
-  past.past_key = zeros({0, 4});
-  past.past_value = zeros({0, 4});
+  sequences(past).past_key = zeros({0, 4});
+  sequences(past).past_value = zeros({0, 4});
   CHECK(error_of(past) == "past_key [0,4] has an axis of size 0\n  where: /past_key" + rest);
 }
 
@@ -187,19 +184,19 @@ TEST_CASE("different batch axes are an error unless one of them is 1") {
   CHECK(error_of(given_scores({2, 3, 5}, {3, 5, 4})) ==
         "value [3,5,4] has 3 samples, but scores [2,3,5] has 2\n  where: /value" + help);
   AttentionRequest past = request({2, 3, 4}, {1, 3, 4});
-  past.past_key = zeros({3, 1, 4});
-  past.past_value = zeros({1, 1, 4});
+  sequences(past).past_key = zeros({3, 1, 4});
+  sequences(past).past_value = zeros({1, 1, 4});
   CHECK(error_of(past) ==
         "past_key [3,1,4] has 3 samples, but query [2,3,4] has 2\n  where: /past_key" + help);
 }
 
 TEST_CASE("heads that do not divide a width are an error") {
   AttentionRequest wrong = request({2, 3, 12}, {2, 5, 12}, {2, 5, 10});
-  wrong.heads = 5;
+  sequences(wrong).heads = 5;
   CHECK(error_of(wrong) ==
         "query [2,3,12] cannot be split into 5 heads: its width 12 is not divisible by 5\n"
         "  where: /query\n  help:  choose a number of heads that divides the width");
-  wrong.heads = 4;
+  sequences(wrong).heads = 4;
   CHECK(error_of(wrong) ==
         "value [2,5,10] cannot be split into 4 heads: its width 10 is not divisible by 4\n"
         "  where: /value\n  help:  choose a number of heads that divides the width");
@@ -207,16 +204,16 @@ TEST_CASE("heads that do not divide a width are an error") {
 
 TEST_CASE("no heads at all are an error") {
   AttentionRequest wrong = request({3, 4});
-  wrong.heads = 0;
+  sequences(wrong).heads = 0;
   CHECK(error_of(wrong) == "heads is 0\n  where: /heads\n  help:  give at least one head");
-  wrong.heads = 2;
-  wrong.kv_heads = 0;
+  sequences(wrong).heads = 2;
+  sequences(wrong).kv_heads = 0;
   CHECK(error_of(wrong) == "kv_heads is 0\n  where: /kv_heads\n  help:  give at least one head");
 }
 
 TEST_CASE("key heads without query heads are an error") {
   AttentionRequest wrong = request({3, 4});
-  wrong.kv_heads = 2;
+  sequences(wrong).kv_heads = 2;
   CHECK(error_of(wrong) ==
         "kv_heads is given without heads\n  where: /kv_heads\n"
         "  help:  give \"heads\" too, the number of heads of the query");
@@ -224,12 +221,12 @@ TEST_CASE("key heads without query heads are an error") {
 
 TEST_CASE("heads that contradict a tensor of 4 axes are an error") {
   AttentionRequest wrong = request({1, 4, 3, 2}, {1, 1, 3, 2});
-  wrong.heads = 2;
+  sequences(wrong).heads = 2;
   CHECK(error_of(wrong) ==
         "heads is 2, but query [1,4,3,2] has 4 heads\n  where: /heads\n"
         "  help:  leave it out: a tensor of 4 axes brings its own heads");
-  wrong.heads = 4;
-  wrong.kv_heads = 2;
+  sequences(wrong).heads = 4;
+  sequences(wrong).kv_heads = 2;
   CHECK(error_of(wrong) ==
         "kv_heads is 2, but key [1,1,3,2] has 1 head\n  where: /kv_heads\n"
         "  help:  leave it out: a tensor of 4 axes brings its own heads");
@@ -243,8 +240,8 @@ TEST_CASE("query heads that are no multiple of the key heads are an error") {
         "query has 1 head, no multiple of the 2 of key\n  where: /key\n"
         "  help:  make the number of heads of query a multiple of that of key");
   AttentionRequest split = request({3, 12});
-  split.heads = 4;
-  split.kv_heads = 3;
+  sequences(split).heads = 4;
+  sequences(split).kv_heads = 3;
   CHECK(error_of(split) ==
         "query has 4 heads, no multiple of the 3 of key\n  where: /kv_heads\n"
         "  help:  make the number of heads of query a multiple of that of key");
@@ -272,25 +269,25 @@ TEST_CASE("dot products need query and key of one width") {
   CHECK(error_of(request({3, 4}, {5, 6})) ==
         "query [3,4] and key [5,6] have different widths: 4 and 6" + help);
   AttentionRequest split = request({3, 8}, {5, 6});
-  split.kind = Kind::dot_product;
-  split.heads = 2;
+  compare_by<attn::DotProduct>(split);
+  sequences(split).heads = 2;
   CHECK(error_of(split) ==
         "query [3,8] and key [5,6] have heads of different widths: 4 and 3" + help);
 }
 
 TEST_CASE("the matrix of general attention joins the two widths") {
   AttentionRequest general = request({3, 4}, {5, 6});
-  general.kind = Kind::general;
+  Tensor& W = compare_by<attn::General>(general).W;
   CHECK(error_of(general) ==
         "the parameter W is missing\n  where: /parameters/W\n"
         "  help:  give it the shape [4,6]: the query is 4 wide, the key 6");
-  general.W = zeros({6, 4});
+  W = zeros({6, 4});
   CHECK(error_of(general) ==
         "W [6,4] does not fit: expected [4,6]\n  where: /parameters/W\n"
         "  help:  give it the shape [4,6]: the query is 4 wide, the key 6");
-  general.W = zeros({4, 6});
+  W = zeros({4, 6});
   check_shapes(general, {3, 5}, {3, 6});
-  general.heads = 2;
+  sequences(general).heads = 2;
   CHECK(error_of(general) ==
         "W [4,6] does not fit: expected [2,3]\n  where: /parameters/W\n"
         "  help:  give it the shape [2,3]: the query is 2 wide, the key 3 a head");
@@ -298,63 +295,63 @@ TEST_CASE("the matrix of general attention joins the two widths") {
 
 TEST_CASE("the parameters of additive attention share the hidden width of W_k.weight") {
   AttentionRequest additive = request({3, 4}, {5, 6});
-  additive.kind = Kind::additive;
+  attn::Additive& parameters = compare_by<attn::Additive>(additive);
   const std::string help =
       "  help:  give it the shape [h,6]: h is the hidden width, the query is 4 wide, the key 6";
   CHECK(error_of(additive) ==
         "the parameter W_k.weight is missing\n  where: /parameters/W_k.weight\n" + help);
-  additive.W_k = zeros({8, 4});
+  parameters.W_k = zeros({8, 4});
   CHECK(error_of(additive) ==
         "W_k.weight [8,4] does not fit: expected [h,6]\n  where: /parameters/W_k.weight\n" + help);
-  additive.W_k = zeros({6});
+  parameters.W_k = zeros({6});
   CHECK(error_of(additive) ==
         "W_k.weight [6] does not fit: expected [h,6]\n  where: /parameters/W_k.weight\n" + help);
-  additive.W_k = zeros({0, 6});
+  parameters.W_k = zeros({0, 6});
   CHECK(error_of(additive) ==
         "W_k.weight [0,6] does not fit: expected [h,6]\n  where: /parameters/W_k.weight\n" + help);
-  additive.W_k = zeros({8, 6});
+  parameters.W_k = zeros({8, 6});
   const std::string widths = ": W_k.weight has the hidden width 8, the query is 4 wide, the key 6";
   CHECK(error_of(additive) ==
         "the parameter W_q.weight is missing\n  where: /parameters/W_q.weight\n"
         "  help:  give it the shape [8,4]" +
             widths);
-  additive.W_q = zeros({7, 4});
+  parameters.W_q = zeros({7, 4});
   CHECK(error_of(additive) ==
         "W_q.weight [7,4] does not fit: expected [8,4]\n  where: /parameters/W_q.weight\n"
         "  help:  give it the shape [8,4]" +
             widths);
-  additive.W_q = zeros({8, 4});
-  additive.w_v = zeros({8});
+  parameters.W_q = zeros({8, 4});
+  parameters.w_v = zeros({8});
   CHECK(error_of(additive) ==
         "w_v.weight [8] does not fit: expected [1,8]\n  where: /parameters/w_v.weight\n"
         "  help:  give it the shape [1,8]" +
             widths);
-  additive.w_v = zeros({1, 8});
+  parameters.w_v = zeros({1, 8});
   check_shapes(additive, {3, 5}, {3, 6});
 }
 
 TEST_CASE("past keys and values come together and continue the present ones") {
   AttentionRequest past = request({2, 3, 4}, {2, 3, 4}, {2, 3, 5});
-  past.past_key = zeros({2, 6, 4});
+  sequences(past).past_key = zeros({2, 6, 4});
   CHECK(error_of(past) ==
         "past_key is given without past_value\n  where: /past_key\n  help:  give both or neither");
-  std::swap(past.past_key, past.past_value);
+  std::swap(sequences(past).past_key, sequences(past).past_value);
   CHECK(error_of(past) ==
         "past_value is given without past_key\n  where: /past_value\n"
         "  help:  give both or neither");
-  past.past_key = zeros({2, 6, 3});
+  sequences(past).past_key = zeros({2, 6, 3});
   CHECK(error_of(past) ==
         "past_key [2,6,3] does not continue key [2,3,4]\n  where: /past_key\n"
         "  help:  give both the same axes but the length, the second last one");
-  past.past_key = zeros({6, 4});
+  sequences(past).past_key = zeros({6, 4});
   CHECK(error_of(past) ==
         "key [2,3,4] and past_key [6,4] have different numbers of axes\n  where: /past_key\n"
         "  help:  give both the same number of axes");
-  past.past_key = zeros({2, 6, 4});
+  sequences(past).past_key = zeros({2, 6, 4});
   CHECK(error_of(past) ==
         "past_value [2,6,4] does not continue value [2,3,5]\n  where: /past_value\n"
         "  help:  give both the same axes but the length, the second last one");
-  past.past_value = zeros({2, 7, 5});
+  sequences(past).past_value = zeros({2, 7, 5});
   CHECK(error_of(past) ==
         "past_key [2,6,4] and past_value [2,7,5] have different lengths\n  where: /past_value\n"
         "  help:  give the past value one row a past key");
@@ -362,8 +359,8 @@ TEST_CASE("past keys and values come together and continue the present ones") {
 
 TEST_CASE("the past of a tensor with 4 axes has its heads") {
   AttentionRequest past = request({2, 4, 3, 4}, {2, 2, 3, 4});
-  past.past_key = zeros({2, 4, 1, 4});
-  past.past_value = zeros({2, 2, 1, 4});
+  sequences(past).past_key = zeros({2, 4, 1, 4});
+  sequences(past).past_value = zeros({2, 2, 1, 4});
   CHECK(error_of(past) ==
         "past_key [2,4,1,4] does not continue key [2,2,3,4]\n  where: /past_key\n"
         "  help:  give both the same axes but the length, the second last one");
@@ -390,7 +387,8 @@ TEST_CASE("scale and softcap are finite, the softcap positive") {
 TEST_CASE("weights beyond this machine's memory are refused before anything is allocated") {
   const float never_read = 0;
   AttentionRequest wrong;
-  wrong.query = Tensor::borrowed({1, 20000000, 1}, attn::DType::float32, &never_read, nullptr);
+  sequences(wrong).query =
+      Tensor::borrowed({1, 20000000, 1}, attn::DType::float32, &never_read, nullptr);
   const std::string text = error_of(wrong);
   CHECK(text.substr(0, text.find("machine")) ==
         "the weights [1,20000000,20000000] would take 1.6 PB, more than the memory of this ");

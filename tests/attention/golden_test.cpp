@@ -10,16 +10,10 @@ namespace {
 using namespace attn::testing;
 
 attn::AttentionResult computed(const RecordedCase& one, attn::DType dtype) {
-  attn::AttentionRequest request = one.attention();
-  request.dtype = dtype;
   const attn::KindInfo* kind = attn::find_kind(one.word("kind"));
   REQUIRE(kind != nullptr);
-  request.kind = kind->kind;
-  request.scores = one.tensor("scores");
-  request.W = one.tensor("W");
-  request.W_q = one.tensor("W_q.weight");
-  request.W_k = one.tensor("W_k.weight");
-  request.w_v = one.tensor("w_v.weight");
+  attn::AttentionRequest request = one.attention(kind->kind);
+  request.dtype = dtype;
   return attn::attend(request);
 }
 

@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include <doctest/doctest.h>
 
@@ -33,6 +34,21 @@ TEST_CASE("every kind is found by its name and its aliases") {
   CHECK(find_kind("sdpa")->kind == Kind::scaled_dot_product);
   CHECK(find_kind("luong")->kind == Kind::general);
   CHECK(find_kind("bahdanau")->kind == Kind::additive);
+}
+
+TEST_CASE("every score is that of a kind, and has the parameters of its row") {
+  std::set<std::size_t> alternatives;
+  for (const KindInfo& row : kinds()) {
+    CAPTURE(row.name);
+    attn::Score score = attn::score_of(row.kind);
+    const bool projects =
+        row.family == attn::Family::projected || row.family == attn::Family::transformer;
+    CHECK(kind_of(score) == (projects ? Kind::scaled_dot_product : row.kind));
+    CHECK((sequences_of(score) == nullptr) == (row.family == attn::Family::given_scores));
+    alternatives.insert(score.index());
+    if (!projects) CHECK(parameters_of(score).size() == row.parameters.size());
+  }
+  CHECK(alternatives.size() == std::variant_size_v<attn::Score>);
 }
 
 TEST_CASE("no name or alias stands for two kinds") {

@@ -59,9 +59,9 @@ double farthest(const Tensor& tensor, const std::vector<double>& expected) {
 
 AttentionRequest request_of(std::mt19937& random, std::size_t queries, std::size_t keys) {
   AttentionRequest request;
-  request.query = random_tensor(random, {2, 2, queries, 8});
-  request.key = random_tensor(random, {2, 1, keys, 8});
-  request.value = random_tensor(random, {2, 1, keys, 5});
+  request.score = attn::ScaledDotProduct{{random_tensor(random, {2, 2, queries, 8}),
+                                          random_tensor(random, {2, 1, keys, 8}),
+                                          random_tensor(random, {2, 1, keys, 5})}};
   return request;
 }
 

@@ -24,8 +24,8 @@ using attn::Tensor;
 
 ProjectedAttentionRequest random_request(RandomRequests& random) {
   ProjectedAttentionRequest request;
-  request.attention.dtype = DType::float64;
-  request.attention.query = random.normal({2, 3, 4});
+  request.dtype = DType::float64;
+  request.states.query = random.normal({2, 3, 4});
   request.projections = {{random.normal({6, 4}), random.normal({6})},
                          {random.normal({6, 4}), {}},
                          {random.normal({6, 4}), {}},
@@ -57,8 +57,9 @@ Tensor linear(const Tensor& x, const attn::Linear& layer) {
 TEST_CASE("projected attention gives the numbers of torch.nn.MultiheadAttention") {
   check_recorded(recorded_cases("layers.txt", "projected"),
                  [](const RecordedCase& one, DType dtype) {
-                   ProjectedAttentionRequest request{one.attention(), one.projections("")};
-                   request.attention.dtype = dtype;
+                   ProjectedAttentionRequest request{one.attention_options(), one.sequences(),
+                                                     one.projections("")};
+                   request.dtype = dtype;
                    const AttentionResult result = attend_projected(request);
                    return Results{{"weights", result.weights}, {"output", result.output}};
                  });
@@ -69,12 +70,13 @@ TEST_CASE("projected attention is the scaled dot product of projected states, pr
   for (const bool split : {false, true}) {
     CAPTURE(split);
     ProjectedAttentionRequest request = random_request(random);
-    if (split) request.attention.heads = 3;
-    request.attention.mask.causal = true;
-    attn::AttentionRequest inner = request.attention;
-    inner.query = linear(request.attention.query, request.projections.query);
-    inner.key = linear(request.attention.query, request.projections.key);
-    inner.value = linear(request.attention.query, request.projections.value);
+    if (split) request.states.heads = 3;
+    request.mask.causal = true;
+    attn::ScaledDotProduct score{request.states};
+    score.query = linear(request.states.query, request.projections.query);
+    score.key = linear(request.states.query, request.projections.key);
+    score.value = linear(request.states.query, request.projections.value);
+    const attn::AttentionRequest inner{request, score};
     const AttentionResult expected = attn::attend(inner), result = attend_projected(request);
     CHECK(result.weights.shape() == (split ? Shape{2, 3, 3, 3} : Shape{2, 3, 3}));
     CHECK(difference(result.weights, expected.weights) < 1e-13);
@@ -85,13 +87,13 @@ TEST_CASE("projected attention is the scaled dot product of projected states, pr
 TEST_CASE("past keys and values of projected attention may have an axis of heads or not") {
   RandomRequests random(2);
   ProjectedAttentionRequest request = random_request(random);
-  request.attention.heads = 2;
-  request.attention.past_key = random.normal({2, 2, 1, 3});
-  request.attention.past_value = random.normal({2, 2, 1, 3});
+  request.states.heads = 2;
+  request.states.past_key = random.normal({2, 2, 1, 3});
+  request.states.past_value = random.normal({2, 2, 1, 3});
   const AttentionResult apart = attend_projected(request);
   // With one row a head the numbers stand in the same order in both shapes.
-  request.attention.past_key = request.attention.past_key.reshaped({2, 1, 6});
-  request.attention.past_value = request.attention.past_value.reshaped({2, 1, 6});
+  request.states.past_key = request.states.past_key.reshaped({2, 1, 6});
+  request.states.past_value = request.states.past_value.reshaped({2, 1, 6});
   const AttentionResult side_by_side = attend_projected(request);
   CHECK(apart.weights.shape() == Shape{2, 2, 3, 4});
   CHECK(same_bits(apart.weights, side_by_side.weights));
@@ -101,17 +103,17 @@ TEST_CASE("past keys and values of projected attention may have an axis of heads
 TEST_CASE("no heads are an error of projected attention too") {
   RandomRequests random(3);
   ProjectedAttentionRequest request = random_request(random);
-  request.attention.heads = 0;
+  request.states.heads = 0;
   CHECK(error_of(request) == "heads is 0\n  where: /heads\n  help:  give at least one head");
-  request.attention.heads = 2;
-  request.attention.kv_heads = 0;
+  request.states.heads = 2;
+  request.states.kv_heads = 0;
   CHECK(error_of(request) == "kv_heads is 0\n  where: /kv_heads\n  help:  give at least one head");
 }
 
 TEST_CASE("hidden states without elements are an error") {
   RandomRequests random(4);
   ProjectedAttentionRequest request = random_request(random);
-  request.attention.query = doubles({3, 0}, {});
+  request.states.query = doubles({3, 0}, {});
   CHECK(error_of(request) ==
         "query [3,0] has an axis of size 0\n  where: /query\n"
         "  help:  give every axis at least one element");
@@ -120,7 +122,7 @@ TEST_CASE("hidden states without elements are an error") {
 TEST_CASE("hidden states have no axis of heads") {
   RandomRequests random(5);
   ProjectedAttentionRequest request = random_request(random);
-  request.attention.query = random.normal({1, 1, 3, 4});
+  request.states.query = random.normal({1, 1, 3, 4});
   CHECK(error_of(request) ==
         "query [1,1,3,4] is not [L,D] or [B,L,D]\n  where: /query\n"
         "  help:  give hidden states without a head axis: the projections make the heads");
@@ -129,11 +131,11 @@ TEST_CASE("hidden states have no axis of heads") {
 TEST_CASE("projections that do not make the heads are an error") {
   RandomRequests random(6);
   ProjectedAttentionRequest request = random_request(random);
-  request.attention.heads = 4;
+  request.states.heads = 4;
   CHECK(error_of(request) ==
         "W_q.weight has 6 rows, which is not divisible by 4 heads\n"
         "  where: /heads\n  help:  choose a number of heads that divides the rows");
-  request.attention.heads = 2;
+  request.states.heads = 2;
   request.projections.key.weight = random.normal({4, 4});
   CHECK(error_of(request) ==
         "W_q.weight makes heads of width 3, W_k.weight of width 2\n"

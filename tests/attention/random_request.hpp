@@ -6,11 +6,15 @@
 #include <cstdint>
 #include <random>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attn/attention.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
+
+#include "attention/geometry.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn::testing {
 
@@ -80,6 +84,26 @@ inline Tensor with_columns(const Tensor& tensor, const std::vector<std::size_t>&
   return doubles(std::move(shape), std::move(to));
 }
 
+/// What a request compares; it must not be given scores.
+inline Sequences& sequences(AttentionRequest& request) {
+  return *sequences_of(request.score);
+}
+inline const Sequences& sequences(const AttentionRequest& request) {
+  return *sequences_of(request.score);
+}
+
+/// The value as it was given.
+inline Tensor& value_in(AttentionRequest& request) {
+  Sequences* const compared = sequences_of(request.score);
+  return compared ? compared->value : std::get<GivenScores>(request.score).value;
+}
+
+/// The same sequences compared by another score, whose parameters are to be set.
+template <class Alternative>
+Alternative& compare_by(AttentionRequest& request) {
+  return request.score.emplace<Alternative>(Alternative{Sequences(sequences(request))});
+}
+
 /// The kinds that attend() computes.
 inline std::vector<KindInfo> attended_kinds() {
   std::vector<KindInfo> result;
@@ -129,32 +153,35 @@ class RandomRequests {
 
   AttentionRequest request(Kind kind, const Shape& query, const Shape& key) {
     AttentionRequest result;
-    result.kind = kind;
+    result.score = score_of(kind);
     result.dtype = DType::float64;
     result.stages = true;
     result.threads = 1;
     Shape value = key;
     value.back() = number(1, 6);
-    result.value = normal(value);
-    if (kind == Kind::softmax) {
-      Shape scores = query;
-      scores.back() = key[key.size() - 2];
-      result.scores = normal(scores);
-      return result;
-    }
-    result.query = normal(query);
-    result.key = normal(key);
+    value_in(result) = normal(value);
+    std::visit(Overloaded{[&](GivenScores& given) {
+                            Shape scores = query;
+                            scores.back() = key[key.size() - 2];
+                            given.scores = normal(scores);
+                          },
+                          [&](Sequences& compared) {
+                            compared.query = normal(query);
+                            compared.key = normal(key);
+                          }},
+               result.score);
     give_parameters(result, query.back(), key.back());
     return result;
   }
 
+  /// Those of the kind, as its row in the table has them.
   void give_parameters(AttentionRequest& request, std::size_t query_width, std::size_t key_width) {
-    if (request.kind == Kind::general) request.W = normal({query_width, key_width});
-    if (request.kind == Kind::additive) {
-      const std::size_t hidden = number(1, 5);
-      request.W_k = normal({hidden, key_width});
-      request.W_q = normal({hidden, query_width});
-      request.w_v = normal({1, hidden});
+    const auto parameters = info(kind_of(request.score)).parameters;
+    if (parameters.empty()) return;
+    const std::size_t hidden = number(1, 5);
+    const std::vector<Tensor*> tensors = parameters_of(request.score);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      *tensors[i] = normal(shape_of(parameters[i], query_width, key_width, hidden));
     }
   }
 

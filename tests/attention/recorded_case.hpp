@@ -8,6 +8,8 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -15,6 +17,8 @@
 #include "attn/attention.hpp"
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
+
+#include "support/overloaded.hpp"
 
 namespace attn::testing {
 
@@ -79,22 +83,35 @@ struct RecordedCase {
     return mask;
   }
 
-  /// All that every kind of attention takes. Projected hidden states are under query, key, value.
-  AttentionRequest attention() const {
-    AttentionRequest request;
-    request.dtype = DType::float64;
-    request.stages = true;
-    request.query = tensor("query");
-    request.key = tensor("key");
-    request.value = tensor("value");
-    request.past_key = tensor("past_key");
-    request.past_value = tensor("past_value");
-    request.heads = count("heads");
-    request.kv_heads = count("kv_heads");
-    request.scale = number("scale");
-    request.softcap = number("softcap");
-    request.mask = mask("mask.", true);
-    return request;
+  /// What holds for every kind.
+  AttentionOptions attention_options() const {
+    AttentionOptions attention;
+    attention.dtype = DType::float64;
+    attention.stages = true;
+    attention.scale = number("scale");
+    attention.softcap = number("softcap");
+    attention.mask = mask("mask.", true);
+    return attention;
+  }
+
+  Sequences sequences() const {
+    return {tensor("query"),      tensor("key"),  tensor("value"),  tensor("past_key"),
+            tensor("past_value"), count("heads"), count("kv_heads")};
+  }
+
+  /// One that attend() takes.
+  AttentionRequest attention(Kind kind) const {
+    Score score = score_of(kind);
+    std::visit(Overloaded{[&](GivenScores& given) {
+                            given = {tensor("scores"), tensor("value")};
+                          },
+                          [&](Sequences& compared) { compared = sequences(); }},
+               score);
+    const std::vector<Tensor*> parameters = parameters_of(score);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      *parameters[i] = tensor(std::string(info(kind).parameters[i].name));
+    }
+    return {attention_options(), std::move(score)};
   }
 
   /// The same case with all its tensors in float32.

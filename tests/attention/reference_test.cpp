@@ -16,7 +16,7 @@ using namespace attn::testing;
 using attn::attend;
 using attn::AttentionRequest;
 using attn::AttentionResult;
-using attn::Kind;
+using attn::GivenScores;
 using attn::KindInfo;
 using attn::Shape;
 using attn::Tensor;
@@ -26,11 +26,23 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int rounds = 20;
 
 std::size_t query_count(const AttentionRequest& request) {
-  return (request.kind == Kind::softmax ? request.scores : request.query).shape()[2];
+  const auto* given = std::get_if<GivenScores>(&request.score);
+  return (given ? given->scores : sequences(request).query).shape()[2];
 }
 
 std::size_t key_count(const AttentionRequest& request) {
-  return request.value.shape()[2];
+  return value_of(request.score).shape()[2];
+}
+
+// Changes all that has a place for each key: the rows of keys and values, or the columns of scores.
+template <class OfRows, class OfColumns>
+void change_keys(AttentionRequest& request, OfRows of_rows, OfColumns of_columns) {
+  value_in(request) = of_rows(value_in(request));
+  if (auto* given = std::get_if<GivenScores>(&request.score)) {
+    given->scores = of_columns(given->scores);
+  } else {
+    sequences(request).key = of_rows(sequences(request).key);
+  }
 }
 
 // Checks a property of every kind on random sizes.
@@ -49,14 +61,13 @@ void for_every_kind(unsigned seed, Property property) {
 // One query and some keys with these scores, and values 1, 2, 3…
 AttentionRequest one_row(std::vector<double> scores) {
   AttentionRequest request;
-  request.kind = Kind::softmax;
   request.dtype = attn::DType::float64;
   request.stages = true;
   std::vector<double> values;
   for (std::size_t i = 0; i < scores.size(); ++i) values.push_back(static_cast<double>(i) + 1);
   const std::size_t keys = scores.size();
-  request.scores = doubles({1, keys}, std::move(scores));
-  request.value = doubles({keys, 1}, std::move(values));
+  request.score =
+      GivenScores{doubles({1, keys}, std::move(scores)), doubles({keys, 1}, std::move(values))};
   return request;
 }
 
@@ -121,11 +132,13 @@ TEST_CASE("the log-sum-exp is the logarithm of the sum of the exponentials of th
 TEST_CASE("the output is the sum of the values, each times its weight") {
   for_every_kind(4, [](RandomRequests&, const AttentionRequest& request) {
     const AttentionResult result = attend(request);
-    const std::vector<double> weights = numbers(result.weights), values = numbers(request.value),
+    const std::vector<double> weights = numbers(result.weights),
+                              values = numbers(value_of(request.score)),
                               output = numbers(result.output);
     const Shape& shape = result.weights.shape();
     const std::size_t heads = shape[1], queries = shape[2], keys = shape[3];
-    const std::size_t kv_heads = request.value.shape()[1], width = request.value.shape()[3];
+    const Shape& value = value_of(request.score).shape();
+    const std::size_t kv_heads = value[1], width = value[3];
     for (std::size_t at = 0; at < output.size(); ++at) {
       const std::size_t d = at % width, row = at / width;
       const std::size_t b = row / queries / heads, h = row / queries % heads;
@@ -142,8 +155,8 @@ TEST_CASE("the output is the sum of the values, each times its weight") {
 TEST_CASE("the default scale is 1/√d_k for scaled dot products and 1 for all others") {
   for_every_kind(5, [](RandomRequests&, AttentionRequest request) {
     const AttentionResult by_default = attend(request);
-    const bool scaled = request.kind == Kind::scaled_dot_product;
-    request.scale = scaled ? 1 / std::sqrt(static_cast<double>(request.query.shape().back())) : 1.0;
+    const auto* scaled = std::get_if<attn::ScaledDotProduct>(&request.score);
+    request.scale = scaled ? 1 / std::sqrt(static_cast<double>(scaled->query.shape().back())) : 1.0;
     REQUIRE(same_bits(attend(request).scores, by_default.scores));
   });
 }
@@ -164,9 +177,9 @@ TEST_CASE("permuting the keys permutes the weights and leaves the output") {
     request.mask.bias = random.normal({keys});
     const AttentionResult before = attend(request);
     const std::vector<std::size_t> order = random.permutation(keys);
-    if (request.key) request.key = with_rows(request.key, order);
-    if (request.scores) request.scores = with_columns(request.scores, order);
-    request.value = with_rows(request.value, order);
+    change_keys(
+        request, [&](const Tensor& rows) { return with_rows(rows, order); },
+        [&](const Tensor& scores) { return with_columns(scores, order); });
     request.mask.allow = with_columns(request.mask.allow, order);
     request.mask.bias = with_columns(request.mask.bias, order);
     const AttentionResult after = attend(request);
@@ -180,7 +193,8 @@ TEST_CASE("permuting the queries permutes the rows of weights and output, to the
   for_every_kind(8, [](RandomRequests& random, AttentionRequest request) {
     const AttentionResult before = attend(request);
     const std::vector<std::size_t> order = random.permutation(query_count(request));
-    Tensor& rows = request.kind == Kind::softmax ? request.scores : request.query;
+    auto* given = std::get_if<GivenScores>(&request.score);
+    Tensor& rows = given ? given->scores : sequences(request).query;
     rows = with_rows(rows, order);
     const AttentionResult after = attend(request);
     REQUIRE(same_bits(after.weights, with_rows(before.weights, order)));
@@ -190,14 +204,15 @@ TEST_CASE("permuting the queries permutes the rows of weights and output, to the
 
 TEST_CASE("the output is linear in the values") {
   for_every_kind(9, [](RandomRequests& random, AttentionRequest request) {
-    const Tensor first = request.value, second = random.normal(first.shape());
+    Tensor& value = value_in(request);
+    const Tensor first = value, second = random.normal(first.shape());
     const std::vector<double> a = numbers(first), b = numbers(second);
     std::vector<double> sum;
     for (std::size_t i = 0; i < a.size(); ++i) sum.push_back(2 * a[i] - 3 * b[i]);
     const std::vector<double> of_first = numbers(attend(request).output);
-    request.value = second;
+    value = second;
     const std::vector<double> of_second = numbers(attend(request).output);
-    request.value = doubles(first.shape(), std::move(sum));
+    value = doubles(first.shape(), std::move(sum));
     const std::vector<double> of_sum = numbers(attend(request).output);
     for (std::size_t i = 0; i < of_sum.size(); ++i) {
       REQUIRE(std::abs(of_sum[i] - (2 * of_first[i] - 3 * of_second[i])) < 1e-13);
@@ -234,9 +249,9 @@ TEST_CASE("a hidden key contributes exactly nothing, even if it holds NaN or inf
         }
         return doubles(tensor.shape(), std::move(elements));
       };
-      request.value = poisoned(request.value, request.value.shape().back());
-      if (request.key) request.key = poisoned(request.key, request.key.shape().back());
-      if (request.scores) request.scores = poisoned(request.scores, 1);
+      change_keys(
+          request, [&](const Tensor& rows) { return poisoned(rows, rows.shape().back()); },
+          [&](const Tensor& scores) { return poisoned(scores, 1); });
       const AttentionResult result = attend(request);
       REQUIRE(same_bits(result.weights, clean.weights));
       REQUIRE(same_bits(result.output, clean.output));
@@ -262,9 +277,9 @@ TEST_CASE("hiding keys is the same as leaving them out") {
     if (kept.empty()) return;
     const AttentionResult hidden = attend(request);
     request.mask = {};
-    if (request.key) request.key = with_rows(request.key, kept);
-    if (request.scores) request.scores = with_columns(request.scores, kept);
-    request.value = with_rows(request.value, kept);
+    change_keys(
+        request, [&](const Tensor& rows) { return with_rows(rows, kept); },
+        [&](const Tensor& scores) { return with_columns(scores, kept); });
     const AttentionResult without = attend(request);
     REQUIRE(difference(without.weights, with_columns(hidden.weights, kept)) < 1e-15);
     REQUIRE(difference(without.output, hidden.output) < 1e-14);
@@ -282,7 +297,7 @@ TEST_CASE("a query with no key left has zero weights, zero output and is counted
     REQUIRE(result.empty_rows == heads);
     const std::vector<double> weights = numbers(result.weights), lse = numbers(result.lse),
                               output = numbers(result.output);
-    const std::size_t width = request.value.shape().back();
+    const std::size_t width = value_of(request.score).shape().back();
     for (std::size_t head = 0; head < heads; ++head) {
       const std::size_t row = head * queries;
       REQUIRE(lse[row] == -infinity);
@@ -320,7 +335,7 @@ TEST_CASE("a finite fill replaces the score of an unseen key, which then takes p
 
 TEST_CASE("a bias of minus infinity hides whatever the fill is") {
   AttentionRequest request = one_row({5, nan, 7});
-  request.value = doubles({3, 1}, {1, nan, 3});
+  value_in(request) = doubles({3, 1}, {1, nan, 3});
   request.mask.bias = doubles({3}, {0, -infinity, 0});
   request.mask.fill = -1e9;
   const AttentionResult result = attend(request);
@@ -332,7 +347,7 @@ TEST_CASE("a bias of minus infinity hides whatever the fill is") {
 
 TEST_CASE("a score of minus infinity contributes nothing, even where no mask hides its key") {
   AttentionRequest request = one_row({1, -infinity, 1});
-  request.value = doubles({3, 1}, {2, nan, 4});
+  value_in(request) = doubles({3, 1}, {2, nan, 4});
   const AttentionResult result = attend(request);
   CHECK(numbers(result.weights) == std::vector<double>{0.5, 0, 0.5});
   CHECK(numbers(result.output) == std::vector<double>{3});
@@ -364,8 +379,7 @@ TEST_CASE("a row whose only seen score is NaN is not empty") {
 
 TEST_CASE("a NaN in a seen value reaches the queries that see it and no others") {
   AttentionRequest request = one_row({1, 1});
-  request.scores = doubles({2, 2}, {1, 1, 1, 1});
-  request.value = doubles({2, 2}, {1, 2, nan, 3});
+  request.score = GivenScores{doubles({2, 2}, {1, 1, 1, 1}), doubles({2, 2}, {1, 2, nan, 3})};
   request.mask.allow = booleans({2, 2}, {1, 1, 1, 0});
   const std::vector<double> output = numbers(attend(request).output);
   CHECK(std::isnan(output[0]));
@@ -395,9 +409,9 @@ TEST_CASE("huge queries and keys do not overflow") {
     CAPTURE(size);
     AttentionRequest request;
     request.dtype = attn::DType::float64;
-    request.query = doubles({1, 2}, {size, 0});
-    request.key = doubles({3, 2}, {size, 1, -size, 1, size, 5});
-    request.value = doubles({3, 1}, {1, 10, 3});
+    sequences(request).query = doubles({1, 2}, {size, 0});
+    sequences(request).key = doubles({3, 2}, {size, 1, -size, 1, size, 5});
+    sequences(request).value = doubles({3, 1}, {1, 10, 3});
     CHECK(numbers(attend(request).weights) == std::vector<double>{0.5, 0, 0.5});
     CHECK(numbers(attend(request).output) == std::vector<double>{2});
   }
@@ -405,13 +419,11 @@ TEST_CASE("huge queries and keys do not overflow") {
 
 TEST_CASE("additive scores saturate for huge inputs instead of overflowing") {
   AttentionRequest request;
-  request.kind = Kind::additive;
   request.dtype = attn::DType::float64;
   request.stages = true;
-  request.query = doubles({1, 1}, {1e300});
-  request.key = doubles({2, 1}, {-1, 1e300});
-  request.W_q = request.W_k = doubles({1, 1}, {1});
-  request.w_v = doubles({1, 1}, {3});
+  const Tensor one = doubles({1, 1}, {1});
+  request.score = attn::Additive{
+      {doubles({1, 1}, {1e300}), doubles({2, 1}, {-1, 1e300})}, one, one, doubles({1, 1}, {3})};
   CHECK(numbers(attend(request).scores) == std::vector<double>{3, 3});
 }
 

@@ -25,8 +25,10 @@ using attn::TransformerResult;
 
 TransformerRequest request_of(const RecordedCase& one) {
   TransformerRequest request;
-  request.attention = one.attention();
-  request.attention.query = one.tensor("x");
+  static_cast<attn::AttentionOptions&>(request) = one.attention_options();
+  request.x = one.tensor("x");
+  request.heads = one.count("heads");
+  request.kv_heads = one.count("kv_heads");
   request.decoder = one.word("kind") == "decoder";
   request.memory = one.tensor("memory");
   request.memory_mask = one.mask("memory_mask.", false);
@@ -45,7 +47,7 @@ TransformerRequest request_of(const RecordedCase& one) {
 
 Results results_of(const RecordedCase& one, DType dtype) {
   TransformerRequest request = request_of(one);
-  request.attention.dtype = dtype;
+  request.dtype = dtype;
   const TransformerResult result = transform(request);
   Results results{{"output", result.output}};
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
@@ -59,9 +61,9 @@ Results results_of(const RecordedCase& one, DType dtype) {
 TransformerRequest sound(bool decoder = true) {
   RandomRequests random(5);
   TransformerRequest request;
-  request.attention.dtype = DType::float64;
-  request.attention.query = random.normal({2, 3, 4});
-  request.attention.heads = 2;
+  request.dtype = DType::float64;
+  request.x = random.normal({2, 3, 4});
+  request.heads = 2;
   request.decoder = decoder;
   if (decoder) request.memory = random.normal({2, 5, 4});
   const auto square = [&] { return attn::Linear{random.normal({4, 4}), random.normal({4})}; };
@@ -93,15 +95,15 @@ TEST_CASE("a stack is one layer after the other") {
   TransformerRequest first = both, second = both;
   first.layers.pop_back();
   second.layers.erase(second.layers.begin());
-  second.attention.query = transform(first).output;
+  second.x = transform(first).output;
   CHECK(same_bits(transform(both).output, transform(second).output));
 }
 
 TEST_CASE("layers are the same on any number of threads") {
   TransformerRequest request = sound();
-  request.attention.threads = 1;
+  request.threads = 1;
   const TransformerResult one = transform(request);
-  request.attention.threads = 3;
+  request.threads = 3;
   const TransformerResult three = transform(request);
   CHECK(same_bits(one.output, three.output));
   CHECK(same_bits(one.layers[1].cross.weights, three.layers[1].cross.weights));
@@ -112,9 +114,9 @@ TransformerRequest large() {
   RandomRequests random(7);
   const std::size_t width = 48, hidden = 128;
   TransformerRequest request;
-  request.attention.query = random.normal({2, 90, width});
-  request.attention.heads = 3;
-  request.attention.mask.causal = true;
+  request.x = random.normal({2, 90, width});
+  request.heads = 3;
+  request.mask.causal = true;
   request.decoder = true;
   request.memory = random.normal({2, 110, width});
   // As layers are initialised: what goes through them keeps its size.
@@ -142,9 +144,9 @@ TEST_CASE("large layers in float32 are computed in single precision, near double
       request.activation = attn::Activation::gelu;
       request.norm = attn::NormPlace::pre;
     }
-    request.attention.dtype = DType::float64;
+    request.dtype = DType::float64;
     const TransformerResult exact = transform(request);
-    request.attention.dtype = DType::float32;
+    request.dtype = DType::float32;
     const TransformerResult single = transform(request);
     CHECK(single.output.dtype() == DType::float32);
     CHECK(single.layers[0].self.weights.dtype() == DType::float32);
@@ -155,10 +157,10 @@ TEST_CASE("large layers in float32 are computed in single precision, near double
     // The part of the largest number that docs/documents.md allows.
     CHECK(difference(single.output, exact.output) <= 2e-5 * size);
     CHECK(difference(single.layers[1].cross.weights, exact.layers[1].cross.weights) <= 2e-5);
-    request.attention.threads = 1;
+    request.threads = 1;
     const TransformerResult one = transform(request);
     for (const std::size_t threads : {2, 3, 7}) {
-      request.attention.threads = threads;
+      request.threads = threads;
       const TransformerResult many = transform(request);
       CHECK(same_bits(one.output, many.output));
       CHECK(same_bits(one.layers[1].self.weights, many.layers[1].self.weights));
@@ -178,18 +180,19 @@ TEST_CASE("large layers whose numbers leave single precision are computed in dou
     layer.linear1 = scaled(layer.linear1, 1e39);
     layer.linear2 = scaled(layer.linear2, 1e-39);
   }
-  request.attention.dtype = DType::float64;
+  request.dtype = DType::float64;
   const TransformerResult exact = transform(request);
-  request.attention.dtype = DType::float32;
+  request.dtype = DType::float32;
   CHECK(same_bits(transform(request).output, exact.output.converted(DType::float32)));
 }
 
 TEST_CASE("the attention of a layer has all stages, as the attention alone has them") {
   TransformerRequest request = sound(false);
-  request.attention.stages = true;
-  request.attention.mask.causal = true;
+  request.stages = true;
+  request.mask.causal = true;
   const attn::AttentionResult self = transform(request).layers[0].self;
-  attn::ProjectedAttentionRequest alone{request.attention, request.layers[0].self_attn};
+  const attn::ProjectedAttentionRequest alone =
+      self_attention(request, request.layers[0], request.x);
   const attn::AttentionResult expected = attend_projected(alone);
   CHECK(same_bits(self.scores, expected.scores));
   CHECK(same_bits(self.masked, expected.masked));
@@ -209,7 +212,7 @@ TEST_CASE("layers refuse what is missing or does not add up") {
   CHECK(refusal(request) ==
         "there are no layers\n  where: /layers\n  help:  give at least one layer");
   request = sound();
-  request.attention.query = {};
+  request.x = {};
   CHECK(refusal(request) ==
         "there is no query\n  where: /query\n  help:  give hidden states [L,D] or [B,L,D]");
   request = sound();

@@ -23,9 +23,8 @@ void attention(benchmark::State& state) {
   const auto size = [&](int i) { return static_cast<std::size_t>(state.range(i)); };
   const attn::Shape shape{size(0), size(1), size(2), size(3)};
   attn::AttentionRequest request;
-  request.query = numbers(shape, 7919);
-  request.key = numbers(shape, 6841);
-  request.value = numbers(shape, 7691);
+  request.score =
+      attn::ScaledDotProduct{{numbers(shape, 7919), numbers(shape, 6841), numbers(shape, 7691)}};
   request.mask.causal = size(4) != 0;
   request.weights = size(5) != 0;
   request.threads = size(6);

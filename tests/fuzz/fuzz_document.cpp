@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(!std::string_view(document.placed(error).what()).empty());
       }
       if (!own.errors().empty()) continue;
-      request.attention.threads = 1;
+      request.options().threads = 1;
       const Computation computed = compute(request);
       fuzz::require(!computed.tensors.empty());
     }

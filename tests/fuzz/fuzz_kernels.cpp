@@ -1,14 +1,15 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attention/fast_path.hpp"
 #include "attention/reference.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "kernels/cpu_target.hpp"
+#include "support/overloaded.hpp"
 
 namespace {
 
@@ -87,26 +88,34 @@ AttentionRequest choose(Choices& choices) {
   const bool wide = choices.upto(15) == 15;
   const std::size_t keys = 1 + choices.upto(choices.flag() && !wide ? 450 : 40);
   const std::size_t width = 1 + choices.upto(35), value_width = 1 + choices.upto(wide ? 900 : 35);
-  constexpr std::array<Kind, 4> kinds{Kind::scaled_dot_product, Kind::dot_product, Kind::general,
-                                      Kind::additive};
-  request.kind = kinds[choices.upto(kinds.size() - 1)];
-  const std::size_t past = choices.flag() ? choices.upto(20) : 0;
+  // A kind that projects is one of scaled dot products.
+  const Kind kind = kinds()[choices.upto(kinds().size() - 1)].kind;
+  request.score = score_of(kind);
+  const bool continued = choices.flag() && sequences_of(request.score) != nullptr;
+  const std::size_t past = continued ? choices.upto(20) : 0;
   if (choices.flag()) request.scale = choices.number();
   if (choices.flag()) request.softcap = 1 + static_cast<double>(choices.upto(50));
   choose_mask(request.mask, batch, queries, keys + past, choices);
-  request.query = numbers({batch, heads, queries, width}, choices);
-  request.key = numbers({batch, kv_heads, keys, width}, choices);
-  request.value = numbers({batch, kv_heads, keys, value_width}, choices);
-  if (past > 0) {
-    request.past_key = numbers({batch, kv_heads, past, width}, choices);
-    request.past_value = numbers({batch, kv_heads, past, value_width}, choices);
-  }
-  if (request.kind == Kind::general) request.W = numbers({width, width}, choices);
-  if (request.kind == Kind::additive) {
-    const std::size_t hidden = 1 + choices.upto(19);
-    request.W_q = numbers({hidden, width}, choices);
-    request.W_k = numbers({hidden, width}, choices);
-    request.w_v = numbers({1, hidden}, choices);
+  const Shape value{batch, kv_heads, keys, value_width};
+  std::visit(
+      Overloaded{
+          [&](GivenScores& given) {
+            given = {numbers({batch, heads, queries, keys}, choices), numbers(value, choices)};
+          },
+          [&](Sequences& compared) {
+            compared.query = numbers({batch, heads, queries, width}, choices);
+            compared.key = numbers({batch, kv_heads, keys, width}, choices);
+            compared.value = numbers(value, choices);
+            if (past == 0) return;
+            compared.past_key = numbers({batch, kv_heads, past, width}, choices);
+            compared.past_value = numbers({batch, kv_heads, past, value_width}, choices);
+          }},
+      request.score);
+  const std::vector<Tensor*> parameters = parameters_of(request.score);
+  const std::size_t hidden = parameters.empty() ? 1 : 1 + choices.upto(19);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Shape shape = shape_of(info(kind_of(request.score)).parameters[i], width, width, hidden);
+    *parameters[i] = numbers(shape, choices);
   }
   if (choices.flag()) {
     const auto reduction = choices.flag() ? Pooling::Reduction::max : Pooling::Reduction::mean;
@@ -136,15 +145,22 @@ double largest_score(const Tensor& masked) {
 // error of a score.
 double tolerance_of(const AttentionRequest& request, const Tensor& masked) {
   constexpr double softmax = 2e-5;
-  if (request.kind != Kind::additive) return softmax * std::max(1.0, largest_score(masked) / 20);
-  double weights = 0;
-  for (const float w : request.w_v.values<float>()) weights += std::abs(w);
-  const auto units = static_cast<double>(request.w_v.size());
-  const auto width = static_cast<double>(request.W_q.shape()[1]);
-  const double scale = std::abs(request.scale.value_or(1));
-  const double score =
-      (44 + units / 2 + 2 * (width + 1) * width * 4 + 4) * 0x1p-24 * weights * scale;
-  return std::expm1(2 * score) + softmax;
+  const double of_products = softmax * std::max(1.0, largest_score(masked) / 20);
+  const auto of_units = [&](const Additive& additive) {
+    double weights = 0;
+    for (const float w : additive.w_v.values<float>()) weights += std::abs(w);
+    const auto units = static_cast<double>(additive.w_v.size());
+    const auto width = static_cast<double>(additive.W_q.shape()[1]);
+    const double scale = std::abs(request.scale.value_or(1));
+    const double score =
+        (44 + units / 2 + 2 * (width + 1) * width * 4 + 4) * 0x1p-24 * weights * scale;
+    return std::expm1(2 * score) + softmax;
+  };
+  return std::visit(Overloaded{[&](const GivenScores&) { return of_products; },
+                               [&](const DotProduct&) { return of_products; },
+                               [&](const ScaledDotProduct&) { return of_products; },
+                               [&](const General&) { return of_products; }, of_units},
+                    request.score);
 }
 
 void require_near(const Tensor& result, const Tensor& expected, double tolerance, double unit) {
@@ -170,7 +186,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   definition.dtype = DType::float64;
   definition.stages = true;
   const AttentionResult expected = reference_attention(definition, geometry, visibility);
-  if (!fast_path_supports(request, visibility)) return 0;
   const double tolerance = tolerance_of(request, expected.scores);
   const std::optional<Pooling> pool = std::exchange(request.pool, {});
   for (const std::string_view target : kernels::cpu_targets()) {
