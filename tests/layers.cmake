@@ -4,7 +4,7 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(public_base error.hpp tensor.hpp)
+set(public_base error.hpp named.hpp tensor.hpp)
 set(layers support tensor kernels attention io plot tokens document result pictures run explain compare batch program
   cli)
 

@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
+#include "attn/named.hpp"
 #include "attn/spec.hpp"
 
 namespace attn {
@@ -40,6 +41,11 @@ struct MaskPart {
   std::string_view name, meaning;
 };
 std::span<const MaskPart> mask_parts() noexcept;
+
+/// The types that are computed in.
+std::span<const Named<DType>> document_dtypes() noexcept;
+/// What a cell of pooled weights is of those under it.
+std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept;
 
 /// What documents and flags can name: kinds, parts of masks, colour maps, file formats, CPU
 /// targets.

@@ -2,16 +2,21 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attn/named.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
 
 enum class PictureFormat { png, svg, pdf };
+
+/// Their names, which are the extensions of files too.
+std::span<const Named<PictureFormat>> picture_formats() noexcept;
 
 /// `matplotlib` is the look of the usual matplotlib tutorials to the letter; `standard` departs
 /// from it only where it is better: values turn white on dark cells, turned labels end at their

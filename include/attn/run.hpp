@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attn/file_access.hpp"
+#include "attn/named.hpp"
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
@@ -17,6 +20,16 @@
 namespace attn {
 
 enum class PlotKind { heatmap, dimensions, grid, mask, stages, lines, comparison };
+
+/// A kind of picture, as users meet it.
+struct PlotKindInfo {
+  PlotKind kind;
+  std::string_view name, meaning;
+  bool compares = false;  ///< shows several files, or the kinds of a run that has several
+};
+
+/// All of them, in the order they are listed to users.
+std::span<const PlotKindInfo> plot_kinds() noexcept;
 
 /// Positions from `first` up to `end`, which does not belong to them; absent = from the start, to
 /// the end; negative = counted from the end.
@@ -41,6 +54,8 @@ struct MapSelection {
 /// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor,
 /// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
 enum class TensorFormat { json, npy, npz, safetensors, csv };
+
+std::span<const Named<TensorFormat>> tensor_formats() noexcept;
 
 /// An input document, and what is set on the command line in place of what it says.
 struct DocumentOptions {

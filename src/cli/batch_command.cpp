@@ -1,12 +1,14 @@
-#include "cli/batch_command.hpp"
-
 #include <cstdlib>
+#include <memory>
+#include <optional>
 
 #include "attn/batch.hpp"
 #include "attn/error.hpp"
 
 #include "cli/batch_progress.hpp"
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
+#include "cli/document_flags.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/run_flags.hpp"
@@ -15,6 +17,13 @@ namespace attn::cli {
 namespace {
 
 constexpr int some_failed = 1, interrupted = 130;
+
+struct Given {
+  Common common;
+  BatchOptions options;
+  std::optional<Shard> shard;
+  std::optional<std::filesystem::path> merge;
+};
 
 Shard shard_of(const std::string& text) {
   const std::size_t slash = text.find('/');
@@ -27,57 +36,76 @@ Shard shard_of(const std::string& text) {
 }
 
 // What was asked for, else what the engine says that started this process.
-Shard chosen_shard(const BatchArguments& arguments) {
-  if (arguments.shard) return shard_of(*arguments.shard);
+Shard chosen_shard(const Given& given) {
+  if (given.shard) return *given.shard;
   const auto found = find_shard([](const char* name) { return std::getenv(name); });
   if (!found) return {};
-  if (!arguments.common.quiet) {
+  if (!given.common.quiet) {
     complain("shard " + std::to_string(found->shard.index) + " of " +
              std::to_string(found->shard.count) + ", from 0, as " + found->source + " say");
   }
   return found->shard;
 }
 
-BatchOptions options_of(const BatchArguments& arguments) {
-  BatchOptions options;
-  options.inputs = arguments.inputs;
-  if (arguments.files_from) options.files_from = *arguments.files_from;
-  options.run = run_options(arguments);
-  if (arguments.jobs) options.jobs = whole_number("--jobs", *arguments.jobs, 1);
-  options.shard = chosen_shard(arguments);
-  options.resume = arguments.resume;
-  options.fail_fast = arguments.fail_fast;
-  return options;
-}
-
-void print_report(const BatchOutcome& outcome, const CommonArguments& common) {
+void print_report(const BatchOutcome& outcome, const Common& common) {
   if (!common.quiet) print(common.json ? batch_json(outcome) : batch_text(outcome));
 }
 
-int merge(const BatchArguments& arguments) {
-  if (!arguments.inputs.empty() || arguments.files_from) {
+int merge(const Given& given) {
+  if (!given.options.inputs.empty() || given.options.files_from) {
     throw Error(ErrorKind::usage, "--merge takes no documents", "--merge",
                 "give either documents or --merge DIR");
   }
-  const BatchOutcome outcome = merge_summaries(*arguments.merge);
-  print_report(outcome, arguments.common);
+  const BatchOutcome outcome = merge_summaries(*given.merge);
+  print_report(outcome, given.common);
   return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed : 0;
 }
 
-}  // namespace
-
-int batch_command(const BatchArguments& arguments) {
-  if (arguments.merge) return merge(arguments);
-  const BatchOptions options = options_of(arguments);
-  BatchProgress progress(arguments.common);
+int compute(const Given& given) {
+  if (given.merge) return merge(given);
+  BatchOptions options = given.options;
+  options.run.threads = options.run.plot.threads = given.common.threads;
+  options.shard = chosen_shard(given);
+  BatchProgress progress(given.common);
   const BatchOutcome outcome = run_batch(
       options,
       [&](const BatchItem& item, const BatchCounts& counts) { progress.update(item, counts); },
       &stop_at_interrupt());
   progress.finish();
-  print_report(outcome, arguments.common);
+  print_report(outcome, given.common);
   if (outcome.interrupted) return interrupted;
   return outcome.counts.failed > 0 ? some_failed : 0;
+}
+
+}  // namespace
+
+Command batch_command() {
+  const auto given = std::make_shared<Given>();
+  BatchOptions& options = given->options;
+  Command command{
+      "batch",
+      "Compute many input documents",
+      {"INPUT",
+       "Documents, folders, patterns, .jsonl files; - for a document a line on standard input",
+       [&options](const std::vector<std::string>& inputs) { options.inputs = inputs; },
+       {},
+       true},
+      {},
+      [given] { return compute(*given); }};
+  Flags& flags = command.flags;
+  add_document(flags, options.run);
+  flags.text("--files-from", options.files_from, "LIST",
+             "File with an input a line, - for standard input");
+  flags.count("--jobs", options.jobs, "N", "Documents at a time (default: all cores)", 1);
+  flags.toggle("--resume", options.resume, "Leave alone what an earlier batch finished");
+  flags.toggle("--fail-fast", options.fail_fast, "Stop at the first document that fails");
+  flags.add("--shard", "I/N",
+            "Do only part I of N, from 0 (default: as Slurm, MPI or Kubernetes say)",
+            [given = given.get()](const std::string& text) { given->shard = shard_of(text); });
+  flags.text("--merge", given->merge, "DIR", "Join the summaries of all shards in DIR");
+  add_results(flags, options.run);
+  add_common(flags, given->common, "Threads for each document (default 1)");
+  return command;
 }
 
 }  // namespace attn::cli

@@ -42,7 +42,7 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-BatchProgress::BatchProgress(const CommonArguments& common)
+BatchProgress::BatchProgress(const Common& common)
     : quiet_(common.quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 std::string BatchProgress::state(const BatchCounts& counts) const {

@@ -6,7 +6,7 @@
 
 #include "attn/batch.hpp"
 
-#include "cli/arguments.hpp"
+#include "cli/common_flags.hpp"
 
 namespace attn::cli {
 
@@ -15,7 +15,7 @@ namespace attn::cli {
 /// come.
 class BatchProgress {
  public:
-  explicit BatchProgress(const CommonArguments& common);
+  explicit BatchProgress(const Common& common);
 
   void update(const BatchItem& item, const BatchCounts& counts);
   /// Takes the bar away.

@@ -1,17 +1,25 @@
-#include "cli/bench_command.hpp"
-
 #include <array>
+#include <memory>
 
 #include "attn/bench.hpp"
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/spec.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
 namespace {
+
+struct Given {
+  Common common;
+  BenchRequest request;  ///< all but the sizes
+  bool kind = false;     ///< whether one is given
+  std::vector<std::string> shapes;
+};
 
 void set_shape(const std::string& text, BenchRequest& request) {
   const std::vector<std::string> sizes = comma_separated(text);
@@ -50,33 +58,17 @@ Kind kind_of(const std::string& name) {
                     nearest_known(name, names));
 }
 
-BenchRequest request_of(const BenchArguments& arguments) {
-  BenchRequest request;
-  if (arguments.attention) request.kind = kind_of(*arguments.attention);
-  if (arguments.dtype) {
-    constexpr std::array<std::string_view, 2> names{"float32", "float64"};
-    request.dtype =
-        choice("--dtype", *arguments.dtype, names) == 0 ? DType::float32 : DType::float64;
-  }
-  request.causal = arguments.causal;
-  request.weights = arguments.weights;
-  if (arguments.window) request.window = window_of(*arguments.window);
-  if (arguments.common.threads) {
-    request.threads = whole_number("--threads", *arguments.common.threads, 1);
-  }
-  return request;
-}
-
-std::vector<BenchRequest> requests_of(const BenchArguments& arguments) {
-  const BenchRequest request = request_of(arguments);
+std::vector<BenchRequest> requests_of(const Given& given) {
+  BenchRequest request = given.request;
+  request.threads = given.common.threads;
   std::vector<BenchRequest> requests;
-  for (const std::string& shape : arguments.shapes) {
+  for (const std::string& shape : given.shapes) {
     requests.push_back(request);
     set_shape(shape, requests.back());
   }
   if (!requests.empty()) return requests;
   requests = usual_shapes(request);
-  if (arguments.attention) return requests;
+  if (given.kind) return requests;
   if (!request.weights) {
     requests.push_back(requests[1]);
     requests.back().weights = true;
@@ -87,21 +79,47 @@ std::vector<BenchRequest> requests_of(const BenchArguments& arguments) {
   return requests;
 }
 
-}  // namespace
-
-int bench_command(const BenchArguments& arguments) {
+int time_all(const Given& given) {
   // Each run is computed where the one before it was, as programs that repeat a layer do.
   keep_all_freed_memory();
-  const std::vector<BenchRequest> requests = requests_of(arguments);
-  bool heading = !arguments.common.json;
+  const std::vector<BenchRequest> requests = requests_of(given);
+  bool heading = !given.common.json;
   for (const BenchRequest& request : requests) {
     const BenchResult result = bench(request);
-    if (arguments.common.quiet) continue;
+    if (given.common.quiet) continue;
     if (heading) print(bench_heading());
     heading = false;
-    print(arguments.common.json ? bench_json(result) : bench_text(result));
+    print(given.common.json ? bench_json(result) : bench_text(result));
   }
   return 0;
+}
+
+}  // namespace
+
+Command bench_command() {
+  const auto given = std::make_shared<Given>();
+  BenchRequest& request = given->request;
+  Command command{
+      "bench", "Time attentions on random tensors", {}, {}, [given] { return time_all(*given); }};
+  Flags& flags = command.flags;
+  flags
+      .add("--shape", "B,H,Lq,Lk,D",
+           "Samples, heads, queries, keys, width of a head; again for several (default: a list of "
+           "usual ones)",
+           [given = given.get()](const std::string& text) { given->shapes.push_back(text); })
+      .repeats = true;
+  add_kind(flags, "Kind of attention (default scaled_dot_product)",
+           [given = given.get()](const std::string& text) {
+             given->request.kind = kind_of(text);
+             given->kind = true;
+           });
+  flags.toggle("--causal", request.causal, "Hide the keys after each query");
+  flags.add("--window", "L,R", "Keys seen around each query; -1 = all",
+            [&](const std::string& text) { request.window = window_of(text); });
+  flags.toggle("--weights", request.weights, "Write the weights out too");
+  flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
+  add_common(flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -1,57 +1,86 @@
-#include "cli/compare_command.hpp"
+#include <memory>
 
 #include "attn/compare.hpp"
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
 
 namespace attn::cli {
 namespace {
 
-CompareRequest request_of(const CompareArguments& arguments) {
+struct Given {
+  Common common;
+  CompareRequest request;
+  std::string picture;
+};
+
+void take_words(const std::vector<std::string>& words, CompareRequest& request) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli compare", "write attn-cli compare A B");
   };
-  const std::vector<std::string>& files = arguments.files;
-  if (files.size() < 2) throw usage("two files to compare are needed");
-  if (files.size() > 2) throw usage("more than two files to compare given");
-  if (files[0] == "-" && files[1] == "-")
+  if (words.size() < 2) throw usage("two files to compare are needed");
+  if (words.size() > 2) throw usage("more than two files to compare given");
+  if (words[0] == "-" && words[1] == "-")
     throw usage("standard input can be only one of the files");
-  CompareRequest request;
-  request.a = files[0];
-  request.b = files[1];
-  request.files = file_access(arguments.limits);
-  if (arguments.provenance && !arguments.plot) {
+  request.a = words[0];
+  request.b = words[1];
+}
+
+void take_picture(const std::string& text, Given& given) {
+  given.picture = text;
+  try {
+    given.request.picture = picture_format(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.problem(), "--plot", error.help());
+  }
+}
+
+int compare_files(const Given& given) {
+  CompareRequest request = given.request;
+  if (request.provenance && !request.picture) {
     throw Error(ErrorKind::usage, "--provenance is given without --plot", "attn-cli compare",
                 "name a picture to write it into with --plot FILE");
   }
-  request.provenance = arguments.provenance;
-  if (arguments.rtol) request.rtol = finite_size("--rtol", *arguments.rtol);
-  if (arguments.atol) request.atol = finite_size("--atol", *arguments.atol);
-  if (arguments.common.threads)
-    request.threads = whole_number("--threads", *arguments.common.threads, 1);
-  if (arguments.plot) {
-    try {
-      request.picture = picture_format(*arguments.plot);
-    } catch (const Error& error) {
-      throw Error(error.kind(), error.problem(), "--plot", error.help());
-    }
+  request.threads = given.common.threads;
+  const Comparison comparison = compare(request);
+  if (comparison.picture) write_picture(*comparison.picture, given.picture);
+  if (!given.common.quiet) {
+    warn(comparison.warnings);
+    print(given.common.json ? comparison_json(comparison) : comparison_text(comparison));
   }
-  return request;
+  return comparison.agree() ? 0 : 1;
 }
 
 }  // namespace
 
-int compare_command(const CompareArguments& arguments) {
-  const Comparison comparison = compare(request_of(arguments));
-  if (comparison.picture) write_picture(*comparison.picture, *arguments.plot);
-  if (!arguments.common.quiet) {
-    warn(comparison.warnings);
-    print(arguments.common.json ? comparison_json(comparison) : comparison_text(comparison));
-  }
-  return comparison.agree() ? 0 : 1;
+Command compare_command() {
+  const auto given = std::make_shared<Given>();
+  CompareRequest& request = given->request;
+  Command command{
+      "compare",
+      "Compare results tensor by tensor",
+      {"FILES",
+       "Two results or files of tensors, - for standard input",
+       [&request](const std::vector<std::string>& words) { take_words(words, request); },
+       {},
+       true},
+      {},
+      [given] { return compare_files(*given); }};
+  Flags& flags = command.flags;
+  flags.add("--rtol", "X", "Relative tolerance (default 1e-5; 0 for integers)",
+            [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
+  flags.add("--atol", "X", "Absolute tolerance (default 1e-6; 0 for integers)",
+            [&](const std::string& text) { request.atol = finite_size("--atol", text); });
+  flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
+            [given = given.get()](const std::string& text) { take_picture(text, *given); });
+  add_provenance(flags, request.provenance, "the picture");
+  add_limits(flags, request.files.limits);
+  add_common(flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -1,107 +1,50 @@
-#include "cli/completion_command.hpp"
-
 #include <algorithm>
-#include <map>
+#include <array>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "attn/attn.hpp"
+#include "attn/error.hpp"
+#include "attn/named.hpp"
 
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
-Words kind_names() {
-  Words names;
-  for (const KindInfo& kind : kinds()) names.emplace_back(kind.name);
-  return names;
+bool takes_folder(const Flag& flag) {
+  return flag.value == "DIR";
 }
 
-Words map_names() {
-  Words names;
-  for (const std::string_view map : colour_maps()) names.emplace_back(map);
-  return names;
+bool takes_file(const Flag& flag) {
+  return flag.value == "FILE" || flag.value == "LIST";
 }
 
-const Words plot_kinds{"heatmap", "dimensions", "grid", "mask", "stages", "lines", "comparison"};
-
-/// What completes the value of a flag.
-struct Completion {
-  enum class Names { none, files, folders } names = Names::none;
-  Words words;
-  bool list = false;  ///< the words may follow one another with commas between them
-};
-
-Completion completion(const FlagSummary& flag) {
-  using Names = Completion::Names;
-  static const std::map<std::string, Words> words{
-      {"--format", {"png", "svg", "pdf"}},
-      {"--tensors", {"json", "npy", "npz", "safetensors", "csv"}},
-      {"--dtype", {"float32", "float64"}},
-      {"--cpu", {"amx", "avx512", "avx2", "sse4", "scalar"}},
-      {"--head", {"mean", "max", "all"}},
-      {"--pool", {"mean", "max"}},
-      {"--style", {"standard", "matplotlib"}},
-      {"--annotate", {"auto", "on", "off"}},
-      {"--ticks", {"auto", "labels", "index"}},
-      {"--color", {"auto", "always", "never"}},
-      {"--color-range", {"shared", "panel"}},
-      {"--norm", {"linear", "log", "power"}},
-  };
-  if (flag.name == "--attention") return {Names::none, kind_names()};
-  if (flag.name == "--cmap") return {Names::none, map_names()};
-  if (flag.name == "--plots") {
-    return {Names::none,
-            {"heatmap", "dimensions", "grid", "mask", "stages", "lines", "all", "none"},
-            true};
-  }
-  if (const auto known = words.find(flag.name); known != words.end()) {
-    return {Names::none, known->second};
-  }
-  if (flag.value == "DIR") return {Names::folders, {}};
-  if (flag.value == "FILE" || flag.value == "LIST") return {Names::files, {}};
-  return {};
-}
-
-/// What can stand after a command without a flag. For a kind of picture, files follow it.
-Words words_after(const std::string& command) {
-  if (command == "example") return kind_names();
-  if (command == "plot") return plot_kinds;
-  if (command == "completion") return {"bash", "zsh", "fish"};
-  return {};
-}
-
-bool takes_files(const CommandSummary& command) {
-  return command.name == "plot" || (!command.words.empty() && words_after(command.name).empty());
-}
-
-std::string joined(const Words& words, const std::string& separator) {
+std::string joined(const Strings& words, const std::string& separator) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
   return text;
 }
 
 /// Flags of any command that take a value, each once.
-std::vector<FlagSummary> flags_with_value(const std::vector<CommandSummary>& commands) {
-  std::vector<FlagSummary> found;
-  for (const CommandSummary& command : commands) {
-    for (const FlagSummary& flag : command.flags) {
-      const bool known = std::any_of(found.begin(), found.end(), [&](const FlagSummary& other) {
-        return other.name == flag.name;
-      });
+std::vector<Flag> flags_with_value(const std::vector<Command>& commands) {
+  std::vector<Flag> found;
+  for (const Command& command : commands) {
+    for (const Flag& flag : command.flags) {
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](const Flag& other) { return other.name == flag.name; });
       if (!flag.value.empty() && !known) found.push_back(flag);
     }
   }
   return found;
 }
 
-std::string bash_script(const std::vector<CommandSummary>& commands) {
-  Words names;
-  for (const CommandSummary& command : commands) names.push_back(command.name);
+std::string bash_script(const std::vector<Command>& commands) {
+  Strings names;
+  for (const Command& command : commands) names.push_back(command.name);
   std::string script =
       "# bash completion of attn-cli; where no word fits, bash completes file names\n"
       "_attn_cli() {\n"
@@ -121,29 +64,28 @@ std::string bash_script(const std::vector<CommandSummary>& commands) {
       "    before=${COMP_WORDS[COMP_CWORD-2]}\n"
       "  fi\n"
       "  case $before in\n";
-  Words free, files;
-  for (const FlagSummary& flag : flags_with_value(commands)) {
-    const Completion values = completion(flag);
-    const std::string reply = "$(compgen -W \"" + joined(values.words, " ") + "\" -- \"$word\")";
-    if (values.list) {
+  Strings free, files;
+  for (const Flag& flag : flags_with_value(commands)) {
+    const std::string words = "-W \"" + joined(flag.words, " ") + "\" -- \"";
+    if (flag.list) {
       script += "    " + flag.name +
                 ") [[ $word == *,* ]] && first=${word%,*},\n"
-                "      COMPREPLY=($(compgen -P \"$first\" -W \"" +
-                joined(values.words, " ") + "\" -- \"${word##*,}\")); return ;;\n";
-    } else if (!values.words.empty()) {
-      script += "    " + flag.name + ") COMPREPLY=(" + reply + "); return ;;\n";
+                "      COMPREPLY=($(compgen -P \"$first\" " +
+                words + "${word##*,}\")); return ;;\n";
+    } else if (!flag.words.empty()) {
+      script += "    " + flag.name + ") COMPREPLY=($(compgen " + words + "$word\")); return ;;\n";
     } else {
-      (values.names == Completion::Names::none ? free : files).push_back(flag.name);
+      (takes_file(flag) || takes_folder(flag) ? files : free).push_back(flag.name);
     }
   }
   script += "    " + joined(files, "|") + ") return ;;\n    " + joined(free, "|") +
             ") compopt +o default 2>/dev/null; return ;;\n  esac\n  case ${COMP_WORDS[1]} in\n";
-  for (const CommandSummary& command : commands) {
-    Words flags;
-    for (const FlagSummary& flag : command.flags) flags.push_back(flag.name);
+  for (const Command& command : commands) {
+    Strings flags;
+    for (const Flag& flag : command.flags) flags.push_back(flag.name);
     script += "    " + command.name + ") flags=\"" + joined(flags, " ") + "\" words=\"" +
-              joined(words_after(command.name), " ") + "\"" +
-              (takes_files(command) ? " files=1" : "") + " ;;\n";
+              joined(command.words.known, " ") + "\"" + (command.words.files ? " files=1" : "") +
+              " ;;\n";
   }
   return script +
          "  esac\n"
@@ -173,24 +115,24 @@ std::string quoted(const std::string& text, bool zsh) {
   return result;
 }
 
-std::string zsh_action(const Completion& values) {
-  if (values.list) return "_values -s , value " + joined(values.words, " ");
-  if (!values.words.empty()) return "(" + joined(values.words, " ") + ")";
-  if (values.names == Completion::Names::folders) return "_files -/";
-  return values.names == Completion::Names::files ? "_files" : " ";
+std::string zsh_action(const Flag& flag) {
+  if (flag.list) return "_values -s , value " + joined(flag.words, " ");
+  if (!flag.words.empty()) return "(" + joined(flag.words, " ") + ")";
+  if (takes_folder(flag)) return "_files -/";
+  return takes_file(flag) ? "_files" : " ";
 }
 
-std::string zsh_flag(const FlagSummary& flag) {
+std::string zsh_flag(const Flag& flag) {
   const std::string help = "[" + quoted(flag.help, true) + "]";
   if (flag.name == "--help") return "'(- *)'{-h,--help}'" + help + "'";
   if (flag.value.empty()) return "'" + flag.name + help + "'";
   return std::string("'") + (flag.repeats ? "*" : "") + flag.name + "=" + help + ":" +
-         quoted(flag.value, true) + ":" + zsh_action(completion(flag)) + "'";
+         quoted(flag.value, true) + ":" + zsh_action(flag) + "'";
 }
 
-std::string zsh_script(const std::vector<CommandSummary>& commands) {
+std::string zsh_script(const std::vector<Command>& commands) {
   std::string script = "#compdef attn-cli\n_attn_cli() {\n  local -a commands=(\n";
-  for (const CommandSummary& command : commands) {
+  for (const Command& command : commands) {
     script += "    '" + command.name + ":" + quoted(command.help, true) + "'\n";
   }
   script +=
@@ -205,27 +147,25 @@ std::string zsh_script(const std::vector<CommandSummary>& commands) {
       "  shift words\n"
       "  (( CURRENT-- ))\n"
       "  case $command in\n";
-  for (const CommandSummary& command : commands) {
+  for (const Command& command : commands) {
     script += "    " + command.name + ") _arguments";
-    for (const FlagSummary& flag : command.flags) script += " \\\n      " + zsh_flag(flag);
-    const Words words = words_after(command.name);
+    for (const Flag& flag : command.flags) script += " \\\n      " + zsh_flag(flag);
+    const Strings& words = command.words.known;
     if (!words.empty()) script += " \\\n      '1:word:(" + joined(words, " ") + ")'";
-    if (takes_files(command)) script += " \\\n      '*:file:_files'";
+    if (command.words.files) script += " \\\n      '*:file:_files'";
     script += " ;;\n";
   }
   return script + "  esac\n}\n_attn_cli \"$@\"\n";
 }
 
-std::string fish_values(const Completion& values) {
-  if (values.list) {
-    return " -x -a '(__fish_append , " + joined(values.words, " ") + ")'";
-  }
-  if (!values.words.empty()) return " -x -a '" + joined(values.words, " ") + "'";
-  if (values.names == Completion::Names::folders) return " -x -a '(__fish_complete_directories)'";
-  return values.names == Completion::Names::files ? " -r -F" : " -x";
+std::string fish_values(const Flag& flag) {
+  if (flag.list) return " -x -a '(__fish_append , " + joined(flag.words, " ") + ")'";
+  if (!flag.words.empty()) return " -x -a '" + joined(flag.words, " ") + "'";
+  if (takes_folder(flag)) return " -x -a '(__fish_complete_directories)'";
+  return takes_file(flag) ? " -r -F" : " -x";
 }
 
-std::string fish_script(const std::vector<CommandSummary>& commands) {
+std::string fish_script(const std::vector<Command>& commands) {
   std::string script =
       "# fish completion of attn-cli\n"
       "function __attn_cli_command\n"
@@ -234,45 +174,57 @@ std::string fish_script(const std::vector<CommandSummary>& commands) {
       "end\n"
       "complete -c attn-cli -n __fish_use_subcommand -s h -l help -d 'Print this help'\n"
       "complete -c attn-cli -n __fish_use_subcommand -l version -d 'Print the version'\n";
-  for (const CommandSummary& command : commands) {
+  for (const Command& command : commands) {
     script += "complete -c attn-cli -n __fish_use_subcommand -f -a " + command.name + " -d '" +
               quoted(command.help, false) + "'\n";
   }
-  for (const CommandSummary& command : commands) {
+  for (const Command& command : commands) {
     const std::string with = "complete -c attn-cli -n '__attn_cli_command " + command.name;
-    const std::string after = joined(words_after(command.name), " ");
+    const std::string after = joined(command.words.known, " ");
     if (!after.empty()) {
       script.append(with).append("; and not __fish_seen_subcommand_from ").append(after);
       script.append("' -f -a '").append(after).append("'\n");
     }
-    if (!takes_files(command)) script += with + "' -f\n";
-    for (const FlagSummary& flag : command.flags) {
+    if (!command.words.files) script += with + "' -f\n";
+    for (const Flag& flag : command.flags) {
       script += with + "'" + (flag.name == "--help" ? " -s h" : "") + " -l " + flag.name.substr(2);
-      if (!flag.value.empty()) script += fish_values(completion(flag));
+      if (!flag.value.empty()) script += fish_values(flag);
       script += " -d '" + quoted(flag.help, false) + "'\n";
     }
   }
   return script;
 }
 
+constexpr auto shells = std::to_array<Named<std::string (*)(const std::vector<Command>&)>>(
+    {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}});
+
+int print_script(const Strings& given) {
+  const auto names = names_of(shells);
+  const auto wrong = [&](const std::string& problem) {
+    return Error(ErrorKind::usage, problem, "attn-cli completion", "give " + alternatives(names));
+  };
+  if (given.size() != 1) throw wrong("completion takes one shell");
+  for (const auto& [name, script] : shells) {
+    if (name != given[0]) continue;
+    print(script(commands()));
+    return 0;
+  }
+  throw wrong("unknown shell \"" + given[0] + "\"");
+}
+
 }  // namespace
 
-int completion_command(const CompletionArguments& arguments) {
-  const std::string help = "give one of bash, zsh and fish";
-  if (arguments.shells.size() != 1) {
-    throw Error(ErrorKind::usage, "completion takes one shell", "attn-cli completion", help);
-  }
-  const std::string& shell = arguments.shells[0];
-  if (shell == "bash") {
-    print(bash_script(command_summaries()));
-  } else if (shell == "zsh") {
-    print(zsh_script(command_summaries()));
-  } else if (shell == "fish") {
-    print(fish_script(command_summaries()));
-  } else {
-    throw Error(ErrorKind::usage, "unknown shell \"" + shell + "\"", "attn-cli completion", help);
-  }
-  return 0;
+Command completion_command() {
+  const auto given = std::make_shared<Strings>();
+  const auto names = names_of(shells);
+  return {"completion",
+          "Print what a shell needs to complete commands and flags",
+          {"SHELL",
+           alternatives(names),
+           [&given = *given](const Strings& words) { given = words; },
+           {names.begin(), names.end()}},
+          {},
+          [given] { return print_script(*given); }};
 }
 
 }  // namespace attn::cli

@@ -2,50 +2,53 @@
 
 #include <cstdint>
 
-#include "attn/error.hpp"
+#include "attn/document.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/common_flags.hpp"
 
 namespace attn::cli {
 
-std::string one_input(const DocumentArguments& arguments, const std::string& command) {
-  if (arguments.inputs.empty()) {
-    throw Error(ErrorKind::usage, "no input document given", command,
-                "name a document, or - for standard input; data/ has examples");
-  }
-  if (arguments.inputs.size() > 1) {
-    throw Error(ErrorKind::usage,
-                "more than one input document given: \"" + arguments.inputs[1] + "\" is the second",
-                command, "run them one by one, or use attn-cli batch");
-  }
-  return arguments.inputs[0];
+void add_document(Flags& flags, DocumentOptions& options) {
+  add_kind(flags, "Kind of attention, instead of the document's; again for several",
+           [&](const std::string& text) { options.attention.push_back(text); })
+      .repeats = true;
+  flags.toggle("--causal", options.causal, "Hide the keys after each query");
+  flags.add("--valid-lens", "N,N,…", "Valid keys, one number a sample",
+            [&](const std::string& text) {
+              options.valid_lens.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                options.valid_lens->push_back(
+                    static_cast<std::int64_t>(whole_number("--valid-lens", part)));
+              }
+            });
+  flags.count("--heads", options.heads, "N", "Heads to split tensors without a head axis into", 1);
+  flags.add("--scale", "X", "Factor of the scores",
+            [&](const std::string& text) { options.scale = finite_number("--scale", text); });
+  flags.add("--seed", "N", "Seed of random tensors",
+            [&](const std::string& text) { options.seed = integer("--seed", text); });
+  const auto dtypes = names_of(document_dtypes());
+  flags.text("--dtype", options.dtype, "TYPE", alternatives(dtypes))
+      .words.assign(dtypes.begin(), dtypes.end());
+  add_files(flags, options.files);
 }
 
-DocumentOptions document_options(const DocumentArguments& arguments, const CommonArguments& common,
-                                 const std::string& command) {
-  DocumentOptions options = document_overrides(arguments, common);
-  options.input = one_input(arguments, command);
-  return options;
-}
-
-DocumentOptions document_overrides(const DocumentArguments& arguments,
-                                   const CommonArguments& common) {
-  DocumentOptions options;
-  options.attention = arguments.attention;
-  options.dtype = arguments.dtype;
-  if (arguments.heads) options.heads = whole_number("--heads", *arguments.heads, 1);
-  if (arguments.scale) options.scale = finite_number("--scale", *arguments.scale);
-  if (arguments.seed) options.seed = integer("--seed", *arguments.seed);
-  if (arguments.valid_lens) {
-    options.valid_lens.emplace();
-    for (const std::string& part : comma_separated(*arguments.valid_lens)) {
-      options.valid_lens->push_back(static_cast<std::int64_t>(whole_number("--valid-lens", part)));
-    }
-  }
-  options.causal = arguments.causal;
-  if (common.threads) options.threads = whole_number("--threads", *common.threads, 1);
-  options.files = file_access(arguments.files);
-  return options;
+Words document_words(DocumentOptions& options, const std::string& command) {
+  return {"INPUT",
+          "Input document, - for standard input",
+          [&options, command](const std::vector<std::string>& inputs) {
+            if (inputs.empty()) {
+              throw Error(ErrorKind::usage, "no input document given", command,
+                          "name a document, or - for standard input; data/ has examples");
+            }
+            if (inputs.size() > 1) {
+              throw Error(ErrorKind::usage,
+                          "more than one input document given: \"" + inputs[1] + "\" is the second",
+                          command, "run them one by one, or use attn-cli batch");
+            }
+            options.input = inputs[0];
+          },
+          {},
+          true};
 }
 
 }  // namespace attn::cli

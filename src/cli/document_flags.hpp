@@ -1,23 +1,19 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/run.hpp"
 
-#include "cli/arguments.hpp"
+#include "cli/commands.hpp"
 
 namespace attn::cli {
 
-/// The one input document of a command ("attn-cli run"). Throws Error(usage).
-std::string one_input(const DocumentArguments& arguments, const std::string& command);
+/// The flags that go before what a document says.
+void add_document(Flags& flags, DocumentOptions& options);
 
-/// What flags put before the document, whatever that is. Throws Error(usage).
-DocumentOptions document_overrides(const DocumentArguments& arguments,
-                                   const CommonArguments& common);
-
-/// The one input document of a command ("attn-cli run") and what its flags put before it. Throws
-/// Error(usage).
-DocumentOptions document_options(const DocumentArguments& arguments, const CommonArguments& common,
-                                 const std::string& command);
+/// The one input document of a command ("attn-cli run").
+Words document_words(DocumentOptions& options, const std::string& command);
 
 }  // namespace attn::cli

@@ -1,39 +1,57 @@
-#include "cli/explain_command.hpp"
+#include <memory>
 
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
 
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
-#include "cli/flag_values.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
 namespace {
 
-ExplainOptions options_of(const ExplainArguments& arguments) {
+struct Given {
+  Common common;
   ExplainOptions options;
-  options.document = document_options(arguments, arguments.common, "attn-cli explain");
-  if (arguments.sample) options.sample = whole_number("--sample", *arguments.sample);
-  if (arguments.head) options.head = whole_number("--head", *arguments.head);
-  if (arguments.query) options.query = whole_number("--query", *arguments.query);
-  if (arguments.layer) options.layer = whole_number("--layer", *arguments.layer);
-  if (arguments.markdown && arguments.common.json) {
+  bool markdown = false;
+};
+
+int walk_through(const Given& given) {
+  ExplainOptions options = given.options;
+  options.document.threads = given.common.threads;
+  if (given.markdown && given.common.json) {
     throw Error(ErrorKind::usage, "--markdown and --json are given together", "attn-cli explain",
                 "choose one of them");
   }
-  if (arguments.markdown) options.format = ExplanationFormat::markdown;
-  if (arguments.common.json) options.format = ExplanationFormat::json;
-  return options;
+  if (given.markdown) options.format = ExplanationFormat::markdown;
+  if (given.common.json) options.format = ExplanationFormat::json;
+  const ExplainOutcome outcome = explain(options);
+  if (given.common.quiet) return 0;
+  warn(outcome.warnings);
+  print(outcome.text);
+  return 0;
 }
 
 }  // namespace
 
-int explain_command(const ExplainArguments& arguments) {
-  const ExplainOutcome outcome = explain(options_of(arguments));
-  if (arguments.common.quiet) return 0;
-  warn(outcome.warnings);
-  print(outcome.text);
-  return 0;
+Command explain_command() {
+  const auto given = std::make_shared<Given>();
+  ExplainOptions& options = given->options;
+  Command command{"explain",
+                  "Walk through the computation for one query, step by step",
+                  document_words(options.document, "attn-cli explain"),
+                  {},
+                  [given] { return walk_through(*given); }};
+  Flags& flags = command.flags;
+  add_document(flags, options.document);
+  flags.count("--sample", options.sample, "N", "Sample to explain, from 0");
+  flags.count("--head", options.head, "N", "Head to explain, from 0");
+  flags.count("--query", options.query, "N", "Query to explain, from 0");
+  flags.count("--layer", options.layer, "N", "Layer to explain, from 0");
+  flags.toggle("--markdown", given->markdown, "Print Markdown with tables and formulas");
+  add_common(flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -1,20 +1,24 @@
 #pragma once
 
-#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
-#include "attn/file_access.hpp"
-#include "attn/plot.hpp"
-#include "attn/run.hpp"
-
-#include "cli/arguments.hpp"
+#include "attn/error.hpp"
 
 namespace attn::cli {
+
+/// Whether the whole text is one number of that type.
+template <class Number>
+bool parse_number(const std::string& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
 
 /// What the text of a flag means. Each throws Error(usage) naming the flag and what it takes.
 
@@ -26,22 +30,30 @@ std::uint64_t large_number(const std::string& flag, const std::string& text);
 /// A finite number of at least 0.
 double finite_size(const std::string& flag, const std::string& text);
 std::vector<std::string> comma_separated(const std::string& text);
+bool is_digits(const std::string& text);
+
+/// "give …"
+Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected);
 
 /// The index of `text` among the names, with the nearest one in the error.
 std::size_t choice(const std::string& flag, const std::string& text,
                    std::span<const std::string_view> names);
 
-/// What files may hold and where they may be.
-FileAccess file_access(const FileArguments& arguments);
+/// The names of a table, whose rows each have one.
+template <class Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& row : table) names.push_back(row.name);
+  return names;
+}
 
-/// The options of a picture; `sample` is set if given.
-PlotOptions picture_options(const PictureArguments& arguments, std::size_t& sample);
+/// The row of that name.
+template <class Table>
+const auto& chosen(const std::string& flag, const std::string& text, const Table& table) {
+  return table[choice(flag, text, names_of(table))];
+}
 
-/// What a picture shows of the weights; `head` is set if one is given.
-MapSelection map_selection(const PictureArguments& arguments, std::size_t& head);
-
-/// The kinds of pictures by the names that flags take.
-inline constexpr std::array<std::string_view, 7> plot_kinds{
-    "heatmap", "dimensions", "grid", "mask", "stages", "lines", "comparison"};
+/// "png, svg or pdf"
+std::string alternatives(std::span<const std::string_view> names);
 
 }  // namespace attn::cli

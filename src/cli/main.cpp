@@ -4,7 +4,7 @@
 
 #include "attn/error.hpp"
 
-#include "cli/arguments.hpp"
+#include "cli/commands.hpp"
 #include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/shortened_file.hpp"

@@ -1,10 +1,9 @@
-#include "cli/manual_command.hpp"
-
 #include <string>
 #include <string_view>
 
 #include "attn/attn.hpp"
 
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -37,8 +36,8 @@ std::string entry(std::string_view term, std::string_view value, std::string_vie
 
 /// The words in capitals that stand for the arguments of a command; for `plot`, whose one list of
 /// words has parts, these parts.
-std::string words_of(const CommandSummary& command) {
-  return command.name == "plot" ? "KIND FILE..." : command.words;
+std::string words_of(const Command& command) {
+  return command.name == "plot" ? "KIND FILE..." : command.words.name;
 }
 
 std::string manual_page() {
@@ -51,15 +50,15 @@ std::string manual_page() {
       ".safetensors files, computes the attention that the document asks for, and writes weights, "
       "output and pictures. In all commands \\fB\\-\\fR stands for standard input.\n"
       ".SH COMMANDS\n";
-  const auto commands = command_summaries();
-  for (const CommandSummary& command : commands) {
+  const std::vector<Command> all = commands();
+  for (const Command& command : all) {
     page += entry(command.name, words_of(command), command.help + ".");
   }
-  for (const CommandSummary& command : commands) {
+  for (const Command& command : all) {
     if (command.flags.size() <= 1) continue;  // --help alone
     page += ".SH FLAGS OF " + escaped(command.name) + "\n";
-    if (!command.words.empty()) page += entry(words_of(command), "", command.words_help + ".");
-    for (const FlagSummary& flag : command.flags) {
+    if (command.words.take) page += entry(words_of(command), "", command.words.help + ".");
+    for (const Flag& flag : command.flags) {
       page += entry(flag.name, flag.value, flag.help + ".");
     }
   }
@@ -81,9 +80,11 @@ std::string manual_page() {
 
 }  // namespace
 
-int manual_command(const NoArguments&) {
-  print(manual_page());
-  return 0;
+Command manual_command() {
+  return {"manual", "Print the manual page", {}, {}, [] {
+            print(manual_page());
+            return 0;
+          }};
 }
 
 }  // namespace attn::cli

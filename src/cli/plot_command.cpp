@@ -1,51 +1,84 @@
-#include "cli/plot_command.hpp"
+#include <memory>
 
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
 
 namespace attn::cli {
+namespace {
 
-int plot_command(const PlotArguments& arguments) {
+struct Given {
+  Common common;
+  PlotRequest request;
+  std::optional<std::string> out;
+};
+
+void take_words(const std::vector<std::string>& words, Given& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli plot",
                  "write attn-cli plot KIND FILE --out PICTURE");
   };
-  if (arguments.words.empty()) throw usage("no kind of picture given");
-  PlotRequest request;
-  request.kind = static_cast<PlotKind>(choice("plot", arguments.words[0], plot_kinds));
-  if (arguments.words.size() < 2) throw usage("no file to draw given");
-  const bool comparison = request.kind == PlotKind::comparison;
-  if (arguments.words.size() > 2 && !comparison) throw usage("more than one file to draw given");
-  if (arguments.words.size() < 3 && comparison) {
+  if (words.empty()) throw usage("no kind of picture given");
+  const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
+  if (words.size() < 2) throw usage("no file to draw given");
+  if (words.size() > 2 && !kind.compares) throw usage("more than one file to draw given");
+  if (words.size() < 3 && kind.compares) {
     throw Error(ErrorKind::usage, "a comparison takes at least two files", "attn-cli plot",
                 "write attn-cli plot comparison A B … --out PICTURE");
   }
-  if (!arguments.out) throw usage("no --out given");
-  request.input = arguments.words[1];
-  request.files = file_access(arguments.files);
-  request.others.assign(arguments.words.begin() + 2, arguments.words.end());
-  request.name = arguments.name;
-  request.provenance = arguments.provenance;
-  if (arguments.labels) request.labels = *arguments.labels;
-  const bool to_standard_output = *arguments.out == "-";
-  if (!to_standard_output) request.format = picture_format(*arguments.out);
-  request.options = picture_options(arguments.picture, request.sample);
-  request.selection = map_selection(arguments.picture, request.head);
-  if (arguments.common.threads) {
-    request.options.threads = whole_number("--threads", *arguments.common.threads, 1);
-  }
+  if (!given.out) throw usage("no --out given");
+  given.request.kind = kind.kind;
+  given.request.input = words[1];
+  given.request.others.assign(words.begin() + 2, words.end());
+}
 
+int draw(const Given& given) {
+  PlotRequest request = given.request;
+  const bool to_standard_output = *given.out == "-";
+  if (!to_standard_output) request.format = picture_format(*given.out);
+  request.options.threads = given.common.threads;
   const Picture picture = plot(request);
   if (to_standard_output) {
     print(picture.bytes);
   } else {
-    write_picture(picture, *arguments.out);
+    write_picture(picture, *given.out);
   }
-  if (!arguments.common.quiet) warn(picture.warnings);
+  if (!given.common.quiet) warn(picture.warnings);
   return 0;
+}
+
+}  // namespace
+
+Command plot_command() {
+  const auto given = std::make_shared<Given>();
+  PlotRequest& request = given->request;
+  const auto kinds = names_of(plot_kinds());
+  std::string list;
+  for (const std::string_view kind : kinds) list += (list.empty() ? "" : ", ") + std::string(kind);
+  Command command{
+      "plot",
+      "Draw numbers that already exist",
+      {"WORDS",
+       "KIND (" + list + ") and FILE, - for standard input; for comparison several",
+       [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
+       {kinds.begin(), kinds.end()},
+       true},
+      {},
+      [given] { return draw(*given); }};
+  Flags& flags = command.flags;
+  flags.text("--out", given->out, "FILE",
+             "Picture to write: " + picture_extensions() + "; - for PNG on standard output");
+  add_labels(flags, request);
+  add_tensor_name(flags, request, "draw");
+  add_provenance(flags, request.provenance, "the picture");
+  add_picture(flags, {request.options, request.selection, request.sample, request.head});
+  add_files(flags, request.files);
+  add_common(flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -1,8 +1,10 @@
-#include "cli/run_command.hpp"
+#include <memory>
 
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
@@ -11,6 +13,13 @@
 
 namespace attn::cli {
 namespace {
+
+struct Given {
+  Common common;
+  RunOptions options;
+  TerminalChoice terminal;
+  bool show = false;
+};
 
 // The heatmap of each attention, below its name where there are several.
 std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
@@ -27,28 +36,45 @@ std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
   return text;
 }
 
-}  // namespace
-
-int run_command(const RunArguments& arguments) {
-  if (arguments.show && arguments.common.json) {
+int compute(const Given& given) {
+  const Common& common = given.common;
+  if (given.show && common.json) {
     throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
                 "--show", "leave one of them out");
   }
-  RunOptions options = run_options(arguments);
-  options.input = one_input(arguments, "attn-cli run");
-  TerminalOptions terminal = terminal_options(arguments.terminal, arguments.common);
+  RunOptions options = given.options;
+  options.heatmaps = given.show;
+  options.threads = options.plot.threads = common.threads;
+  TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.cmap;
-  ProgressLine progress(arguments.common.quiet);
+  ProgressLine progress(common.quiet);
   if (progress.shown()) {
     options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   }
   const RunOutcome outcome = run(options);
   progress.clear();
-  if (arguments.common.quiet) return 0;
+  if (common.quiet) return 0;
   for (const RunReport& report : outcome.reports) warn(report.warnings);
-  print(arguments.common.json ? report_json(outcome) : report_text(outcome));
-  if (arguments.show) print(drawn(outcome, terminal));
+  print(common.json ? report_json(outcome) : report_text(outcome));
+  if (given.show) print(drawn(outcome, terminal));
   return 0;
+}
+
+}  // namespace
+
+Command run_command() {
+  const auto given = std::make_shared<Given>();
+  Command command{"run",
+                  "Compute one input document and draw it",
+                  document_words(given->options, "attn-cli run"),
+                  {},
+                  [given] { return compute(*given); }};
+  add_document(command.flags, given->options);
+  add_results(command.flags, given->options);
+  command.flags.toggle("--show", given->show, "Draw the heatmap in the terminal too");
+  add_terminal(command.flags, given->terminal);
+  add_common(command.flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -2,12 +2,11 @@
 
 #include "attn/run.hpp"
 
-#include "cli/arguments.hpp"
+#include "cli/flags.hpp"
 
 namespace attn::cli {
 
-/// What the flags of `run` and `batch` ask for of each document; the document itself is not looked
-/// at. Throws Error(usage).
-RunOptions run_options(const RunArguments& arguments);
+/// What is made of a document, whether of one or of many.
+void add_results(Flags& flags, RunOptions& options);
 
 }  // namespace attn::cli

@@ -1,37 +1,70 @@
-#include "cli/show_command.hpp"
+#include <memory>
 
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace attn::cli {
+namespace {
 
-int show_command(const ShowArguments& arguments) {
+struct Given {
+  Common common;
+  PlotRequest request;
+  TerminalChoice terminal;
+};
+
+void take_words(const std::vector<std::string>& words, Given& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli show", "write attn-cli show FILE");
   };
-  if (arguments.inputs.empty()) throw usage("no file to show given");
-  if (arguments.inputs.size() > 1) throw usage("more than one file to show given");
-  PlotRequest request;
-  request.input = arguments.inputs[0];
-  request.files = file_access(arguments.files);
-  if (arguments.labels) request.labels = *arguments.labels;
-  request.name = arguments.name;
-  request.options = picture_options(arguments.picture, request.sample);
-  request.selection = map_selection(arguments.picture, request.head);
+  if (words.empty()) throw usage("no file to show given");
+  if (words.size() > 1) throw usage("more than one file to show given");
+  given.request.input = words[0];
+}
+
+int draw(const Given& given) {
+  const PlotRequest& request = given.request;
   if (request.selection.heads == MapSelection::Heads::all) {
     throw Error(ErrorKind::usage, "a terminal shows one map, not all heads", "--head",
                 "give a head from 0, mean or max; attn-cli plot draws all side by side");
   }
-  TerminalOptions options = terminal_options(arguments.terminal, arguments.common);
+  TerminalOptions options = terminal_options(given.terminal, given.common);
   options.cmap = request.options.cmap;
   const Heatmap heatmap = read_heatmap(request);
-  if (arguments.common.quiet) return 0;
-  print(arguments.common.json ? heatmap_json(heatmap) : draw_in_terminal(heatmap, options));
+  if (given.common.quiet) return 0;
+  print(given.common.json ? heatmap_json(heatmap) : draw_in_terminal(heatmap, options));
   return 0;
+}
+
+}  // namespace
+
+Command show_command() {
+  const auto given = std::make_shared<Given>();
+  PlotRequest& request = given->request;
+  Command command{
+      "show",
+      "Draw a heatmap in the terminal",
+      {"FILE",
+       "Result or file of tensors, - for standard input",
+       [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
+       {},
+       true},
+      {},
+      [given] { return draw(*given); }};
+  Flags& flags = command.flags;
+  add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
+  add_tensor_name(flags, request, "show");
+  add_labels(flags, request);
+  add_colour_map(flags, request.options.cmap);
+  add_terminal(flags, given->terminal);
+  add_files(flags, request.files);
+  add_common(flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

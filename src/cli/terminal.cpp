@@ -8,14 +8,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "attn/error.hpp"
-
-#include "cli/flag_values.hpp"
+#include "attn/named.hpp"
 
 namespace attn::cli {
 namespace {
 
 constexpr std::size_t least_width = 20, most_width = 10000;
+constexpr auto when =
+    std::to_array<Named<TerminalChoice::Colors>>({{"always", TerminalChoice::Colors::always},
+                                                  {"never", TerminalChoice::Colors::never},
+                                                  {"auto", TerminalChoice::Colors::automatic}});
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);  // NOLINT: no thread changes the environment
@@ -35,35 +37,40 @@ TerminalColors colors_of_the_terminal() {
   return term.find("256color") != term.npos ? TerminalColors::palette : TerminalColors::none;
 }
 
-TerminalColors colors(const TerminalArguments& arguments, const CommonArguments& common) {
-  constexpr std::array<std::string_view, 3> names{"always", "never", "auto"};
-  if (arguments.color) {
-    const std::size_t chosen = choice("--color", *arguments.color, names);
-    if (chosen == 0 && common.no_color) {
+TerminalColors colors(const TerminalChoice& choice, const Common& common) {
+  using Colors = TerminalChoice::Colors;
+  if (choice.colors == Colors::always) {
+    if (common.no_color) {
       throw Error(ErrorKind::usage, "--color always and --no-color contradict each other",
                   "--color", "leave one of them out");
     }
-    if (chosen == 0) return truecolor() ? TerminalColors::truecolor : TerminalColors::palette;
-    if (chosen == 1) return TerminalColors::none;
+    return truecolor() ? TerminalColors::truecolor : TerminalColors::palette;
   }
-  return common.no_color ? TerminalColors::none : colors_of_the_terminal();
+  if (choice.colors == Colors::never || common.no_color) return TerminalColors::none;
+  return colors_of_the_terminal();
 }
 
 }  // namespace
 
-TerminalOptions terminal_options(const TerminalArguments& arguments,
-                                 const CommonArguments& common) {
+void add_terminal(Flags& flags, TerminalChoice& choice) {
+  flags.choice("--color", choice.colors, when, "WHEN", ": colours in the terminal");
+  flags.add(
+      "--width", "N", "Columns to draw on (default: the terminal's)", [&](const std::string& text) {
+        choice.width = whole_number("--width", text, least_width);
+        if (*choice.width > most_width) {
+          throw wrong_value("--width", text, "at most " + std::to_string(most_width) + " columns");
+        }
+      });
+}
+
+TerminalOptions terminal_options(const TerminalChoice& choice, const Common& common) {
   TerminalOptions options;
-  options.colors = colors(arguments, common);
+  options.colors = colors(choice, common);
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
   if (known) options.lines = size.ws_row;
-  if (arguments.width) {
-    options.columns = whole_number("--width", *arguments.width, least_width);
-    if (options.columns > most_width) {
-      throw Error(ErrorKind::usage, "\"" + *arguments.width + "\" is not what --width takes",
-                  "--width", "give at most " + std::to_string(most_width) + " columns");
-    }
+  if (choice.width) {
+    options.columns = *choice.width;
   } else if (known && size.ws_col > 0) {
     options.columns = size.ws_col;
   } else {

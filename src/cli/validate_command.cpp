@@ -1,33 +1,58 @@
-#include "cli/validate_command.hpp"
-
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "attn/document.hpp"
 
-#include "cli/flag_values.hpp"
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
+namespace {
 
-int validate_command(const ValidateArguments& arguments) {
-  if (arguments.inputs.empty()) {
+struct Given {
+  Common common;
+  FileAccess files;
+  std::vector<std::string> inputs;
+};
+
+int check(const Given& given) {
+  if (given.inputs.empty()) {
     throw Error(ErrorKind::usage, "no input document given", "attn-cli validate",
                 "name documents, or - for standard input");
   }
   int exit_code = 0;
   std::vector<Validation> validations;
-  const FileAccess access = file_access(arguments.files);
-  for (const std::string& input : arguments.inputs) {
-    validations.push_back(validate(input, access));
+  for (const std::string& input : given.inputs) {
+    validations.push_back(validate(input, given.files));
     for (const Error& problem : validations.back().problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
   }
-  if (!arguments.common.quiet) {
-    print(arguments.common.json ? validation_json(validations) : validation_text(validations));
+  if (!given.common.quiet) {
+    print(given.common.json ? validation_json(validations) : validation_text(validations));
   }
   return exit_code;
+}
+
+}  // namespace
+
+Command validate_command() {
+  const auto given = std::make_shared<Given>();
+  Command command{
+      "validate",
+      "Check documents without computing them",
+      {"INPUT",
+       "Input documents, - for standard input",
+       [given = given.get()](const std::vector<std::string>& inputs) { given->inputs = inputs; },
+       {},
+       true},
+      {},
+      [given] { return check(*given); }};
+  add_files(command.flags, given->files);
+  add_common(command.flags, given->common);
+  return command;
 }
 
 }  // namespace attn::cli

@@ -48,14 +48,8 @@ constexpr auto mask_keys = [] {
   return result;
 }();
 constexpr std::array<std::string_view, 2> window_keys{"left", "right"};
-constexpr std::array<std::string_view, 2> alignments{"upper_left", "lower_right"};
-
-Alignment read_alignment(const JsonValue& value, const std::string& pointer) {
-  const std::string& name = expect_string(value, pointer);
-  if (name == alignments[0]) return Alignment::upper_left;
-  if (name == alignments[1]) return Alignment::lower_right;
-  throw input_error("unknown alignment \"" + name + "\"", pointer, suggestion(name, alignments));
-}
+constexpr auto alignments = std::to_array<Named<Alignment>>(
+    {{"upper_left", Alignment::upper_left}, {"lower_right", Alignment::lower_right}});
 
 // −1 means unbounded.
 std::optional<std::size_t> read_reach(const JsonValue& window, std::string_view side,
@@ -119,7 +113,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
         if (member.key == "causal") {
           result.causal = expect_boolean(value, at);
         } else if (member.key == "align") {
-          result.align = read_alignment(value, at);
+          result.align = expect_choice(value, at, "alignment", alignments);
         } else if (member.key == "window") {
           result.window = read_window(value, at);
         } else if (member.key == "global") {

@@ -53,6 +53,14 @@ std::int64_t expect_integer(const JsonValue& value, const std::string& pointer,
                     "give a whole number" + bound);
 }
 
+std::size_t expect_name(const JsonValue& value, const std::string& pointer, const std::string& noun,
+                        std::span<const std::string_view> names) {
+  const std::string& name = expect_string(value, pointer);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw input_error("unknown " + noun + " \"" + name + "\"", pointer, suggestion(name, names));
+}
+
 void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
                        const std::string& pointer) {
   for (const JsonMember& member : expect_object(object, pointer).members()) {

@@ -3,11 +3,17 @@
 #include <array>
 #include <string_view>
 
-#include "attn/error.hpp"
+#include "attn/document.hpp"
 
 #include "document/object.hpp"
 
 namespace attn {
+
+std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept {
+  static constexpr auto reductions = std::to_array<Named<Pooling::Reduction>>(
+      {{"mean", Pooling::Reduction::mean}, {"max", Pooling::Reduction::max}});
+  return reductions;
+}
 
 Pooling read_pooling(const JsonValue& value, const std::string& pointer) {
   Pooling pooling;
@@ -25,13 +31,7 @@ Pooling read_pooling(const JsonValue& value, const std::string& pointer) {
   pooling.size = static_cast<std::size_t>(expect_integer(*size, pointer_to(pointer, "size"), 1));
   if (!reduction) return pooling;
   const std::string at = pointer_to(pointer, "reduction");
-  constexpr std::array<std::string_view, 2> names{"mean", "max"};
-  const std::string& name = expect_string(*reduction, at);
-  if (name == names[1]) {
-    pooling.reduction = Pooling::Reduction::max;
-  } else if (name != names[0]) {
-    throw input_error("unknown reduction \"" + name + "\"", at, nearest_known(name, names));
-  }
+  pooling.reduction = expect_choice(*reduction, at, "reduction", pooling_reductions());
   return pooling;
 }
 

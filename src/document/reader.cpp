@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
@@ -20,20 +21,14 @@
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
 #include "support/memory_limit.hpp"
-#include "support/nearest_name.hpp"
 
 namespace attn {
 namespace {
 
-template <std::size_t N>
-std::size_t read_choice(const JsonValue& value, const std::string& pointer, const char* noun,
-                        const std::array<std::string_view, N>& names) {
-  const std::string& name = expect_string(value, pointer);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw input_error("unknown " + std::string(noun) + " \"" + name + "\"", pointer,
-                    suggestion(name, names));
-}
+constexpr auto activations =
+    std::to_array<Named<Activation>>({{"relu", Activation::relu}, {"gelu", Activation::gelu}});
+constexpr auto norm_places =
+    std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
 /// Reads one document for one kind, part by part.
 class Reader {
@@ -88,9 +83,7 @@ class Reader {
 
   void read_options() {
     read("dtype", [&](const JsonValue& value, const std::string& at) {
-      constexpr std::array<std::string_view, 2> names{"float32", "float64"};
-      options_.dtype =
-          read_choice(value, at, "dtype", names) == 0 ? DType::float32 : DType::float64;
+      options_.dtype = expect_choice(value, at, "dtype", document_dtypes());
     });
     read("title", [&](const JsonValue& value, const std::string& at) {
       result_.title = expect_string(value, at);
@@ -115,13 +108,10 @@ class Reader {
     read_count("feed_forward", feed_forward_);
     read_count("layers", layers_);
     read("activation", [&](const JsonValue& value, const std::string& at) {
-      constexpr std::array<std::string_view, 2> names{"relu", "gelu"};
-      transformer_.activation =
-          static_cast<Activation>(read_choice(value, at, "activation", names));
+      transformer_.activation = expect_choice(value, at, "activation", activations);
     });
     read("norm", [&](const JsonValue& value, const std::string& at) {
-      constexpr std::array<std::string_view, 2> names{"post", "pre"};
-      transformer_.norm = static_cast<NormPlace>(read_choice(value, at, "norm", names));
+      transformer_.norm = expect_choice(value, at, "norm", norm_places);
     });
     read("eps", [&](const JsonValue& value, const std::string& at) {
       transformer_.eps = expect_number(value, at);
@@ -428,6 +418,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::span<const Named<DType>> document_dtypes() noexcept {
+  static constexpr auto dtypes =
+      std::to_array<Named<DType>>({{"float32", DType::float32}, {"float64", DType::float64}});
+  return dtypes;
+}
 
 DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
                               Problems& problems) {

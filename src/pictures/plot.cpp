@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 #include <vector>
 
@@ -210,15 +211,31 @@ Heatmap read_heatmap(const PlotRequest& request) {
   }
 }
 
+std::span<const PlotKindInfo> plot_kinds() noexcept {
+  static constexpr auto kinds = std::to_array<PlotKindInfo>(
+      {{PlotKind::heatmap, "heatmap", "one matrix of weights, or all heads side by side"},
+       {PlotKind::dimensions, "dimensions", "lengths and widths of query, key, value and output"},
+       {PlotKind::grid, "grid", "a heatmap for each sample and head, or for each layer and head"},
+       {PlotKind::mask, "mask", "which keys each query sees, and what hides the others"},
+       {PlotKind::stages, "stages", "the way from scores to weights, step by step"},
+       {PlotKind::lines, "lines", "two columns of tokens with lines between them for the weights"},
+       {PlotKind::comparison, "comparison", "heatmaps of several files or kinds on one scale",
+        true}});
+  return kinds;
+}
+
 PictureFormat picture_format(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
-  if (extension == ".png") return PictureFormat::png;
-  if (extension == ".svg") return PictureFormat::svg;
-  if (extension == ".pdf") return PictureFormat::pdf;
+  std::string known;
+  for (const auto& [name, format] : picture_formats()) {
+    if (extension == "." + std::string(name)) return format;
+    const bool last = name == picture_formats().back().name;
+    known += (known.empty() ? "." : last ? " or ." : ", .") + std::string(name);
+  }
   throw input_error(extension.empty()
                         ? "\"" + path.string() + "\" has no extension that names a picture format"
                         : "unsupported picture format \"" + extension + "\"",
-                    "--out", "name a file that ends in .png, .svg or .pdf");
+                    "--out", "name a file that ends in " + known);
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {

@@ -1,5 +1,6 @@
 #include "plot/canvas.hpp"
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <new>
@@ -396,3 +397,13 @@ std::string Canvas::finish(const std::string& given_provenance) {
 }
 
 }  // namespace attn::plot
+
+namespace attn {
+
+std::span<const Named<PictureFormat>> picture_formats() noexcept {
+  static constexpr auto formats = std::to_array<Named<PictureFormat>>(
+      {{"png", PictureFormat::png}, {"svg", PictureFormat::svg}, {"pdf", PictureFormat::pdf}});
+  return formats;
+}
+
+}  // namespace attn

@@ -1,10 +1,12 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
 #include "attn/plot.hpp"
+#include "attn/run.hpp"
 
 #include "io/json_writer.hpp"
 #include "support/display_width.hpp"
@@ -12,10 +14,14 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 4> tensor_formats{"json", "npy", "npz", "safetensors"};
-constexpr std::array<std::string_view, 5> written_formats{"json", "npy", "npz", "safetensors",
-                                                          "csv"};
-constexpr std::array<std::string_view, 3> picture_formats{"png", "svg", "pdf"};
+constexpr std::array<std::string_view, 4> read_formats{"json", "npy", "npz", "safetensors"};
+
+template <class Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& row : table) names.push_back(row.name);
+  return names;
+}
 
 template <class Names>
 std::string joined(const Names& names, std::string_view between) {
@@ -33,6 +39,20 @@ void write_names(JsonWriter& json, const char* key, const Names& names) {
   json.end_array();
 }
 
+template <class Table>
+void write_meanings(JsonWriter& json, const Table& table) {
+  json.begin_array();
+  for (const auto& row : table) {
+    json.begin_object();
+    json.key("name");
+    json.value(row.name);
+    json.key("meaning");
+    json.value(row.meaning);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string catalogue_text() {
@@ -47,9 +67,13 @@ std::string catalogue_text() {
     text += "  " + padded_right(part.name, 9) + std::string(part.meaning) + "\n";
   }
   text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
-  text += "\nFiles of tensors\n  read:     " + joined(tensor_formats, " ") +
-          "\n  written:  " + joined(written_formats, " ") + "\n";
-  text += "\nPictures\n  " + joined(picture_formats, " ") + "\n";
+  text += "\nFiles of tensors\n  read:     " + joined(read_formats, " ") +
+          "\n  written:  " + joined(names_of(tensor_formats()), " ") + "\n";
+  text += "\nPictures\n";
+  for (const PlotKindInfo& kind : plot_kinds()) {
+    text += "  " + padded_right(kind.name, 12) + std::string(kind.meaning) + "\n";
+  }
+  text += "  written:  " + joined(names_of(picture_formats()), " ") + "\n";
   text += "\nCPU targets\n  " + joined(cpu_targets(), " ") + "\n";
   return text;
 }
@@ -86,20 +110,13 @@ std::string catalogue_json() {
   }
   json.end_array();
   json.key("mask");
-  json.begin_array();
-  for (const MaskPart& part : mask_parts()) {
-    json.begin_object();
-    json.key("name");
-    json.value(part.name);
-    json.key("meaning");
-    json.value(part.meaning);
-    json.end_object();
-  }
-  json.end_array();
+  write_meanings(json, mask_parts());
   write_names(json, "colour_maps", colour_maps());
-  write_names(json, "tensor_files_read", tensor_formats);
-  write_names(json, "tensor_files_written", written_formats);
-  write_names(json, "pictures", picture_formats);
+  write_names(json, "tensor_files_read", read_formats);
+  write_names(json, "tensor_files_written", names_of(tensor_formats()));
+  json.key("picture_kinds");
+  write_meanings(json, plot_kinds());
+  write_names(json, "pictures", names_of(picture_formats()));
   write_names(json, "cpu_targets", cpu_targets());
   json.end_object();
   json.finish();

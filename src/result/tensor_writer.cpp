@@ -1,5 +1,6 @@
 #include "result/tensor_writer.hpp"
 
+#include <array>
 #include <memory>
 
 #include "attn/io.hpp"
@@ -42,6 +43,16 @@ TensorPlace plan_matrices(const std::string& name, const Tensor& tensor, bool he
 }
 
 }  // namespace
+
+std::span<const Named<TensorFormat>> tensor_formats() noexcept {
+  static constexpr auto formats =
+      std::to_array<Named<TensorFormat>>({{"json", TensorFormat::json},
+                                          {"npy", TensorFormat::npy},
+                                          {"npz", TensorFormat::npz},
+                                          {"safetensors", TensorFormat::safetensors},
+                                          {"csv", TensorFormat::csv}});
+  return formats;
+}
 
 std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
                                       TensorFormat format, bool heads_only,

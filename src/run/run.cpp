@@ -38,22 +38,9 @@ std::vector<std::string> named(std::vector<std::string> labels, std::size_t coun
   return labels;
 }
 
-const char* file_stem(PlotKind kind) {
-  switch (kind) {
-    case PlotKind::heatmap:
-      return "heatmap";
-    case PlotKind::dimensions:
-      return "dimensions";
-    case PlotKind::grid:
-      return "grid";
-    case PlotKind::mask:
-      return "mask";
-    case PlotKind::stages:
-      return "stages";
-    case PlotKind::lines:
-      return "lines";
-    case PlotKind::comparison:
-      return "comparison";
+std::string file_stem(PlotKind kind) {
+  for (const PlotKindInfo& row : plot_kinds()) {
+    if (row.kind == kind) return std::string(row.name);
   }
   return "";
 }
@@ -91,14 +78,9 @@ bool is_stage(std::string_view name) {
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
 }
 
-const char* extension(PictureFormat format) {
-  switch (format) {
-    case PictureFormat::png:
-      return ".png";
-    case PictureFormat::svg:
-      return ".svg";
-    case PictureFormat::pdf:
-      return ".pdf";
+std::string extension(PictureFormat format) {
+  for (const auto& [name, value] : picture_formats()) {
+    if (value == format) return "." + std::string(name);
   }
   return "";
 }
@@ -444,7 +426,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write(provenance);
   if (side_by_side) {
-    outcome.comparison = options.out / (std::string("comparison") + extension(options.format));
+    outcome.comparison =
+        options.out / (file_stem(PlotKind::comparison) + extension(options.format));
     write_whole_file(*outcome.comparison, side_by_side->bytes);
   }
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));

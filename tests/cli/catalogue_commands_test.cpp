@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/run.hpp"
 #include "attn/spec.hpp"
 
 #include "cli/program.hpp"
@@ -36,6 +37,8 @@ TEST_CASE("list names every kind, and its JSON is one object") {
   CHECK(text.exit_code == 0);
   for (const attn::KindInfo& kind : attn::kinds())
     CHECK(text.output.find(kind.name) != std::string::npos);
+  for (const attn::PlotKindInfo& kind : attn::plot_kinds())
+    CHECK(text.output.find(kind.meaning) != std::string::npos);
   const Outcome json = attn_cli({"list", "--json"});
   CHECK(json.output.starts_with("{\n  \"kinds\": [\n    {\n      \"name\": \"softmax\",\n"));
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/attn.hpp"
+
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
 
@@ -67,6 +69,25 @@ TEST_CASE("bash completes commands, flags, and the values of flags") {
   CHECK(bash_offers("attn-cli run --plots grid,m", "3") == "grid,mask\n");
   CHECK(bash_offers("attn-cli plot sta", "2") == "stages\n");
   CHECK(bash_offers("attn-cli example enc", "2") == "encoder_layer\n");
+}
+
+TEST_CASE("shells complete what the program's own tables hold") {
+  const std::string bash = attn_cli({"completion", "bash"}).output;
+  const auto offered = [&](const std::string& flag, const auto& table, const auto& name) {
+    std::string words;
+    for (const auto& row : table) words += (words.empty() ? "" : " ") + std::string(name(row));
+    CAPTURE(words);
+    return bash.find("    " + flag + ") COMPREPLY=($(compgen -W \"" + words + "\" --") !=
+           std::string::npos;
+  };
+  const auto itself = [](std::string_view name) { return name; };
+  const auto of_row = [](const auto& row) { return row.name; };
+  CHECK(offered("--cpu", attn::cpu_targets(), itself));
+  CHECK(offered("--cmap", attn::colour_maps(), itself));
+  CHECK(offered("--format", attn::picture_formats(), of_row));
+  CHECK(offered("--tensors", attn::tensor_formats(), of_row));
+  CHECK(offered("--dtype", attn::document_dtypes(), of_row));
+  CHECK(offered("--attention", attn::kinds(), of_row));
 }
 
 TEST_CASE("what bash cannot know is left to its completion of file names") {
@@ -142,13 +163,13 @@ TEST_CASE("a shell that is not known is an error that names those that are") {
   CHECK(outcome.errors ==
         "attn-cli: unknown shell \"tcsh\"\n"
         "  where: attn-cli completion\n"
-        "  help:  give one of bash, zsh and fish\n");
+        "  help:  give bash, zsh or fish\n");
   const Outcome none = attn_cli({"completion"});
   CHECK(none.exit_code == 2);
   CHECK(none.errors ==
         "attn-cli: completion takes one shell\n"
         "  where: attn-cli completion\n"
-        "  help:  give one of bash, zsh and fish\n");
+        "  help:  give bash, zsh or fish\n");
 }
 
 TEST_CASE("the manual page names every command and flag in the macros of man") {

@@ -1,0 +1,66 @@
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "attn/document.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
+#include "cli/output.hpp"
+
+namespace attn::cli {
+namespace {
+
+int print_example(const std::vector<std::string>& given) {
+  if (given.size() != 1) {
+    throw Error(ErrorKind::usage, given.empty() ? "no kind given" : "more than one kind given",
+                "attn-cli example", "name one of the kinds that attn-cli list shows");
+  }
+  const KindInfo* kind = find_kind(given[0]);
+  if (!kind) {
+    std::vector<std::string_view> names;
+    for (const KindInfo& known : kinds()) {
+      names.push_back(known.name);
+      names.insert(names.end(), known.aliases.begin(), known.aliases.end());
+    }
+    throw Error(ErrorKind::input, "unknown kind of attention \"" + given[0] + "\"",
+                "attn-cli example", nearest_known(given[0], names));
+  }
+  print(example_document(kind->kind));
+  return 0;
+}
+
+}  // namespace
+
+Command example_command() {
+  const auto given = std::make_shared<std::vector<std::string>>();
+  const auto names = names_of(kinds());
+  return {"example",
+          "Print a small document of a kind, ready to run",
+          {"KIND",
+           "Kind of attention",
+           [&given = *given](const std::vector<std::string>& words) { given = words; },
+           {names.begin(), names.end()}},
+          {},
+          [given] { return print_example(*given); }};
+}
+
+Command list_command() {
+  const auto common = std::make_shared<Common>();
+  Command command{
+      "list", "List kinds, masks, colour maps, file formats and CPU targets", {}, {}, [common] {
+        print(common->json ? catalogue_json() : catalogue_text());
+        return 0;
+      }};
+  add_common(command.flags, *common);
+  return command;
+}
+
+Command schema_command() {
+  return {"schema", "Print the JSON Schema of input documents", {}, {}, [] {
+            print(document_schema());
+            return 0;
+          }};
+}
+
+}  // namespace attn::cli

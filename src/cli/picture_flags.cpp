@@ -1,0 +1,236 @@
+#include "cli/picture_flags.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "attn/document.hpp"
+#include "attn/spec.hpp"
+
+namespace attn::cli {
+namespace {
+
+constexpr auto styles = std::to_array<Named<PlotStyle>>(
+    {{"standard", PlotStyle::standard}, {"matplotlib", PlotStyle::matplotlib}});
+constexpr auto annotations = std::to_array<Named<Annotate>>(
+    {{"auto", Annotate::automatic}, {"on", Annotate::on}, {"off", Annotate::off}});
+constexpr auto tick_texts = std::to_array<Named<Ticks>>(
+    {{"auto", Ticks::automatic}, {"labels", Ticks::labels}, {"index", Ticks::index}});
+constexpr auto norms = std::to_array<Named<ColorNorm::Kind>>({{"linear", ColorNorm::Kind::linear},
+                                                              {"log", ColorNorm::Kind::log},
+                                                              {"power", ColorNorm::Kind::power}});
+constexpr auto scopes = std::to_array<Named<ColorRange::Scope>>(
+    {{"shared", ColorRange::Scope::shared}, {"panel", ColorRange::Scope::panel}});
+constexpr auto head_words =
+    std::to_array<Named<MapSelection::Heads>>({{"mean", MapSelection::Heads::mean},
+                                               {"max", MapSelection::Heads::max},
+                                               {"all", MapSelection::Heads::all}});
+constexpr auto pools = std::to_array<Named<Pool>>({{"mean", Pool::mean}, {"max", Pool::max}});
+
+template <class Table>
+void complete(Flag& flag, const Table& table) {
+  for (const auto& row : table) flag.words.emplace_back(row.name);
+}
+
+void take_head(const std::string& text, MapSelection& selection, std::size_t& head) {
+  if (is_digits(text)) {
+    head = whole_number("--head", text);
+    selection.heads = MapSelection::Heads::one;
+    return;
+  }
+  for (const auto& [name, heads] : head_words) {
+    if (text != name) continue;
+    selection.heads = heads;
+    return;
+  }
+  const std::string near = nearest_known(text, names_of(head_words));
+  throw wrong_value("--head", text,
+                    "a whole number, " + alternatives(names_of(head_words)) +
+                        (near.starts_with("known") ? std::string() : "; " + near));
+}
+
+PositionRange position_range(const std::string& flag, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PositionRange range;
+  const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
+    if (end.empty()) return true;
+    return parse_number(end, position.emplace());
+  };
+  if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
+      !read(text.substr(colon + 1), range.end)) {
+    throw wrong_value(flag, text,
+                      "the first position and the one behind the last, such as 10:40, 10: or :40");
+  }
+  return range;
+}
+
+std::pair<double, double> figure_size(const std::string& text) {
+  const std::size_t by = text.find('x');
+  double width = 0, height = 0;
+  if (by == std::string::npos || !parse_number(text.substr(0, by), width) ||
+      !parse_number(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
+      !(height > 0 && height <= 1000)) {
+    throw wrong_value("--figsize", text, "width and height in inches, such as 8x6");
+  }
+  return {width, height};
+}
+
+double number_between(const std::string& flag, const std::string& text, double least, double most,
+                      const std::string& expected) {
+  const double number = finite_number(flag, text);
+  if (number >= least && number <= most) return number;
+  throw wrong_value(flag, text, expected);
+}
+
+ColorRange color_range(const std::string& text) {
+  for (const auto& [name, scope] : scopes) {
+    if (text == name) return {scope, 0, 1};
+  }
+  const std::vector<std::string> bounds = comma_separated(text);
+  ColorRange range{ColorRange::Scope::given, 0, 1};
+  if (bounds.size() == 2 && parse_number(bounds[0], range.low) &&
+      parse_number(bounds[1], range.high) && std::isfinite(range.low) &&
+      std::isfinite(range.high) && range.low < range.high) {
+    return range;
+  }
+  throw wrong_value("--color-range", text,
+                    "shared, panel, or the lowest and highest value, such as 0,1");
+}
+
+ColorNorm color_norm(const std::string& text) {
+  constexpr std::string_view power = "power:";
+  if (!text.starts_with(power)) return {chosen("--norm", text, norms).value};
+  ColorNorm norm{ColorNorm::Kind::power};
+  if (!parse_number(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||
+      norm.gamma <= 0) {
+    throw wrong_value("--norm", text, "a power above 0, such as power:0.5");
+  }
+  return norm;
+}
+
+// A number of bins ("1024"), what a bin and a pixel show ("max"), or both.
+void take_bins(const std::string& text, std::optional<Pooling>& bins, Pool& pixels) {
+  std::optional<Pooling> pooling;
+  std::optional<Pooling::Reduction> reduction;
+  for (const std::string& part : comma_separated(text)) {
+    if (is_digits(part) ? pooling.has_value() : reduction.has_value()) {
+      throw wrong_value("--pool", text, "a number of bins, mean or max, or both, such as 1024,max");
+    }
+    if (is_digits(part)) {
+      pooling.emplace().size = whole_number("--pool", part, 1);
+    } else {
+      reduction = chosen("--pool", part, pooling_reductions()).value;
+      pixels = chosen("--pool", part, pools).value;
+    }
+  }
+  if (pooling && reduction) pooling->reduction = *reduction;
+  bins = pooling;
+}
+
+}  // namespace
+
+void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
+  MapSelection& selection = picture.selection;
+  flags.add("--sample", "N", "Sample to draw, from 0",
+            [&selection, &sample = picture.sample](const std::string& text) {
+              sample = whole_number("--sample", text);
+              selection.one_sample = true;
+            });
+  Flag& heads = flags.add("--head", "N",
+                          all_heads ? "Head to draw, from 0, or mean, max, or all side by side"
+                                    : "Head to draw, from 0, or mean, or max",
+                          [&selection, &head = picture.head](const std::string& text) {
+                            take_head(text, selection, head);
+                          });
+  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+  flags.add(
+      "--queries", "A:B", "Queries to draw, from A up to before B",
+      [&](const std::string& text) { selection.queries = position_range("--queries", text); });
+  flags.add("--keys", "A:B", "Keys to draw, from A up to before B",
+            [&](const std::string& text) { selection.keys = position_range("--keys", text); });
+  flags.count("--drop-first", selection.drop_first, "N",
+              "Leave out the first N keys, as those of an attention sink");
+  flags.toggle("--renormalize", selection.renormalize,
+               "Divide the rows of the keys that are left by their sums");
+  flags.toggle("--merge-pieces", selection.merge_pieces,
+               "Join pieces of words: keys are summed, queries averaged");
+  flags.toggle("--hide-mask", selection.hide_mask, "Draw hidden cells as plain zeros");
+}
+
+void add_picture(Flags& flags, const PictureTargets& picture, std::optional<Pooling>* bins) {
+  PlotOptions& options = picture.options;
+  add_selection(flags, picture);
+  flags.count("--top", options.top, "K", "For lines: only the K strongest keys of each query", 1);
+  flags.add("--threshold", "X", "For lines: only weights of at least X",
+            [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
+  flags.choice("--style", options.style, styles, "NAME");
+  flags.back().help = "standard, or matplotlib for its look to the letter";
+  flags.text("--title", options.title, "TEXT", "Title of the picture");
+  flags.text("--xlabel", options.xlabel, "TEXT", "Name of the key axis");
+  flags.text("--ylabel", options.ylabel, "TEXT", "Name of the query axis");
+  flags.add("--titles", "A,B,…", "Titles of a grid's columns, or none",
+            [&](const std::string& text) {
+              options.titles = text == "none" ? std::vector<std::string>{} : comma_separated(text);
+            });
+  add_colour_map(flags, options.cmap);
+  flags.add("--figsize", "WxH", "Size in inches before the margins are trimmed",
+            [&](const std::string& text) { options.figsize = figure_size(text); });
+  flags.add("--dpi", "N", "Pixels an inch (default 300)", [&](const std::string& text) {
+    options.dpi = number_between("--dpi", text, 1, 10000, "a number from 1 to 10000, such as 300");
+  });
+  flags.choice("--annotate", options.annotate, annotations, "WHEN", ": each cell's value");
+  flags.add("--annotate-color", "COLOR", "auto, a colour name or #rrggbb",
+            [&](const std::string& text) {
+              options.annotate_color = text == "auto" ? std::nullopt : std::optional(text);
+            });
+  flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
+  flags.toggle("--show-spaces", options.show_spaces, "Show spaces in labels as \u2423");
+  complete(flags.add("--color-range", "RANGE", "shared, panel or LO,HI",
+                     [&](const std::string& text) { options.color_range = color_range(text); }),
+           scopes);
+  complete(flags.add("--norm", "NORM", "linear, log or power[:GAMMA]: how colours spread",
+                     [&](const std::string& text) { options.norm = color_norm(text); }),
+           norms);
+  if (bins != nullptr) {
+    complete(flags.add("--pool", "WHAT",
+                       "N, a number of bins that queries and keys are reduced to, for long "
+                       "sequences; mean or max: what such a bin, and a pixel of the pictures, "
+                       "shows of the weights under it; or both, as 1024,max",
+                       [&options, bins](const std::string& text) {
+                         take_bins(text, *bins, options.pool);
+                       }),
+             pools);
+  } else {
+    flags.choice("--pool", options.pool, pools, "WHAT", ": what a pixel shows of many cells");
+  }
+  flags.add("--font-scale", "X", "Factor of all sizes of letters", [&](const std::string& text) {
+    options.font_scale =
+        number_between("--font-scale", text, 0.1, 20, "a number from 0.1 to 20, such as 1.5");
+  });
+}
+
+std::string picture_extensions() {
+  std::vector<std::string> names;
+  for (const auto& [name, format] : picture_formats()) names.push_back("." + std::string(name));
+  return alternatives(std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+void add_colour_map(Flags& flags, std::string& target) {
+  Flag& flag = flags.add("--cmap", "NAME", "Colour map (default " + target + ")",
+                         [&](const std::string& text) {
+                           const auto names = colour_maps();
+                           target = names[choice("--cmap", text, names)];
+                         });
+  for (const std::string_view name : colour_maps()) flag.words.emplace_back(name);
+}
+
+void add_labels(Flags& flags, PlotRequest& request) {
+  flags.text("--labels", request.labels, "FILE",
+             "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+}
+
+void add_tensor_name(Flags& flags, PlotRequest& request, const std::string& verb) {
+  flags.text("--name", request.name, "NAME",
+             "Tensor to " + verb + " (default weights, or the only one)");
+}
+
+}  // namespace attn::cli

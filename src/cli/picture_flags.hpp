@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+
+#include "cli/flags.hpp"
+
+namespace attn::cli {
+
+/// What flags of pictures set: the part of the weights that is drawn, and how.
+struct PictureTargets {
+  PlotOptions& options;
+  MapSelection& selection;
+  std::size_t &sample, &head;
+};
+
+/// Which part of the weights is drawn; `all_heads` tells whether a picture can show them side by
+/// side.
+void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads = true);
+
+/// The same, and what shapes the picture. With `bins`, --pool takes the number of bins that weights
+/// are reduced to as well.
+void add_picture(Flags& flags, const PictureTargets& picture,
+                 std::optional<Pooling>* bins = nullptr);
+
+/// ".png, .svg or .pdf"
+std::string picture_extensions();
+
+void add_colour_map(Flags& flags, std::string& target);
+
+/// The labels of a file that is drawn, and its tensor that is.
+void add_labels(Flags& flags, PlotRequest& request);
+void add_tensor_name(Flags& flags, PlotRequest& request, const std::string& verb);
+
+}  // namespace attn::cli
