@@ -1,0 +1,100 @@
+#include "attention/rotary.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace attn {
+namespace {
+
+void check_frequencies(const RotaryFrequencies& found, const std::vector<double>& expected) {
+  REQUIRE(found.per_pair.size() == expected.size());
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    CHECK(std::abs(found.per_pair[n] - expected[n]) <= 1e-15 * std::abs(expected[n]) * 4);
+  }
+}
+
+// Expected numbers were computed from the papers' formulas by a separate script.
+
+TEST_CASE("plain and linearly stretched frequencies are those of the definition") {
+  check_frequencies(rotary_frequencies(10000, 8, {}, 4), {1, 0.1, 0.01, 0.001});
+  check_frequencies(rotary_frequencies(10000, 8, LinearScaling{4}, 4),
+                    {0.25, 0.025, 0.0025, 0.00025});
+  CHECK(rotary_frequencies(10000, 8, LinearScaling{4}, 4).amplitude == 1);
+}
+
+TEST_CASE("the dynamic scaling raises theta only beyond the original length") {
+  check_frequencies(rotary_frequencies(10000, 8, DynamicScaling{2, 6}, 6), {1, 0.1, 0.01, 0.001});
+  check_frequencies(rotary_frequencies(10000, 8, DynamicScaling{2, 6}, 9),
+                    {1.0, 0.07937005259840997, 0.006299605249474365, 0.0005});
+}
+
+TEST_CASE("the scaling by bands keeps short waves, divides long ones and mixes between") {
+  check_frequencies(
+      rotary_frequencies(500000, 16, BandScaling{8, 1, 4, 8192}, 4),
+      {1.0, 0.19392274474868576, 0.03760603093086393, 0.007292664737217109, 0.0005248461609929547,
+       3.428102195952591e-05, 6.647869871181235e-06, 1.2891731721515574e-06});
+  check_frequencies(rotary_frequencies(500000, 8, BandScaling{8, 1, 4, 128}, 4),
+                    {1.0, 0.004700753866357992, 0.00017677669529663688, 6.647869871181235e-06});
+}
+
+TEST_CASE("YaRN's ramp runs over the pairs, rounded outwards unless it is not truncated") {
+  const RotaryFrequencies rounded =
+      rotary_frequencies(10000, 16, YarnScaling{.factor = 4, .original = 512}, 4);
+  check_frequencies(rounded, {1.0, 0.2569350598886808, 0.0625, 0.01383496476323666, 0.0025,
+                              0.0007905694150420948, 0.00025, 7.905694150420948e-05});
+  CHECK(rounded.amplitude == 0.1 * std::log(4.0) + 1);
+  check_frequencies(
+      rotary_frequencies(150000, 12, YarnScaling{.factor = 32, .original = 128, .truncate = false},
+                         4),
+      {1.0, 0.0496034003111691, 0.000588147518050643, 8.068715304598785e-05, 1.1069360095652204e-05,
+       1.5185903616822431e-06});
+}
+
+TEST_CASE("YaRN's amplitude is the one given, or the quotient of two, or that of the factor") {
+  const auto amplitude = [](YarnScaling yarn) {
+    return rotary_frequencies(10000, 16, yarn, 4).amplitude;
+  };
+  CHECK(amplitude({.factor = 1, .original = 512}) == 1);
+  CHECK(amplitude({.factor = 4, .original = 512, .amplitude = 1.25}) == 1.25);
+  CHECK(amplitude({.factor = 40, .original = 512, .mscale = 1, .mscale_all_dim = 0.5}) ==
+        (0.1 * std::log(40.0) + 1) / (0.05 * std::log(40.0) + 1));
+}
+
+TEST_CASE("each pair can be divided by a factor of its own") {
+  const RotaryFrequencies found = rotary_frequencies(10000, 4, PairScaling{{2, 5}, 1.5}, 4);
+  check_frequencies(found, {0.5, 0.002});
+  CHECK(found.amplitude == 1.5);
+}
+
+TEST_CASE("turning keeps lengths and makes products depend on the distance alone") {
+  const RotaryAngles angles(rotary_frequencies(100, 4, {}, 40), {3, 8, 20, 25});
+  for (const bool interleaved : {false, true}) {
+    CAPTURE(interleaved);
+    const auto product = [&](std::size_t a, std::size_t b) {
+      std::vector<double> q{0.3, -1.2, 0.7, 2.0, 9}, k{1.1, 0.4, -0.6, 0.9, 7};
+      turn(q.data(), angles, a, interleaved);
+      turn(k.data(), angles, b, interleaved);
+      CHECK(q[4] == 9);
+      CHECK(std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 6.02) < 1e-14);
+      return q[0] * k[0] + q[1] * k[1] + q[2] * k[2] + q[3] * k[3];
+    };
+    CHECK(std::abs(product(0, 1) - product(2, 3)) < 1e-14);
+    CHECK(std::abs(product(1, 0) - product(3, 2)) < 1e-14);
+    CHECK(std::abs(product(0, 1) - product(1, 0)) > 0.01);
+  }
+}
+
+TEST_CASE("pairs are the halves of the width, or neighbours if interleaved") {
+  const std::vector<double> cos{0, 1}, sin{1, 0};
+  const RotaryAngles angles(cos.data(), sin.data(), 2, {0});
+  std::vector<float> halves{1, 2, 3, 4}, neighbours{1, 2, 3, 4};
+  turn(halves.data(), angles, 0, false);
+  turn(neighbours.data(), angles, 0, true);
+  CHECK(halves == std::vector<float>{-3, 2, 1, 4});
+  CHECK(neighbours == std::vector<float>{-2, 1, 3, 4});
+}
+
+}  // namespace
+}  // namespace attn
