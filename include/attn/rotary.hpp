@@ -43,14 +43,16 @@ struct YarnScaling {
   std::optional<double> mscale = {}, mscale_all_dim = {};
 };
 
-/// Each pair's frequency divided by a factor of its own (Ding et al. 2024).
-struct PairScaling {
-  std::vector<double> factors;  ///< one a pair
-  double amplitude = 1;         ///< of cosines and sines
+/// Each pair's frequency divided by a factor of its own: one list of them for texts up to o
+/// positions, another for longer ones (Ding et al. 2024).
+struct LongScaling {
+  std::vector<double> short_factors, long_factors;  ///< one a pair
+  double original = 0;                              ///< o
+  double amplitude = 1;                             ///< of cosines and sines
 };
 
 using RotaryScaling = std::variant<std::monostate, LinearScaling, DynamicScaling, BandScaling,
-                                   YarnScaling, PairScaling>;
+                                   YarnScaling, LongScaling>;
 
 /// Rotary positions: pairs of columns of each query and key are turned by an angle that grows with
 /// the position, so that their product depends on the distance (Su et al. 2021, section 3.2). Of

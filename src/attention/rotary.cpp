@@ -71,11 +71,13 @@ struct Scale {
     }
     frequencies.amplitude = yarn_amplitude(yarn);
   }
-  void operator()(const PairScaling& pairs) const {
+  void operator()(const LongScaling& scaling) const {
+    const bool beyond = static_cast<double>(length) > scaling.original;
+    const std::vector<double>& factors = beyond ? scaling.long_factors : scaling.short_factors;
     for (std::size_t n = 0; n < frequencies.per_pair.size(); ++n) {
-      frequencies.per_pair[n] /= pairs.factors[n];
+      frequencies.per_pair[n] /= factors[n];
     }
-    frequencies.amplitude = pairs.amplitude;
+    frequencies.amplitude = scaling.amplitude;
   }
 };
 

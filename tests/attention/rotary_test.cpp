@@ -62,10 +62,12 @@ TEST_CASE("YaRN's amplitude is the one given, or the quotient of two, or that of
         (0.1 * std::log(40.0) + 1) / (0.05 * std::log(40.0) + 1));
 }
 
-TEST_CASE("each pair can be divided by a factor of its own") {
-  const RotaryFrequencies found = rotary_frequencies(10000, 4, PairScaling{{2, 5}, 1.5}, 4);
+TEST_CASE("each pair is divided by a factor of its own, another in longer texts") {
+  const LongScaling scaling{{2, 5}, {4, 10}, 100, 1.5};
+  const RotaryFrequencies found = rotary_frequencies(10000, 4, scaling, 100);
   check_frequencies(found, {0.5, 0.002});
   CHECK(found.amplitude == 1.5);
+  check_frequencies(rotary_frequencies(10000, 4, scaling, 101), {0.25, 0.001});
 }
 
 TEST_CASE("turning keeps lengths and makes products depend on the distance alone") {

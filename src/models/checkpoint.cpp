@@ -1,0 +1,234 @@
+#include "models/checkpoint.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "io/json_value.hpp"
+#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// A part of a partial download, or what Git keeps in the place of a large file.
+void refuse_pointer(const fs::path& path, const FileAccess& access) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error || size > 1024) return;
+  const auto file = MappedFile::open(path, access);
+  if (!file->text().starts_with("version https://git-lfs")) return;
+  throw input_error(in_quotes(path.native()) + " is a Git LFS pointer of " + std::to_string(size) +
+                        " bytes, not the weights",
+                    "", "fetch the file itself: git lfs pull");
+}
+
+}  // namespace
+
+CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAccess& access) {
+  CheckpointWeights weights;
+  const fs::path whole = folder / "model.safetensors";
+  const fs::path index = folder / "model.safetensors.index.json";
+  std::vector<fs::path> parts;
+  std::map<std::string, std::string> expected;
+  if (is_there(whole)) {
+    parts.push_back(whole);
+    weights.place_ = whole.string();
+  } else if (is_there(index)) {
+    weights.place_ = index.string();
+    const auto text = MappedFile::open(index, access);
+    try {
+      const JsonValue root = parse_json(text->text(), {.depth = access.limits.nesting});
+      const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
+      if (map == nullptr || !map->is(JsonValue::Type::object)) {
+        throw input_error("the index has no object \"weight_map\"", "/weight_map",
+                          "it tells which part holds which tensor");
+      }
+      for (const JsonMember& entry : map->members()) {
+        if (!entry.value.is(JsonValue::Type::string) ||
+            fs::path(entry.value.string()).filename() != entry.value.string()) {
+          throw input_error("no name of a part of the weights stands here",
+                            pointer_to("/weight_map", entry.key),
+                            "parts are files in the same folder");
+        }
+        expected.emplace(entry.key, entry.value.string());
+        const fs::path part = folder / entry.value.string();
+        if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+      }
+    } catch (const Error& error) {
+      throw error.inside(index.string());
+    }
+  } else if (is_there(folder / "pytorch_model.bin") ||
+             is_there(folder / "pytorch_model.bin.index.json")) {
+    throw input_error(
+        "the folder holds its weights as pytorch_model.bin, a Python pickle, which is not read",
+        folder.string(),
+        "convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch as s; "
+        "s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
+        "map_location='cpu').items()}, 'model.safetensors')\"");
+  } else {
+    throw Error(ErrorKind::file, "there are no weights in the folder " + in_quotes(folder.native()),
+                "",
+                "it should hold model.safetensors, or model.safetensors.index.json and its parts");
+  }
+  for (const fs::path& part : parts) {
+    if (!is_there(part)) {
+      throw Error(ErrorKind::file,
+                  "the part " + in_quotes(part.filename().native()) + " of the weights is missing",
+                  weights.place_, "fetch it too: the index names it");
+    }
+    refuse_pointer(part, access);
+    TensorFile file = TensorFile::open(part, access);
+    if (file.format() != "safetensors") {
+      throw input_error("the weights are no .safetensors file", part.string(),
+                        "fetch the file again");
+    }
+    for (const std::string& name : file.names()) {
+      const auto place = expected.find(name);
+      if (!expected.empty() &&
+          (place == expected.end() || place->second != part.filename().string())) {
+        continue;
+      }
+      weights.places_.emplace(name, weights.files_.size());
+      weights.names_.push_back(name);
+    }
+    weights.files_.push_back(std::move(file));
+  }
+  for (const auto& [name, part] : expected) {
+    if (weights.has(name)) continue;
+    throw input_error("the tensor " + in_quotes(name) + " is not in " + in_quotes(part),
+                      weights.place_, "the index and the parts do not belong together");
+  }
+  return weights;
+}
+
+Tensor CheckpointWeights::read(const std::string& name) const {
+  const auto place = places_.find(name);
+  if (place == places_.end()) {
+    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    throw input_error("the weights have no tensor " + in_quotes(name), place_,
+                      suggestion(name, known));
+  }
+  return files_[place->second].read(name);
+}
+
+Tensor transposed(const Tensor& matrix) {
+  const std::size_t rows = matrix.shape()[0], columns = matrix.shape()[1];
+  const auto turn = [&]<class T>(std::span<const T> from) {
+    std::vector<T> to(from.size());
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+    }
+    return Tensor({columns, rows}, std::move(to));
+  };
+  return matrix.dtype() == DType::float32 ? turn(matrix.values<float>())
+                                          : turn(matrix.values<double>());
+}
+
+Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count) {
+  Shape shape = tensor.shape();
+  const std::size_t row = tensor.size() / shape[0] * size_of(tensor.dtype());
+  shape[0] = count;
+  return Tensor::borrowed(shape, tensor.dtype(),
+                          static_cast<const std::byte*>(tensor.bytes()) + first * row,
+                          std::make_shared<const Tensor>(tensor));
+}
+
+namespace {
+
+std::string of_layer(std::string text, std::size_t layer) {
+  constexpr std::string_view number = "{n}";
+  const std::size_t at = text.find(number);
+  return at == std::string::npos ? text : text.replace(at, number.size(), std::to_string(layer));
+}
+
+// What files call a part of a tensor: norms of the first BERTs have gamma and beta, and some
+// tensors have no parts.
+std::vector<std::string> spellings(const std::string& name, std::string_view part) {
+  if (part == "weight") return {name + ".weight", name + ".gamma", name};
+  if (part == "bias") return {name + ".bias", name + ".beta"};
+  return {name + std::string(part)};
+}
+
+}  // namespace
+
+std::optional<std::string> StackWeights::found(std::string_view purpose,
+                                               std::optional<std::size_t> layer,
+                                               const char* part) const {
+  const auto names = stack_.names.find(purpose);
+  if (names == stack_.names.end()) return std::nullopt;
+  const auto layer_name = stack_.names.find("layer");
+  for (const std::string& own : names->second) {
+    std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
+    for (std::string& base : bases) {
+      if (layer && layer_name != stack_.names.end()) {
+        base += of_layer(layer_name->second.front(), *layer);
+      }
+      for (const std::string& name : spellings(base + own, part)) {
+        if (weights_.has(name)) return name;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Tensor StackWeights::find(std::string_view purpose, std::optional<std::size_t> layer,
+                          const char* part) const {
+  const auto name = found(purpose, layer, part);
+  return name ? weights_.read(*name) : Tensor();
+}
+
+bool StackWeights::has(std::string_view purpose, std::optional<std::size_t> layer) const {
+  return found(purpose, layer, "weight").has_value();
+}
+
+std::string StackWeights::name(std::string_view purpose, std::optional<std::size_t> layer) const {
+  const auto names = stack_.names.find(purpose);
+  std::string name = prefix_ + stack_.prefix;
+  const auto layer_name = stack_.names.find("layer");
+  if (layer && layer_name != stack_.names.end()) {
+    name += of_layer(layer_name->second.front(), *layer);
+  }
+  return name + (names == stack_.names.end() ? std::string(purpose) : names->second.front());
+}
+
+Linear StackWeights::linear(std::string_view purpose, std::size_t layer) const {
+  Linear linear{find(purpose, layer, "weight"), find(purpose, layer, "bias")};
+  if (!linear.weight) {
+    const std::string wanted = name(purpose, layer) + ".weight";
+    const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
+    throw input_error("the weights have no tensor " + in_quotes(wanted), weights_.place(),
+                      suggestion(wanted, known));
+  }
+  if (linear.weight.rank() != 2) {
+    throw input_error(
+        name(purpose, layer) + ".weight " + text(linear.weight.shape()) + " is no matrix",
+        weights_.place(), "the weights do not fit the configuration");
+  }
+  if (model_.stored_transposed) linear.weight = transposed(linear.weight);
+  return linear;
+}
+
+std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {
+  const ModelStack& stack = model.stacks.front();
+  for (const std::string& prefix : model.prefixes) {
+    if (StackWeights(weights, model, stack, prefix).has("tokens", std::nullopt)) return prefix;
+  }
+  const std::string wanted =
+      StackWeights(weights, model, stack, model.prefixes.front()).name("tokens", std::nullopt) +
+      ".weight";
+  const std::vector<std::string_view> known(weights.names().begin(), weights.names().end());
+  throw input_error("the weights have no token embeddings: no tensor " + in_quotes(wanted),
+                    weights.place(), suggestion(wanted, known));
+}
+
+}  // namespace attn

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/file_access.hpp"
+#include "attn/io.hpp"
+#include "attn/layers.hpp"
+#include "attn/tensor.hpp"
+
+#include "models/architecture.hpp"
+
+namespace attn {
+
+/// The weights of a checkpoint folder: `model.safetensors`, or the parts that
+/// `model.safetensors.index.json` names, mapped and read tensor by tensor.
+class CheckpointWeights {
+ public:
+  /// Throws Error(file) or Error(input) that names the file for what is missing, cut off,
+  /// contradicts itself, or is stored in a form that is not read.
+  static CheckpointWeights open(const std::filesystem::path& folder, const FileAccess& access);
+
+  bool has(const std::string& name) const { return places_.contains(name); }
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// The tensor of that name, widened to float32 where it is stored narrower. Throws Error(input)
+  /// if there is none.
+  Tensor read(const std::string& name) const;
+
+  /// Where the weights stand, for errors.
+  const std::string& place() const noexcept { return place_; }
+
+ private:
+  std::vector<TensorFile> files_;
+  std::map<std::string, std::size_t> places_;  ///< name → file
+  std::vector<std::string> names_;
+  std::string place_;
+};
+
+/// Names of one stack's tensors resolved against a file: whichever prefix, alternative and old
+/// spelling it uses.
+class StackWeights {
+ public:
+  /// `prefix` is the model's; the stack adds its own.
+  StackWeights(const CheckpointWeights& weights, const Architecture& model, const ModelStack& stack,
+               const std::string& prefix)
+      : weights_(weights), model_(model), stack_(stack), prefix_(prefix) {}
+
+  /// The tensor for a purpose, of one layer if its name is that of a layer's; absent if the stack
+  /// or the file has none.
+  Tensor find(std::string_view purpose, std::optional<std::size_t> layer, const char* part) const;
+
+  /// Weight [out,in] and bias of a projection. Throws Error(input) naming it if it is not there.
+  Linear linear(std::string_view purpose, std::size_t layer) const;
+  bool has(std::string_view purpose, std::optional<std::size_t> layer) const;
+
+  /// The name that is looked for, for errors.
+  std::string name(std::string_view purpose, std::optional<std::size_t> layer) const;
+
+ private:
+  std::optional<std::string> found(std::string_view purpose, std::optional<std::size_t> layer,
+                                   const char* part) const;
+
+  const CheckpointWeights& weights_;
+  const Architecture& model_;
+  const ModelStack& stack_;
+  std::string prefix_;
+};
+
+/// The prefix of the model's list behind which its token embeddings stand in the file. Throws
+/// Error(input) naming what was looked for if there are none.
+std::string find_prefix(const CheckpointWeights& weights, const Architecture& model);
+
+/// The matrix [a,b] as [b,a].
+Tensor transposed(const Tensor& matrix);
+
+/// Rows `first` … `first + count` − 1 of a tensor's first axis, sharing the elements.
+Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
+
+}  // namespace attn

@@ -1,0 +1,744 @@
+#include "models/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+
+#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
+#include "attention/position_bias.hpp"
+#include "attention/rotary.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+// f of the numbers of tensors of one shape and type, in double precision.
+template <class F, class... Tensors>
+Tensor mapped(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
+  const auto each = [&]<class T>(const T*) {
+    std::vector<T> y(x.size());
+    constexpr std::size_t block = 1 << 14U;
+    parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
+      const std::size_t end = std::min(x.size(), (at + 1) * block);
+      const auto in = [&](auto... from) {
+        for (std::size_t i = at * block; i < end; ++i) {
+          y[i] = static_cast<T>(f(static_cast<double>(from[i])...));
+        }
+      };
+      in(x.values<T>(), others.template values<T>()...);
+    });
+    return Tensor(x.shape(), std::move(y));
+  };
+  return x.dtype() == DType::float32 ? each(static_cast<const float*>(nullptr))
+                                     : each(static_cast<const double*>(nullptr));
+}
+
+double activated(double x, ModelActivation activation) {
+  const auto by_tanh = [x](double root) {
+    return 0.5 * x * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
+  };
+  switch (activation) {
+    case ModelActivation::relu:
+      return x < 0 ? 0 : x;
+    case ModelActivation::gelu:
+      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+    case ModelActivation::gelu_tanh:
+      return by_tanh(std::sqrt(2 / std::numbers::pi));
+    case ModelActivation::gelu_bloom:
+      return by_tanh(0.79788456);
+    case ModelActivation::quick_gelu:
+      return x / (1 + std::exp(-1.702 * x));
+    case ModelActivation::silu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+// Root mean square norm over the last axis (Zhang and Sennrich 2019, section 4): x / √(mean x² + ε)
+// times the weight.
+Tensor rms_normed(const Tensor& x, const Tensor& weight, double eps, bool plus_one) {
+  const std::size_t width = x.shape().back();
+  const Tensor factors = weight.converted(DType::float64);
+  const auto w = factors.values<double>();
+  const auto each = [&]<class T>(std::span<const T> from) {
+    std::vector<T> y(from.size());
+    for (std::size_t row = 0; row < from.size(); row += width) {
+      double sum = 0;
+      for (std::size_t i = 0; i < width; ++i) {
+        sum += static_cast<double>(from[row + i]) * static_cast<double>(from[row + i]);
+      }
+      const double factor = 1 / std::sqrt(sum / static_cast<double>(width) + eps);
+      for (std::size_t i = 0; i < width; ++i) {
+        const double scale = plus_one ? 1 + w[i] : w[i];
+        y[row + i] = static_cast<T>(static_cast<double>(from[row + i]) * factor * scale);
+      }
+    }
+    return Tensor(x.shape(), std::move(y));
+  };
+  return x.dtype() == DType::float32 ? each(x.values<float>()) : each(x.values<double>());
+}
+
+// A part of the columns of every row, or of the rows of a matrix that a fused projection is.
+Linear rows_of(const Linear& linear, std::size_t first, std::size_t count) {
+  return {rows_of(linear.weight, first, count),
+          linear.bias ? rows_of(linear.bias, first, count) : Tensor()};
+}
+
+// The rows of a matrix in another order.
+Tensor picked(const Tensor& tensor, const std::vector<std::size_t>& rows) {
+  const std::size_t width = tensor.size() / tensor.shape()[0];
+  const auto pick = [&]<class T>(std::span<const T> from) {
+    std::vector<T> to;
+    to.reserve(rows.size() * width);
+    for (const std::size_t row : rows) {
+      to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(row * width),
+                from.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
+    }
+    Shape shape = tensor.shape();
+    shape[0] = rows.size();
+    return Tensor(std::move(shape), std::move(to));
+  };
+  return tensor.dtype() == DType::float32 ? pick(tensor.values<float>())
+                                          : pick(tensor.values<double>());
+}
+
+// Results of samples of several lengths as one tensor: zeros where there is nothing.
+Tensor joined(const std::vector<Tensor>& samples) {
+  Shape shape = samples.front().shape();
+  for (const Tensor& sample : samples) {
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      shape[axis] = std::max(shape[axis], sample.shape()[axis]);
+    }
+  }
+  shape[0] = samples.size();
+  const auto join = [&]<class T>(const T*) {
+    std::vector<T> all(element_count(shape));
+    const std::size_t each = all.size() / samples.size();
+    for (std::size_t b = 0; b < samples.size(); ++b) {
+      const Tensor& sample = samples[b];
+      const std::size_t width = sample.shape().back();
+      const auto from = sample.values<T>();
+      Shape index(shape.size(), 0);
+      for (std::size_t at = 0; at < from.size(); at += width) {
+        std::size_t to = 0;
+        for (std::size_t axis = 1; axis < shape.size(); ++axis) to = to * shape[axis] + index[axis];
+        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), width,
+                    all.begin() + static_cast<std::ptrdiff_t>(b * each + to));
+        for (std::size_t axis = shape.size() - 1; axis-- > 1;) {
+          if (++index[axis] < sample.shape()[axis]) break;
+          index[axis] = 0;
+        }
+      }
+    }
+    return Tensor(shape, std::move(all));
+  };
+  return samples.front().dtype() == DType::float32 ? join(static_cast<const float*>(nullptr))
+                                                   : join(static_cast<const double*>(nullptr));
+}
+
+// One stack of a model over all samples.
+class StackPass {
+ public:
+  StackPass(const Architecture& model, const CheckpointWeights& checkpoint, const ModelStack& stack,
+            const std::string& prefix, const ModelOptions& options)
+      : model_(model),
+        checkpoint_(checkpoint),
+        stack_(stack),
+        weights_(checkpoint, model, stack, prefix),
+        options_(options) {
+    if (const Tensor table = weights_.find("buckets", std::nullopt, "weight")) {
+      bucket_table_ = table.converted(DType::float64);
+      if (table.shape() != Shape{model.buckets.count, model.heads}) {
+        misfit("buckets", table, {model.buckets.count, model.heads});
+      }
+    }
+  }
+
+  // 1. Token embeddings with what is added to them: [1,L,D] a sample.
+  Tensor embed(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types,
+               const std::string& where) const {
+    const Tensor table = required("tokens");
+    Tensor x = looked_up(table, ids, where, "token id");
+    if (model_.embedding_scale != 1) {
+      x = mapped(
+          options_.threads, [&](double v) { return v * model_.embedding_scale; }, x);
+    }
+    const Tensor positions = weights_.find("positions", std::nullopt, "weight");
+    Linear projection;
+    if (const Tensor weight = weights_.find("embedding_projection", std::nullopt, "weight")) {
+      projection = {weight, weights_.find("embedding_projection", std::nullopt, "bias")};
+    }
+    if (projection.weight && positions && positions.shape().back() != x.shape().back()) {
+      x = apply(projection, x, options_.threads);
+      projection = {};
+    }
+    if (positions) {
+      const std::vector<std::int64_t> places = learned_places(ids);
+      const std::size_t longest =
+          positions.shape()[0] - std::min(positions.shape()[0], model_.first_position);
+      if (ids.size() > longest) {
+        throw input_error("the text has " + std::to_string(ids.size()) +
+                              " tokens, and the model's positions end after " +
+                              std::to_string(longest),
+                          where, "shorten the text, or cut it into several");
+      }
+      x = sum(x, looked_up(positions, places, where, "position"));
+    }
+    if (const Tensor table_of_types = weights_.find("types", std::nullopt, "weight")) {
+      const std::vector<std::int64_t> own =
+          types.empty() ? std::vector<std::int64_t>(ids.size(), 0) : types;
+      x = sum(x, looked_up(table_of_types, own, where, "token type"));
+    }
+    x = normed(x, "embedding_norm", std::nullopt);
+    if (projection.weight) x = apply(projection, x, options_.threads);
+    return x;
+  }
+
+  // 2. One layer: states in and out, its maps.
+  struct Step {
+    Tensor states, self, cross;
+  };
+
+  // What a layer needs of the file, read once for all samples.
+  struct Layer {
+    std::size_t number;
+    Linear query, key, value, output;
+    Linear cross_query, cross_key, cross_value, cross_output;
+    Tensor sinks;
+  };
+
+  Layer read_layer(std::size_t n) const {
+    Layer layer{};
+    layer.number = n;
+    if (weights_.has("query_key_value", n)) {
+      split(weights_.linear("query_key_value", n), layer);
+    } else {
+      layer.query = weights_.linear("query", n);
+      layer.key = weights_.linear("key", n);
+      layer.value = weights_.linear("value", n);
+    }
+    layer.output = weights_.linear("output", n);
+    layer.sinks = weights_.find("sinks", n, "weight");
+    if (stack_.crosses) {
+      layer.cross_query = weights_.linear("cross_query", n);
+      layer.cross_key = weights_.linear("cross_key", n);
+      layer.cross_value = weights_.linear("cross_value", n);
+      layer.cross_output = weights_.linear("cross_output", n);
+    }
+    return layer;
+  }
+
+  Step step(const Layer& layer, const Tensor& x, const Tensor& memory,
+            const std::vector<std::size_t>* off, const std::vector<std::size_t>* cross_off) const {
+    const std::size_t n = layer.number;
+    Step result;
+    const Tensor h = normed(x, "before_attention", n);
+    Tensor a = attend_to(layer, layer.query, layer.key, layer.value, layer.output, h, h, true, off,
+                         result.self);
+    a = normed(a, "after_attention", n);
+    if (model_.parallel) {
+      const Tensor f = feed_forward(normed(x, "before_feed_forward", n), n);
+      result.states = sum(sum(x, a), normed(f, "after_feed_forward", n));
+      return result;
+    }
+    Tensor y = normed(sum(model_.residual_after_norm ? h : x, a), "after_attention_sum", n);
+    if (stack_.crosses) {
+      const Tensor c = attend_to(layer, layer.cross_query, layer.cross_key, layer.cross_value,
+                                 layer.cross_output, normed(y, "before_cross", n), memory, false,
+                                 cross_off, result.cross);
+      y = normed(sum(y, c), "after_cross_sum", n);
+    }
+    const Tensor in = normed(y, "before_feed_forward", n);
+    const Tensor f = normed(feed_forward(in, n), "after_feed_forward", n);
+    result.states =
+        normed(sum(model_.residual_after_norm ? in : y, f), "after_feed_forward_sum", n);
+    return result;
+  }
+
+  // 3. What follows all layers.
+  Tensor finish(const Tensor& x) const {
+    const Tensor y = normed(x, "final_norm", std::nullopt);
+    const Tensor weight = weights_.find("output_projection", std::nullopt, "weight");
+    if (!weight) return y;
+    return apply(Linear{weight, weights_.find("output_projection", std::nullopt, "bias")}, y,
+                 options_.threads);
+  }
+
+  Tensor required(const char* purpose) const {
+    const Tensor table = weights_.find(purpose, std::nullopt, "weight");
+    return table ? table : checkpoint_.read(weights_.name(purpose, std::nullopt) + ".weight");
+  }
+
+ private:
+  [[noreturn]] void misfit(const char* purpose, const Tensor& tensor, const Shape& wanted) const {
+    throw input_error(weights_.name(purpose, std::nullopt) + " " + text(tensor.shape()) +
+                          " does not fit the configuration: expected " + text(wanted),
+                      checkpoint_.place(), "the configuration and the weights differ");
+  }
+
+  Tensor sum(const Tensor& a, const Tensor& b) const {
+    if (a.shape() != b.shape()) {
+      throw input_error(
+          "states " + text(a.shape()) + " and " + text(b.shape()) + " cannot be added",
+          checkpoint_.place(), "the configuration and the weights differ");
+    }
+    return mapped(
+        options_.threads, [](double x, double y) { return x + y; }, a, b);
+  }
+
+  Tensor looked_up(const Tensor& table, const std::vector<std::int64_t>& ids,
+                   const std::string& where, const char* noun) const {
+    const std::size_t width = table.shape().back();
+    const std::size_t rows = table.shape()[0];
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < rows) continue;
+      throw input_error("the " + std::string(noun) + " " + std::to_string(ids[i]) +
+                            " is not between 0 and " + std::to_string(rows - 1),
+                        where + "/" + std::to_string(i), "the model's table has no such row");
+    }
+    const auto look = [&]<class T>(std::span<const T> from) {
+      std::vector<double> rows_found;
+      rows_found.reserve(ids.size() * width);
+      for (const std::int64_t id : ids) {
+        const auto row = from.subspan(static_cast<std::size_t>(id) * width, width);
+        rows_found.insert(rows_found.end(), row.begin(), row.end());
+      }
+      return Tensor({1, ids.size(), width}, std::move(rows_found));
+    };
+    const Tensor found = table.dtype() == DType::float32 ? look(table.values<float>())
+                                                         : look(table.values<double>());
+    return found.converted(options_.dtype);
+  }
+
+  // The rows of the position table. A padding token in a text of RoBERTa stays at its own place.
+  std::vector<std::int64_t> learned_places(const std::vector<std::int64_t>& ids) const {
+    std::vector<std::int64_t> places;
+    auto next = static_cast<std::int64_t>(model_.first_position);
+    for (const std::int64_t id : ids) {
+      const bool padding = model_.longest && model_.pad_id == id;
+      places.push_back(padding ? *model_.pad_id : next++);
+    }
+    return places;
+  }
+
+  Tensor normed(const Tensor& x, const char* purpose, std::optional<std::size_t> layer) const {
+    const Tensor weight = weights_.find(purpose, layer, "weight");
+    if (!weight) return x;
+    return normed_by(x, weight, weights_.find(purpose, layer, "bias"), purpose);
+  }
+
+  Tensor normed_by(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const char* purpose) const {
+    if (weight.shape() != Shape{x.shape().back()}) misfit(purpose, weight, {x.shape().back()});
+    if (model_.norm == ModelNorm::layer) {
+      return apply(LayerNorm{weight, bias}, x, model_.eps, options_.threads);
+    }
+    return rms_normed(x, weight, model_.eps, model_.norm == ModelNorm::rms_plus_one);
+  }
+
+  // A projection of query, key and value in one.
+  void split(const Linear& fused, Layer& layer) const {
+    const std::size_t d = model_.head_width, heads = model_.heads, groups = model_.kv_heads;
+    const std::size_t rows = (heads + 2 * groups) * d;
+    if (fused.weight.shape()[0] != rows) {
+      misfit("query_key_value", fused.weight, {rows, fused.weight.shape()[1]});
+    }
+    if (model_.fused == FusedLayout::side_by_side) {
+      layer.query = rows_of(fused, 0, heads * d);
+      layer.key = rows_of(fused, heads * d, groups * d);
+      layer.value = rows_of(fused, (heads + groups) * d, groups * d);
+      return;
+    }
+    // Head by head, or by groups: so many queries, a key, a value.
+    const std::size_t queries = heads / groups;
+    std::vector<std::size_t> query, key, value;
+    for (std::size_t g = 0; g < groups; ++g) {
+      std::size_t row = g * (queries + 2) * d;
+      for (std::size_t i = 0; i < queries * d; ++i) query.push_back(row++);
+      for (std::size_t i = 0; i < d; ++i) key.push_back(row++);
+      for (std::size_t i = 0; i < d; ++i) value.push_back(row++);
+    }
+    const auto part = [&](const std::vector<std::size_t>& wanted) {
+      return Linear{picked(fused.weight, wanted),
+                    fused.bias ? picked(fused.bias, wanted) : Tensor()};
+    };
+    layer.query = part(query);
+    layer.key = part(key);
+    layer.value = part(value);
+  }
+
+  // Norm and rotation of the heads of a query or key [1,L,H·d].
+  Tensor prepared(Tensor x, std::size_t heads, const char* norm, std::size_t n, bool turned) const {
+    const Shape shape = x.shape();
+    if (const Tensor weight = weights_.find(norm, n, "weight")) {
+      const Tensor bias = weights_.find(norm, n, "bias");
+      if (!model_.whole_width_norms) x = x.reshaped({1, shape[1] * heads, model_.head_width});
+      x = normed_by(x, weight, bias, norm).reshaped(shape);
+    }
+    const std::optional<Rotary>& rotary = stack_.layers[n].rotary;
+    if (!turned || !rotary) return x;
+    const std::size_t length = shape[1], d = model_.head_width;
+    std::vector<std::int64_t> places(length);
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    const RotaryAngles angles(
+        rotary_frequencies(rotary->theta, *rotary->width, rotary->scaling, length), places);
+    const auto turn_all = [&]<class T>(std::span<const T> from) {
+      std::vector<T> y(from.begin(), from.end());
+      for (std::size_t i = 0; i < length; ++i) {
+        for (std::size_t h = 0; h < heads; ++h) {
+          turn(y.data() + (i * heads + h) * d, angles, i, rotary->interleaved);
+        }
+      }
+      return Tensor(shape, std::move(y));
+    };
+    return x.dtype() == DType::float32 ? turn_all(x.values<float>()) : turn_all(x.values<double>());
+  }
+
+  // What positions add to the scores of each head, [H,Lq,Lk]; absent if nothing.
+  Tensor position_bias(std::size_t queries, std::size_t keys) const {
+    const std::size_t heads = model_.heads;
+    const bool alibi = model_.positions == ModelPositions::alibi;
+    if (!alibi && !bucket_table_) return {};
+    const std::vector<double> slopes = alibi ? alibi_slopes(heads) : std::vector<double>();
+    std::vector<double> bias(heads * queries * keys);
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t i = 0; i < queries; ++i) {
+        for (std::size_t j = 0; j < keys; ++j) {
+          const auto distance = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
+          double& term = bias[(h * queries + i) * keys + j];
+          if (alibi) {
+            term = slopes[h] * static_cast<double>(distance);
+          } else {
+            const std::size_t bucket = relative_bucket(distance, model_.buckets.count,
+                                                       model_.buckets.max_distance, !stack_.causal);
+            term = bucket_table_.values<double>()[bucket * heads + h];
+          }
+        }
+      }
+    }
+    return {{heads, queries, keys}, std::move(bias)};
+  }
+
+  // Attention of the states over the memory's, projected; `map` becomes the weights [1,H,Lq,Lk].
+  Tensor attend_to(const Layer& layer, const Linear& query, const Linear& key, const Linear& value,
+                   const Linear& output, const Tensor& states, const Tensor& memory, bool self,
+                   const std::vector<std::size_t>* off, Tensor& map) const {
+    const std::size_t n = layer.number, heads = model_.heads, groups = model_.kv_heads;
+    const std::size_t d = model_.head_width, threads = options_.threads;
+    const auto projected = [&](const Linear& linear, const Tensor& x, std::size_t width,
+                               const char* purpose) {
+      const Shape wanted{width, x.shape().back()};
+      if (linear.weight.shape() != wanted) misfit(purpose, linear.weight, wanted);
+      return apply(linear, x, threads);
+    };
+    AttentionRequest request;
+    request.dtype = options_.dtype;
+    request.threads = threads;
+    request.scale = stack_.layers[n].scale;
+    request.softcap = model_.softcap;
+    ScaledDotProduct product;
+    product.heads = heads;
+    product.kv_heads = groups;
+    product.query =
+        prepared(projected(query, states, heads * d, "query"), heads, "query_norm", n, self);
+    product.key = prepared(projected(key, memory, groups * d, "key"), groups, "key_norm", n, self);
+    product.value = projected(value, memory, groups * d, "value");
+    const std::size_t queries = states.shape()[1], keys = memory.shape()[1];
+    if (self) {
+      request.mask.causal = stack_.causal;
+      if (const auto window = stack_.layers[n].window) {
+        // Causal: so many keys with the query's own; else so many on either side.
+        request.mask.window =
+            stack_.causal ? Window{*window - std::min<std::size_t>(*window, 1), std::nullopt}
+                          : Window{*window, *window};
+      }
+      request.mask.bias = position_bias(queries, keys);
+    }
+    const Tensor sinks = self ? layer.sinks.converted(DType::float64) : Tensor();
+    if (sinks) add_sinks(sinks, product, request.mask);
+    request.score = std::move(product);
+    AttentionResult result = attend(request);
+    map = sinks ? without_first_key(result.weights) : result.weights;
+    Tensor heads_out = result.output;
+    if (off != nullptr) heads_out = without_heads(heads_out, *off);
+    return projected(output, heads_out, output.weight.shape()[0], "output");
+  }
+
+  // A sink is one more key, before all others, whose score is given and whose value is nothing.
+  void add_sinks(const Tensor& sinks, Sequences& sequences, Mask& mask) const {
+    const std::size_t heads = model_.heads, width = model_.kv_heads * model_.head_width;
+    const std::size_t queries = sequences.query.shape()[1], keys = sequences.key.shape()[1];
+    const Tensor nothing =
+        Tensor({1, 1, width}, std::vector<double>(width, 0)).converted(options_.dtype);
+    sequences.past_key = sequences.past_value = nothing;
+    std::vector<double> bias(heads * queries * (keys + 1), 0);
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t i = 0; i < queries; ++i) {
+        bias[(h * queries + i) * (keys + 1)] = sinks.values<double>()[h];
+      }
+    }
+    mask.bias = Tensor({heads, queries, keys + 1}, std::move(bias));
+    if (mask.window) mask.global = {0};
+  }
+
+  static Tensor without_first_key(const Tensor& weights) {
+    Shape shape = weights.shape();
+    const std::size_t keys = shape.back();
+    shape.back() = keys - 1;
+    const auto cut = [&]<class T>(std::span<const T> from) {
+      std::vector<T> to;
+      to.reserve(element_count(shape));
+      for (std::size_t row = 0; row < from.size(); row += keys) {
+        to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(row + 1),
+                  from.begin() + static_cast<std::ptrdiff_t>(row + keys));
+      }
+      return Tensor(shape, std::move(to));
+    };
+    return weights.dtype() == DType::float32 ? cut(weights.values<float>())
+                                             : cut(weights.values<double>());
+  }
+
+  Tensor without_heads(const Tensor& x, const std::vector<std::size_t>& off) const {
+    const std::size_t d = model_.head_width, row = model_.heads * d;
+    const auto clear = [&]<class T>(std::span<const T> from) {
+      std::vector<T> y(from.begin(), from.end());
+      for (std::size_t at = 0; at < y.size(); at += row) {
+        for (const std::size_t head : off) {
+          std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(at + head * d), d, T(0));
+        }
+      }
+      return Tensor(x.shape(), std::move(y));
+    };
+    return x.dtype() == DType::float32 ? clear(x.values<float>()) : clear(x.values<double>());
+  }
+
+  Tensor feed_forward(const Tensor& x, std::size_t n) const {
+    if (model_.experts) return chosen_experts(x, n);
+    const std::size_t threads = options_.threads;
+    const auto act = [&](double v) { return activated(v, model_.activation); };
+    const auto gated = [&](double gate, double up) { return act(gate) * up; };
+    Tensor wide;
+    if (weights_.has("gate_up", n)) {
+      const Linear both = weights_.linear("gate_up", n);
+      const std::size_t half = both.weight.shape()[0] / 2;
+      wide = mapped(threads, gated, apply(rows_of(both, 0, half), x, threads),
+                    apply(rows_of(both, half, half), x, threads));
+    } else if (weights_.has("gate", n)) {
+      const char* up = weights_.has("gated_up", n) ? "gated_up" : "up";
+      wide = mapped(threads, gated, apply(weights_.linear("gate", n), x, threads),
+                    apply(weights_.linear(up, n), x, threads));
+    } else {
+      wide = mapped(threads, act, apply(weights_.linear("up", n), x, threads));
+    }
+    return apply(weights_.linear("down", n), wide, threads);
+  }
+
+  // gpt-oss: the best experts of a token, weighed by a softmax over their scores alone; in each,
+  // gate and up in turns, the gate at most 7, the other within ±7 (its released code).
+  Tensor chosen_experts(const Tensor& x, std::size_t n) const {
+    const ModelExperts& experts = *model_.experts;
+    const std::size_t threads = options_.threads, width = x.shape().back();
+    const Tensor scores = apply(weights_.linear("router", n), x, threads).converted(DType::float64);
+    const Tensor up = weights_.find("experts", n, ".gate_up_proj");
+    const Tensor up_bias = weights_.find("experts", n, ".gate_up_proj_bias");
+    const Tensor down = weights_.find("experts", n, ".down_proj");
+    const Tensor down_bias = weights_.find("experts", n, ".down_proj_bias");
+    for (const Tensor* part : {&up, &up_bias, &down, &down_bias}) {
+      if (*part && (*part).shape()[0] == experts.count) continue;
+      throw input_error("the experts of " + weights_.name("experts", n) +
+                            " are missing, or are not " + std::to_string(experts.count),
+                        checkpoint_.place(),
+                        "released weights hold them as MXFP4, which is not "
+                        "read: convert them to BF16");
+    }
+    const std::size_t tokens = x.size() / width;
+    std::vector<double> total(x.size(), 0);
+    const Tensor wide_x = x.converted(DType::float64);
+    for (std::size_t e = 0; e < experts.count; ++e) {
+      // 1. The tokens that take this expert, and how much each takes.
+      std::vector<std::size_t> taken;
+      std::vector<double> shares;
+      for (std::size_t t = 0; t < tokens; ++t) {
+        const auto row = scores.values<double>().subspan(t * experts.count, experts.count);
+        std::vector<std::size_t> order(experts.count);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
+        order.resize(experts.chosen);
+        if (std::find(order.begin(), order.end(), e) == order.end()) continue;
+        double sum_of = 0;
+        for (const std::size_t other : order) sum_of += std::exp(row[other] - row[order[0]]);
+        taken.push_back(t);
+        shares.push_back(std::exp(row[e] - row[order[0]]) / sum_of);
+      }
+      if (taken.empty()) continue;
+      // 2. Its feed-forward for them.
+      const auto matrix = [&](const Tensor& all) {
+        const Tensor own = rows_of(all, e, 1);
+        return transposed(own.reshaped({own.shape()[1], own.shape()[2]}));
+      };
+      const auto vector = [&](const Tensor& all) {
+        const Tensor own = rows_of(all, e, 1);
+        return own.reshaped({own.shape()[1]});
+      };
+      const Tensor in = picked(x.reshaped({tokens, width}), taken);
+      const Tensor both = apply(Linear{matrix(up), vector(up_bias)}, in, threads);
+      const std::size_t hidden = both.shape().back() / 2;
+      const Tensor numbers = both.converted(DType::float64);
+      std::vector<double> gated;
+      gated.reserve(taken.size() * hidden);
+      for (std::size_t i = 0; i < taken.size() * hidden; ++i) {
+        const double gate = std::min(numbers.values<double>()[2 * i], experts.limit);
+        const double other =
+            std::clamp(numbers.values<double>()[2 * i + 1], -experts.limit, experts.limit);
+        gated.push_back(gate / (1 + std::exp(-1.702 * gate)) * (other + 1));
+      }
+      const Tensor wide =
+          Tensor({taken.size(), hidden}, std::move(gated)).converted(options_.dtype);
+      const Tensor out =
+          apply(Linear{matrix(down), vector(down_bias)}, wide, threads).converted(DType::float64);
+      for (std::size_t i = 0; i < taken.size(); ++i) {
+        for (std::size_t k = 0; k < width; ++k) {
+          total[taken[i] * width + k] += shares[i] * out.values<double>()[i * width + k];
+        }
+      }
+    }
+    return Tensor(x.shape(), std::move(total)).converted(options_.dtype);
+  }
+
+  const Architecture& model_;
+  const CheckpointWeights& checkpoint_;
+  const ModelStack& stack_;
+  StackWeights weights_;
+  const ModelOptions& options_;
+  Tensor bucket_table_;
+};
+
+// Logits of states [1,L,D].
+class Head {
+ public:
+  Head(const Architecture& model, const CheckpointWeights& weights, const Tensor& table,
+       const ModelOptions& options)
+      : model_(model), weights_(weights), options_(options) {
+    const ModelHead& head = model.head;
+    if (!head.dense.empty() && !weights.has(head.dense + ".weight")) {
+      throw input_error(
+          "the checkpoint has no head that gives logits: no tensor \"" + head.dense + ".weight\"",
+          weights.place(), "leave the logits out");
+    }
+    if (model.tied || head.weight.empty()) {
+      table_ = table;
+    } else {
+      table_ = weights.read(head.weight + ".weight");
+    }
+    for (const std::string& name : head.bias) {
+      if (!bias_ && weights.has(name)) bias_ = weights.read(name);
+    }
+    if (bias_ && bias_.rank() == 2) bias_ = bias_.reshaped({bias_.size()});
+  }
+
+  Tensor logits(Tensor x) const {
+    const std::size_t threads = options_.threads;
+    const ModelHead& head = model_.head;
+    const auto part = [&](const std::string& name, const char* end) {
+      return weights_.has(name + end) ? weights_.read(name + end) : Tensor();
+    };
+    if (!head.dense.empty()) {
+      x = apply(Linear{part(head.dense, ".weight"), part(head.dense, ".bias")}, x, threads);
+      const ModelActivation activation = head.activation.value_or(model_.activation);
+      x = mapped(
+          threads, [&](double v) { return activated(v, activation); }, x);
+      Tensor weight = part(head.norm, ".weight"), bias = part(head.norm, ".bias");
+      if (!weight) weight = part(head.norm, ".gamma");
+      if (!bias) bias = part(head.norm, ".beta");
+      x = apply(LayerNorm{weight, bias}, x, model_.eps, threads);
+    }
+    if (model_.tied_logit_scale != 1) {
+      x = mapped(
+          threads, [&](double v) { return v * model_.tied_logit_scale; }, x);
+    }
+    x = apply(Linear{table_, bias_}, x, threads);
+    if (!model_.logit_softcap) return x;
+    const double cap = *model_.logit_softcap;
+    return mapped(
+        threads, [cap](double v) { return cap * std::tanh(v / cap); }, x);
+  }
+
+ private:
+  const Architecture& model_;
+  const CheckpointWeights& weights_;
+  const ModelOptions& options_;
+  Tensor table_, bias_;
+};
+
+const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
+  const auto found = heads.find(layer);
+  return found == heads.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
+               const ModelOptions& options, const TakeTensor& take) {
+  const std::string prefix = find_prefix(weights, model);
+  const bool both = model.encoder_decoder();
+  std::vector<Tensor> memory;
+  for (std::size_t s = 0; s < model.stacks.size(); ++s) {
+    const ModelStack& stack = model.stacks[s];
+    const bool decoder = both && s == 1;
+    const std::string before = both ? (decoder ? "decoder." : "encoder.") : "";
+    const StackPass pass(model, weights, stack, prefix, options);
+    const auto& ids = decoder ? texts.decoder_ids : texts.ids;
+    std::vector<Tensor> states;
+    for (std::size_t b = 0; b < ids.size(); ++b) {
+      static const std::vector<std::int64_t> none;
+      states.push_back(pass.embed(
+          ids[b], decoder || texts.types.empty() ? none : texts.types[b],
+          std::string(decoder ? "/decoder_token_ids/" : "/token_ids/") + std::to_string(b)));
+    }
+    take(before + "embedded", joined(states));
+    const auto wanted = [&](std::size_t n) {
+      return !options.layers ||
+             std::find(options.layers->begin(), options.layers->end(), n) != options.layers->end();
+    };
+    const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
+    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+      const StackPass::Layer layer = pass.read_layer(n);
+      std::vector<Tensor> self, cross;
+      for (std::size_t b = 0; b < ids.size(); ++b) {
+        StackPass::Step step = pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b],
+                                         heads_of(off, n), heads_of(options.cross_heads_off, n));
+        states[b] = std::move(step.states);
+        if (wanted(n)) {
+          self.push_back(std::move(step.self));
+          if (stack.crosses) cross.push_back(std::move(step.cross));
+        }
+      }
+      const std::string name = before + "layers." + std::to_string(n) + ".";
+      if (!self.empty()) take(name + "self.weights", joined(self));
+      if (!cross.empty()) take(name + "cross.weights", joined(cross));
+      if (options.stages) take(name + "output", joined(states));
+    }
+    for (Tensor& x : states) x = pass.finish(x);
+    if (both && !decoder) {
+      take("encoder.output", joined(states));
+      memory = states;
+      continue;
+    }
+    take("output", joined(states));
+    if (!options.logits) continue;
+    const Head head(model, weights, pass.required("tokens"), options);
+    std::vector<Tensor> logits;
+    for (const Tensor& x : states) logits.push_back(head.logits(x));
+    take("logits", joined(logits));
+  }
+}
+
+}  // namespace attn
