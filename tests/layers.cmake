@@ -5,7 +5,8 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp named.hpp tensor.hpp)
-set(layers support tensor kernels attention io plot tokens document result pictures run explain compare batch program
+set(layers support tensor kernels attention io plot tokens models document result pictures run explain compare batch
+  program
   cli)
 
 set(support_layers)
@@ -22,8 +23,11 @@ set(plot_layers tensor support)
 set(plot_public ${public_base} plot.hpp)
 set(tokens_layers attention kernels tensor support)
 set(tokens_public ${public_base} spec.hpp attention.hpp layers.hpp)
+# Checkpoints are files, and what computes them is attention.
+set(models_layers io attention kernels tensor support)
+set(models_public ${public_base} file_access.hpp io.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
 # What flows through a document: each room sees those before it.
-set(document_layers tokens plot io attention kernels tensor support)
+set(document_layers models tokens plot io attention kernels tensor support)
 set(document_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp document.hpp run.hpp)
 set(result_layers document ${document_layers})
 set(result_public ${document_public} attn.hpp cpu.hpp plot.hpp)

@@ -1,0 +1,180 @@
+#include "models/architecture.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+
+namespace attn {
+namespace {
+
+Architecture architecture_of(const std::string& config) {
+  return read_architecture(parse_json(config));
+}
+
+std::string refusal_of(const std::string& config) {
+  return error_from([&] { architecture_of(config); });
+}
+
+constexpr const char* sizes =
+    R"("hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 6)";
+
+std::string with_sizes(const std::string& type, const std::string& more = "") {
+  return R"({"model_type": ")" + type + R"(", )" + sizes + (more.empty() ? "" : ", " + more) + "}";
+}
+
+TEST_CASE("keys that a configuration leaves out have the default of their family") {
+  const Architecture llama = architecture_of(with_sizes("llama"));
+  CHECK(llama.eps == 1e-6);
+  CHECK(llama.kv_heads == 4);
+  CHECK(llama.head_width == 8);
+  CHECK_FALSE(llama.tied);
+  REQUIRE(llama.stacks.size() == 1);
+  REQUIRE(llama.stacks[0].layers.size() == 6);
+  CHECK(llama.stacks[0].causal);
+  CHECK(llama.stacks[0].layers[5].rotary->theta == 10000);
+  CHECK(architecture_of(with_sizes("bert")).eps == 1e-12);
+  CHECK(architecture_of(with_sizes("gemma")).head_width == 256);
+  CHECK(architecture_of(with_sizes("gemma")).tied);
+}
+
+TEST_CASE("null means the default, as does a key that is not there") {
+  const Architecture model =
+      architecture_of(with_sizes("mistral", R"("head_dim": null, "num_key_value_heads": null)"));
+  CHECK(model.head_width == 8);
+  CHECK(model.kv_heads == 4);
+  CHECK(model.stacks[0].layers[0].window == 4096);
+  CHECK_FALSE(architecture_of(with_sizes("mistral", R"("sliding_window": null)"))
+                  .stacks[0]
+                  .layers[0]
+                  .window);
+  CHECK_FALSE(architecture_of(with_sizes("gemma2", R"("attn_logit_softcapping": null)")).softcap);
+  CHECK(architecture_of(with_sizes("gemma2")).softcap == 50);
+}
+
+TEST_CASE("windows are in the layers that the family or layer_types say") {
+  const auto windows = [](const std::string& config) {
+    std::string shown;
+    for (const ModelLayer& layer : architecture_of(config).stacks[0].layers) {
+      shown += layer.window ? 'w' : '.';
+    }
+    return shown;
+  };
+  CHECK(windows(with_sizes("gemma2")) == "w.w.w.");
+  CHECK(windows(with_sizes("gemma3_text", R"("sliding_window": 4)")) == "wwwww.");
+  CHECK(windows(with_sizes("gemma3_text", R"("sliding_window": 4, "sliding_window_pattern": 3)")) ==
+        "ww.ww.");
+  CHECK(windows(with_sizes("modernbert")) == ".ww.ww");
+  CHECK(windows(with_sizes("qwen2", R"("sliding_window": 4, "max_window_layers": 2)")) == "......");
+  CHECK(windows(with_sizes("qwen2", R"("sliding_window": 4, "max_window_layers": 2,
+                           "use_sliding_window": true)")) == "..wwww");
+  CHECK(windows(with_sizes("gpt_neo", R"("attention_layers":
+                           ["global", "local", "local", "global", "local", "global"])")) ==
+        ".ww.w.");
+  CHECK(windows(with_sizes("mistral", R"("layer_types": ["full_attention", "sliding_attention",
+      "full_attention", "full_attention", "full_attention", "sliding_attention"])")) == ".w...w");
+}
+
+TEST_CASE("rotary positions are read from old and new configurations") {
+  const auto first = [](const std::string& config) {
+    return *architecture_of(config).stacks[0].layers[0].rotary;
+  };
+  const Rotary old_one = first(with_sizes("llama", R"("rope_theta": 500, "rope_scaling":
+      {"type": "linear", "factor": 2})"));
+  CHECK(old_one.theta == 500);
+  CHECK(std::get<LinearScaling>(old_one.scaling).factor == 2);
+  const Rotary new_one = first(with_sizes("llama", R"("rope_parameters":
+      {"rope_type": "linear", "rope_theta": 500, "factor": 2})"));
+  CHECK(new_one.theta == 500);
+  CHECK(std::get<LinearScaling>(new_one.scaling).factor == 2);
+  CHECK(first(with_sizes("gpt_neox", R"("rotary_pct": 0.5)")).width == 4);
+  CHECK(first(with_sizes("gptj", R"("rotary_dim": 6)")).interleaved);
+
+  const Architecture by_kind = architecture_of(with_sizes("gemma3_text", R"("head_dim": 8,
+      "rope_parameters": {
+        "full_attention": {"rope_type": "linear", "rope_theta": 1000, "factor": 8},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10}})"));
+  const auto& layers = by_kind.stacks[0].layers;
+  CHECK(layers[0].rotary->theta == 10);
+  CHECK(std::holds_alternative<std::monostate>(layers[0].rotary->scaling));
+  CHECK(layers[5].rotary->theta == 1000);
+  CHECK(std::get<LinearScaling>(layers[5].rotary->scaling).factor == 8);
+}
+
+TEST_CASE("the language part of a model of several parts is read, with its prefixes") {
+  const Architecture model = architecture_of(R"({"model_type": "gemma3", "text_config":
+      {"model_type": "gemma3_text", "hidden_size": 8, "num_attention_heads": 2,
+       "num_hidden_layers": 2, "head_dim": 4}})");
+  CHECK(model.family == "gemma3_text");
+  CHECK(model.prefixes ==
+        std::vector<std::string>{"model.", "language_model.model.", "model.language_model.", ""});
+}
+
+TEST_CASE("OPT's norms stand behind the residuals where the configuration says so") {
+  const auto names = [](const std::string& config) {
+    return architecture_of(config).stacks[0].names;
+  };
+  CHECK(names(with_sizes("opt")).contains("before_attention"));
+  CHECK(names(with_sizes("opt")).contains("final_norm"));
+  const TensorNames after = names(with_sizes("opt", R"("do_layer_norm_before": false)"));
+  CHECK_FALSE(after.contains("before_attention"));
+  CHECK_FALSE(after.contains("final_norm"));
+  CHECK(after.at("after_attention_sum") == std::vector<std::string>{"self_attn_layer_norm"});
+}
+
+TEST_CASE("a row of one's own can take over another and change it") {
+  const JsonValue row =
+      parse_json(R"({"like": "llama", "norm": "layer", "names": {"output": "self_attn.dense"}})");
+  const Architecture model = read_architecture(parse_json(with_sizes("tomorrow")), &row);
+  CHECK(model.family == "tomorrow");
+  CHECK(model.norm == ModelNorm::layer);
+  CHECK(model.stacks[0].names.at("output") == std::vector<std::string>{"self_attn.dense"});
+  CHECK(model.stacks[0].names.at("query") == std::vector<std::string>{"self_attn.q_proj"});
+}
+
+TEST_CASE("what is not known or not computed is refused by its key") {
+  CHECK(refusal_of(with_sizes("lama")) ==
+        "models of the type \"lama\" are not known\n"
+        "  where: /model_type\n"
+        "  help:  did you mean \"llama\"?");
+  CHECK(
+      refusal_of(with_sizes("deberta-v2")) ==
+      "models of the type \"deberta-v2\" are not computed: its scores have terms between contents "
+      "and positions\n"
+      "  where: /model_type\n"
+      "  help:  choose another model");
+  CHECK(refusal_of(with_sizes("bert", R"("position_embedding_type": "relative_key")")) ==
+        "positions of the type \"relative_key\" are not computed\n"
+        "  where: /position_embedding_type\n"
+        "  help:  the maps would lack the scores of their distances");
+  CHECK(refusal_of(with_sizes("llama", R"("quantization_config": {"bits": 4})")) ==
+        "the weights are quantised, and what they stand for is not known\n"
+        "  where: /quantization_config\n"
+        "  help:  take the model's unquantised folder");
+  CHECK(refusal_of(with_sizes("llama", R"("hidden_act": "gleu")")) ==
+        "the activation \"gleu\" is not known\n"
+        "  where: /hidden_act\n"
+        "  help:  did you mean \"gelu\"?");
+  CHECK(refusal_of(with_sizes("llama", R"("num_key_value_heads": 3)")) ==
+        "4 query heads cannot share 3 key heads\n"
+        "  where: /num_key_value_heads\n"
+        "  help:  the number of query heads must be a multiple");
+  CHECK(refusal_of(with_sizes("llama", R"("rope_scaling": {"rope_type": "spiral"})")) ==
+        "the scaling of positions \"spiral\" is not known\n"
+        "  where: /rope_scaling/rope_type\n"
+        "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
+  CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 8})") ==
+        "the configuration does not say the number of heads\n"
+        "  help:  it is looked for under num_attention_heads, n_head, num_heads, n_heads, "
+        "encoder_attention_heads");
+  CHECK(refusal_of(with_sizes("llama", R"("rms_norm_eps": "small")")) ==
+        "expected a number, found a string\n"
+        "  where: /rms_norm_eps\n"
+        "  help:  this is no configuration as the libraries write it");
+}
+
+}  // namespace
+}  // namespace attn

@@ -1,0 +1,177 @@
+#include "models/pass.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+#include "io/json_tensor.hpp"
+#include "io/json_value.hpp"
+#include "temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
+
+std::vector<std::vector<std::int64_t>> lists(const JsonValue* value) {
+  std::vector<std::vector<std::int64_t>> result;
+  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+    const JsonValue list = value->element(i);
+    result.emplace_back();
+    for (std::size_t j = 0; j < list.size(); ++j) {
+      result.back().push_back(list.element(j).integer());
+    }
+  }
+  return result;
+}
+
+struct Case {
+  Architecture model;
+  CheckpointWeights weights;
+  ModelTexts texts;
+  ModelOptions options;
+};
+
+Case open_case(const std::string& name) {
+  const JsonValue document = parse_json_by_element(read_text(cases / name / "input.json"), 100);
+  const fs::path folder = cases / name / "checkpoint";
+  Case own{read_architecture(parse_json(read_text(folder / "config.json"))),
+           CheckpointWeights::open(folder, {}),
+           {lists(document.find("token_ids")), lists(document.find("token_types")),
+            lists(document.find("decoder_token_ids"))},
+           {}};
+  own.options.stages = own.options.logits = true;
+  if (const JsonValue* dtype = document.find("dtype")) {
+    if (dtype->string() == "float64") own.options.dtype = DType::float64;
+  }
+  if (const JsonValue* off = document.find("heads_off")) {
+    for (const JsonMember& layer : off->members()) {
+      for (std::size_t i = 0; i < layer.value.size(); ++i) {
+        own.options.heads_off[std::stoul(layer.key)].push_back(
+            static_cast<std::size_t>(layer.value.element(i).integer()));
+      }
+    }
+  }
+  return own;
+}
+
+std::map<std::string, Tensor> results_of(const Case& own) {
+  std::map<std::string, Tensor> results;
+  run_model(own.model, own.weights, own.texts, own.options,
+            [&](const std::string& name, Tensor tensor) { results[name] = std::move(tensor); });
+  return results;
+}
+
+// The worst |got − want| / (t + t·|want|).
+double worst_error(const Tensor& got, const Tensor& want, double tolerance) {
+  const Tensor doubles = got.converted(DType::float64);
+  double worst = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double g = doubles.values<double>()[i], w = want.values<double>()[i];
+    const double error = std::abs(g - w) / (tolerance + tolerance * std::abs(w));
+    worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
+  }
+  return worst;
+}
+
+TEST_CASE("every family gives the weights, states and logits that its own library gives") {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(cases)) {
+    const std::string name = entry.path().filename();
+    CAPTURE(name);
+    const auto results = results_of(open_case(name));
+    const JsonValue expected = parse_json(read_text(entry.path() / "expected.json"));
+    const double tolerance = expected.find("tolerance")->find("float32")->number();
+    for (const JsonMember& member : expected.find("tensors")->members()) {
+      CAPTURE(member.key);
+      if (member.key == "token_ids") continue;
+      const Tensor want = tensor_from_json(member.value, DType::float64, member.key);
+      REQUIRE(results.contains(member.key));
+      const Tensor& got = results.at(member.key);
+      REQUIRE(got.shape() == want.shape());
+      CHECK(worst_error(got, want, tolerance) <= 1);
+    }
+    ++count;
+  }
+  CHECK(count == 17);
+}
+
+TEST_CASE("samples together give what each gives alone, with zeros where they end") {
+  Case together = open_case("gpt2_bare_names");
+  const auto all = results_of(together);
+  for (std::size_t b = 0; b < together.texts.ids.size(); ++b) {
+    CAPTURE(b);
+    Case alone = open_case("gpt2_bare_names");
+    alone.texts.ids = {together.texts.ids[b]};
+    const auto own = results_of(alone);
+    const std::size_t length = alone.texts.ids[0].size();
+    for (const std::string name : {"layers.1.self.weights", "output"}) {
+      CAPTURE(name);
+      const Shape& shape = all.at(name).shape();
+      const std::size_t rows = shape.size() == 4 ? shape[1] : 1, width = shape.back();
+      const std::size_t longest = shape[shape.size() - 2];
+      const std::size_t own_width = own.at(name).shape().back();
+      const auto whole = all.at(name).values<float>();
+      const auto part = own.at(name).values<float>();
+      for (std::size_t at = 0; at < rows * longest * width; ++at) {
+        const std::size_t h = at / (longest * width), i = at / width % longest, k = at % width;
+        const bool inside = i < length && k < own_width;
+        const float want = inside ? part[(h * length + i) * own_width + k] : 0.0F;
+        REQUIRE(whole[b * rows * longest * width + at] == want);
+      }
+    }
+  }
+}
+
+TEST_CASE("the same bits come on any number of threads") {
+  Case one = open_case("llama_grouped");
+  one.options.threads = 1;
+  const auto alone = results_of(one);
+  one.options.threads = 3;
+  const auto shared = results_of(one);
+  for (const auto& [name, tensor] : alone) {
+    CAPTURE(name);
+    const auto a = tensor.values<float>(), b = shared.at(name).values<float>();
+    CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
+TEST_CASE("only the layers that are wanted give their weights") {
+  Case own = open_case("qwen2_bias_bf16");
+  own.options.layers = std::vector<std::size_t>{1};
+  own.options.stages = own.options.logits = false;
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : results_of(own)) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"embedded", "layers.1.self.weights", "output"});
+}
+
+TEST_CASE("ids, types and lengths that the model has not are errors that name the place") {
+  Case own = open_case("bert_pairs");
+  own.texts = {{{1, 2}, {3, 60}}, {}, {}};
+  CHECK(error_from([&] { results_of(own); }) ==
+        "the token id 60 is not between 0 and 59\n"
+        "  where: /token_ids/1/1\n"
+        "  help:  the model's table has no such row");
+  own.texts = {{{1, 2}}, {{0, 2}}, {}};
+  CHECK(error_from([&] { results_of(own); }) ==
+        "the token type 2 is not between 0 and 1\n"
+        "  where: /token_ids/0/1\n"
+        "  help:  the model's table has no such row");
+  own.texts = {{std::vector<std::int64_t>(25, 1)}, {}, {}};
+  CHECK(error_from([&] { results_of(own); }) ==
+        "the text has 25 tokens, and the model's positions end after 24\n"
+        "  where: /token_ids/0\n"
+        "  help:  shorten the text, or cut it into several");
+}
+
+}  // namespace
+}  // namespace attn
