@@ -97,6 +97,7 @@ class Reader {
     read("pool", [&](const JsonValue& value, const std::string& at) {
       options_.pool = read_pooling(value, at);
     });
+    if (kind().kind == Kind::multi_head) states_.heads = 1;
     read_count("heads", states_.heads);
     read_count("kv_heads", states_.kv_heads);
     read("scale", [&](const JsonValue& value, const std::string& at) {
