@@ -13,6 +13,7 @@
 #include "document/tensor_source.hpp"
 #include "pictures/difference_picture.hpp"
 #include "result/provenance.hpp"
+#include "result/result_reader.hpp"
 
 namespace attn {
 namespace {
@@ -92,8 +93,21 @@ std::string name_of(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : path.string();
 }
 
-void draw(const CompareRequest& request, const TensorFile& a, const TensorFile& b,
-          const std::vector<Pair>& pairs, const Provenance& provenance, Comparison& comparison) {
+// Those that a result has for the tensor; none if the file is another one, has none that can be
+// read, or was standard input, which is gone.
+Labels labels_of(const std::string& tensor, const std::filesystem::path& path,
+                 const FileAccess& access) {
+  if (path == "-") return {};
+  try {
+    return ResultReader(path, access).labels(tensor);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void draw(const CompareRequest& request, const FileAccess& access, const TensorFile& a,
+          const TensorFile& b, const std::vector<Pair>& pairs, const Provenance& provenance,
+          Comparison& comparison) {
   // The matrix with the largest error; without any error, the first one.
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -109,7 +123,8 @@ void draw(const CompareRequest& request, const TensorFile& a, const TensorFile& 
   }
   const TensorComparison& tensor = comparison.tensors[*chosen];
   DifferenceMap map{a.read(*pairs[*chosen].a), b.read(*pairs[*chosen].b), tensor.name,
-                    tensor.absolute.index.value_or(Shape(tensor.a.shape.size())), request.a};
+                    tensor.absolute.index.value_or(Shape(tensor.a.shape.size())),
+                    labels_of(tensor.name, request.a, access)};
   comparison.pictured = pictured_name(map);
   comparison.picture =
       draw_difference(map, *request.picture, request.provenance ? provenance.text() : "");
@@ -162,7 +177,7 @@ Comparison compare(const CompareRequest& request) {
     }
     comparison.tensors.push_back(std::move(tensor));
   }
-  if (request.picture) draw(request, a, b, pairs, provenance, comparison);
+  if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
 }
 

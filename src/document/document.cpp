@@ -89,10 +89,4 @@ const AttentionOptions& DocumentRequest::options() const noexcept {
       attention);
 }
 
-std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,
-                                           std::size_t sample) {
-  if (lists.size() == 1) return lists[0];
-  return sample < lists.size() ? lists[sample] : std::vector<std::string>{};
-}
-
 }  // namespace attn

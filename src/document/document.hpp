@@ -13,6 +13,7 @@
 #include "attn/layers.hpp"
 #include "attn/run.hpp"
 
+#include "document/labels.hpp"
 #include "document/problems.hpp"
 #include "io/json_value.hpp"
 
@@ -52,15 +53,6 @@ class Document {
   std::vector<std::pair<std::string, std::string>> flags_;  ///< JSON pointer → flag
 };
 
-/// Names of queries and keys: none, one list for all samples, or one list a sample.
-struct Labels {
-  std::vector<std::vector<std::string>> query, key;
-
-  /// The list of one sample; empty if there is none.
-  static std::vector<std::string> of_sample(const std::vector<std::vector<std::string>>& lists,
-                                            std::size_t sample);
-};
-
 /// A document checked and ready to compute, for one kind of attention.
 struct DocumentRequest {
   Kind kind = Kind::scaled_dot_product;
@@ -90,10 +82,5 @@ std::vector<Kind> read_kinds(const JsonValue& root);
 /// there are none.
 DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
                               Problems& problems);
-
-/// Reads {"query":…,"key":…} whose lists must have the given lengths (0 = any) for `batch` samples
-/// (0 = any).
-Labels read_labels(const JsonValue& value, const std::string& pointer, std::size_t batch,
-                   std::size_t queries, std::size_t keys);
 
 }  // namespace attn

@@ -1,10 +1,10 @@
+#include "document/labels.hpp"
+
 #include <array>
-#include <string>
 #include <string_view>
 
 #include "attn/error.hpp"
 
-#include "document/document.hpp"
 #include "document/object.hpp"
 #include "support/count_text.hpp"
 
@@ -56,6 +56,20 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
 }
 
 }  // namespace
+
+std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,
+                                           std::size_t sample) {
+  if (lists.size() == 1) return lists[0];
+  return sample < lists.size() ? lists[sample] : std::vector<std::string>{};
+}
+
+Labels Labels::of_attention(const std::string& prefix,
+                            const std::function<bool(const std::string&)>& is_there) const {
+  constexpr std::string_view self = "self.";
+  if (!prefix.ends_with(self)) return *this;
+  const bool crosses = is_there(prefix.substr(0, prefix.size() - self.size()) + "cross.");
+  return crosses ? Labels{query, query} : *this;
+}
 
 Labels read_labels(const JsonValue& value, const std::string& pointer, std::size_t batch,
                    std::size_t queries, std::size_t keys) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "pictures/drawable.hpp"
 #include "result/tensor_meaning.hpp"
 
 namespace attn {
@@ -76,10 +75,9 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format,
   const double end = largest > 0 ? std::min(largest, most) : 1;
   options.color_range = {ColorRange::Scope::given, -end, end};
   if (is_map(map.name)) {
-    const Labels labels = labels_in(map.file);
     const std::size_t sample = map.index.size() > 2 ? map.index[0] : 0;
-    heatmap.query_labels = fitting(labels.query, sample, heatmap.weights.shape()[0]);
-    heatmap.key_labels = fitting(labels.key, sample, heatmap.weights.shape()[1]);
+    heatmap.query_labels = fitting(map.labels.query, sample, heatmap.weights.shape()[0]);
+    heatmap.key_labels = fitting(map.labels.key, sample, heatmap.weights.shape()[1]);
   } else {
     options.xlabel = "Column";
     options.ylabel = "Row";

@@ -1,19 +1,20 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "attn/plot.hpp"
 #include "attn/tensor.hpp"
 
+#include "document/labels.hpp"
+
 namespace attn {
 
 /// Which matrix of two tensors of one shape to draw the difference of.
 struct DifferenceMap {
-  Tensor a, b;                 ///< at least two axes
-  std::string name;            ///< of the tensor
-  Shape index;                 ///< of an element of the matrix
-  std::filesystem::path file;  ///< of a: its labels name the rows and columns of a map of weights
+  Tensor a, b;       ///< at least two axes
+  std::string name;  ///< of the tensor
+  Shape index;       ///< of an element of the matrix
+  Labels labels;     ///< of the rows and columns of a map of weights
 };
 
 /// "weights", or "weights[0,1]" where the matrix is one of several.

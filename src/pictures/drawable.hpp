@@ -11,7 +11,7 @@
 #include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
-#include "document/document.hpp"
+#include "document/labels.hpp"
 #include "pictures/map_selection.hpp"
 
 namespace attn {
@@ -25,7 +25,7 @@ struct Drawable {
   std::optional<MaskMap> mask;    ///< of an input document; read for PlotKind::mask
   Labels labels;
   std::string title;
-  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< read for PlotKind::dimensions
 };
 
 /// Reads the input of a picture and the labels given beside it. Throws Error(input) or Error(file)
@@ -44,8 +44,5 @@ struct DrawableMaps {
 /// Throws Error(input) if there are no weights, or if labels or `allowed` do not fit them. The
 /// labels of a tensor that is no map are not looked at: plain_heatmap() takes those that fit.
 DrawableMaps maps_of(const Drawable& drawable);
-
-/// The labels in a JSON file; none if the file is another one or has none that can be read.
-Labels labels_in(const std::filesystem::path& path);
 
 }  // namespace attn

@@ -8,7 +8,7 @@
 #include "attn/plot.hpp"
 #include "attn/tensor.hpp"
 
-#include "document/document.hpp"
+#include "document/labels.hpp"
 
 namespace attn {
 

@@ -5,7 +5,7 @@
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
-#include "document/document.hpp"
+#include "document/labels.hpp"
 #include "pictures/map_selection.hpp"
 
 namespace attn {

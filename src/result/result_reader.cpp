@@ -1,0 +1,143 @@
+#include "result/result_reader.hpp"
+
+#include <algorithm>
+
+#include "attn/error.hpp"
+
+#include "document/object.hpp"
+#include "document/tensor_source.hpp"
+#include "io/json_tensor_file.hpp"
+
+namespace attn {
+namespace {
+
+Shape read_shape(const JsonValue& value, const std::string& pointer) {
+  if (!value.is(JsonValue::Type::array)) {
+    throw input_error("expected a shape, found " + std::string(type_text(value)), pointer,
+                      "give an array of sizes such as [2,3,4]");
+  }
+  Shape shape;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    shape.push_back(
+        static_cast<std::size_t>(expect_integer(value.element(i), pointer_to(pointer, i), 1)));
+  }
+  if (shape.size() < 2) {
+    throw input_error("the shape " + text(shape) + " has fewer than 2 axes", pointer,
+                      "give at least the length and the width");
+  }
+  return shape;
+}
+
+FileAccess anywhere(FileAccess access) {
+  access.restrict_to.reset();
+  return access;
+}
+
+// "layers.0.self." of "layers.0.self.scores".
+std::string prefix_of(const std::string& tensor) {
+  return tensor.substr(0, tensor.rfind('.') + 1);  // npos + 1 = 0
+}
+
+}  // namespace
+
+template <class Read>
+auto ResultReader::placed(const Read& read) const {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw error.inside(name_);
+  }
+}
+
+ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& access)
+    : name_(path == "-" ? "standard input" : path.string()),
+      access_(access),
+      file_(MappedFile::open(path, anywhere(access))),
+      source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
+  if (looks_like_json(file_->bytes())) {
+    placed([&] { read_names(); });
+    return;
+  }
+  tensors_ = TensorFile::from_memory(file_->bytes(), file_, name_, access.limits);
+  names_ = tensors_->names();
+}
+
+void ResultReader::read_names() {
+  root_ = parse_json(file_->text(), {.depth = access_.limits.nesting, .owner = file_});
+  if (root_.is(JsonValue::Type::array)) {
+    names_.emplace_back();
+    return;
+  }
+  const JsonValue* tensors = root_.find("tensors");
+  holder_ = &expect_object(tensors ? *tensors : root_, tensors ? "/tensors" : "");
+  for (const JsonMember& member : holder_->members()) names_.push_back(member.key);
+}
+
+bool ResultReader::is_document() const {
+  return root_.find("attention") && !root_.find("tensors");
+}
+
+std::optional<std::string> ResultReader::only_name() const {
+  const bool only = names_.size() == 1 && (tensors_ || names_[0].empty());
+  return only ? std::optional(names_[0]) : std::nullopt;
+}
+
+Tensor ResultReader::read_json(const std::string& tensor, DType dtype) {
+  return placed([&] {
+    if (!holder_) return tensor.empty() ? source_.read(root_, dtype, "") : Tensor();
+    const JsonValue* value = holder_->find(tensor);
+    if (!value || value->is(JsonValue::Type::boolean)) return Tensor();
+    return source_.read(*value, dtype, pointer_to(holder_ == &root_ ? "" : "/tensors", tensor));
+  });
+}
+
+Tensor ResultReader::read_tensor(const std::string& tensor) const {
+  if (std::find(names_.begin(), names_.end(), tensor) == names_.end()) return {};
+  Tensor read = tensors_->read(tensor);
+  check_element_limit(read.size(), access_.limits.elements, name_);
+  return read;
+}
+
+Tensor ResultReader::numbers(const std::string& tensor) {
+  if (!tensors_) return read_json(tensor, DType::float64);
+  const Tensor read = read_tensor(tensor);
+  return read.dtype() == DType::float32 ? read : read.converted(DType::float64);
+}
+
+Tensor ResultReader::booleans(const std::string& tensor) {
+  if (!tensors_) return read_json(tensor, DType::boolean);
+  const Tensor read = read_tensor(tensor);
+  return read ? placed([&] { return checked_conversion(read, DType::boolean, tensor); }) : read;
+}
+
+std::string ResultReader::title() const {
+  const JsonValue* title = root_.find("title");
+  return title ? placed([&] { return expect_string(*title, "/title"); }) : "";
+}
+
+Labels ResultReader::labels(const std::string& tensor) const {
+  const JsonValue* labels = root_.find("labels");
+  if (!labels) return {};
+  return placed([&] { return read_labels(*labels, "/labels"); })
+      .of_attention(prefix_of(tensor), [&](const std::string& attention) {
+        return std::any_of(names_.begin(), names_.end(),
+                           [&](const std::string& name) { return name.starts_with(attention); });
+      });
+}
+
+std::vector<std::pair<std::string, Shape>> ResultReader::shapes() const {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  if (tensors_) {
+    for (const std::string& name : names_) shapes.emplace_back(name, read_tensor(name).shape());
+  } else if (const JsonValue* value = root_.find("shapes")) {
+    placed([&] {
+      for (const JsonMember& member : expect_object(*value, "/shapes").members()) {
+        shapes.emplace_back(member.key,
+                            read_shape(member.value, pointer_to("/shapes", member.key)));
+      }
+    });
+  }
+  return shapes;
+}
+
+}  // namespace attn

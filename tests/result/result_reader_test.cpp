@@ -1,0 +1,105 @@
+#include "result/result_reader.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "error_from.hpp"
+#include "temporary_folder.hpp"
+#include "tensor_is.hpp"
+
+using namespace attn;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Of a decoder layer.
+constexpr const char* decoder = R"({"attention":"decoder_layer","title":"Two sequences",
+  "labels":{"query":["a","b"],"key":["x","y","z"]},
+  "shapes":{"query":[2,4],"key":[3,4]},
+  "tensors":{"self.weights":[[0.5,0.5],[0,1]],"self.allowed":[[1,1],[0,1]],
+    "cross.weights":[[0.25,0.25,0.5],[1,0,0]],"output":[[1,2],[3,4]]}})";
+
+}  // namespace
+
+TEST_CASE("a result tells its tensors, title and shapes") {
+  const TemporaryFolder folder;
+  ResultReader result(folder.write("r.json", decoder));
+  CHECK(result.names() == Names{"self.weights", "self.allowed", "cross.weights", "output"});
+  CHECK(result.title() == "Two sequences");
+  CHECK(result.shapes() ==
+        std::vector<std::pair<std::string, Shape>>{{"query", {2, 4}}, {"key", {3, 4}}});
+  CHECK(tensor_is<double>(result.numbers("output"), {2, 2}, {1, 2, 3, 4}));
+  CHECK(tensor_is<std::uint8_t>(result.booleans("self.allowed"), {2, 2}, {1, 1, 0, 1}));
+  CHECK(!result.numbers("weights"));
+  CHECK(!result.is_document());
+}
+
+TEST_CASE("a self-attention beside a cross-attention has the queries' labels on both sides") {
+  const TemporaryFolder folder;
+  const ResultReader result(folder.write("r.json", decoder));
+  CHECK(result.labels("self.weights").key == std::vector<Names>{{"a", "b"}});
+  CHECK(result.labels("cross.weights").key == std::vector<Names>{{"x", "y", "z"}});
+  const ResultReader encoder(folder.write(
+      "e.json", R"({"labels":{"query":["a"],"key":["x"]},"tensors":{"self.weights":[[1]]}})"));
+  CHECK(encoder.labels("self.weights").key == std::vector<Names>{{"x"}});
+}
+
+TEST_CASE("files of tensors, bare arrays and objects of tensors are read like results") {
+  const TemporaryFolder folder;
+  const Tensor floats({1, 2}, std::vector<float>{1.5F, 2});
+  ResultReader file(folder.write("t.npy", npy_bytes(floats)));
+  CHECK(file.only_name() == "");
+  CHECK(tensor_is<float>(file.numbers(""), {1, 2}, {1.5F, 2}));
+  CHECK(file.shapes() == std::vector<std::pair<std::string, Shape>>{{"", {1, 2}}});
+  ResultReader bare(folder.write("bare.json", "[[1,2]]"));
+  CHECK(bare.only_name() == "");
+  CHECK(tensor_is<double>(bare.numbers(""), {1, 2}, {1, 2}));
+  ResultReader object(folder.write("o.json", R"({"weights":{"file":"t.npy"}})"));
+  CHECK(object.only_name() == std::nullopt);
+  CHECK(tensor_is<double>(object.numbers("weights"), {1, 2}, {1.5, 2}));
+}
+
+TEST_CASE("what is wrong with a result is told with its file and place") {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "r.json", R"({"title":3,"labels":[],"shapes":{"query":[4]},"tensors":{"weights":[[2]]}})");
+  ResultReader result(path);
+  CHECK(error_from([&] { result.title(); }) ==
+        "expected a string, found a number\n  where: " + path.string() +
+            ", /title\n  help:  give a string");
+  CHECK(error_from([&] { result.labels("weights"); }) ==
+        "expected an object, found an array\n  where: " + path.string() +
+            ", /labels\n  help:  give an object");
+  CHECK(error_from([&] { result.shapes(); }) ==
+        "the shape [4] has fewer than 2 axes\n  where: " + path.string() +
+            ", /shapes/query\n  help:  give at least the length and the width");
+  CHECK(error_from([&] { result.booleans("weights"); }) ==
+        "the number 2 is neither true nor false\n  where: " + path.string() +
+            ", /tensors/weights/0/0\n  help:  true, false, 1 and 0 alone can stand here");
+}
+
+TEST_CASE("every file of a result is opened as its reader may open files") {
+  const TemporaryFolder folder;
+  folder.write("t.npy", npy_bytes(Tensor({1, 1}, std::vector<float>{1})));
+  const auto path = folder.write("r.json", R"({"tensors":{"weights":{"file":"t.npy"}}})");
+  Names opened;
+  FileAccess access;
+  access.opened = [&](const std::filesystem::path& file, std::span<const std::byte>) {
+    opened.push_back(file.filename());
+  };
+  ResultReader(path, access).numbers("weights");
+  CHECK(opened == Names{"r.json", "t.npy"});
+
+  std::filesystem::create_directory(folder / "in");
+  access.restrict_to = folder / "in";
+  ResultReader confined(path, access);
+  CHECK(error_from([&] { confined.numbers("weights"); }) ==
+        "\"" + (folder / "t.npy").string() + "\" is not in the folder \"" +
+            (folder / "in").string() + "\", to which --restrict confines the files of documents\n" +
+            "  where: " + path.string() + ", /tensors/weights/file\n" +
+            "  help:  put a copy of the file there");
+}
