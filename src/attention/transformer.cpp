@@ -54,10 +54,6 @@ Tensor activated(const Tensor& x, Activation activation, std::size_t threads) {
       x);
 }
 
-std::string prefix_of(const TransformerRequest& request, std::size_t layer) {
-  return request.layers.size() > 1 ? "layers." + std::to_string(layer) + "." : "";
-}
-
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
                    const std::string& name) {
   if (output == x) return;
@@ -140,7 +136,15 @@ ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
   return cross;
 }
 
-TransformerGeometry check_transformer(const TransformerRequest& request) {
+std::string layer_name(std::size_t layer) {
+  return "layers." + std::to_string(layer) + ".";
+}
+
+std::string layer_prefix(const TransformerRequest& request, std::size_t layer) {
+  return request.layers.size() > 1 ? layer_name(layer) : "";
+}
+
+std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
     throw input_error("eps is not a finite positive number", "/eps",
                       "give a small positive number such as 1e-5");
@@ -153,10 +157,11 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
                       "give the encoder's hidden states [L,D] or [B,L,D]");
   }
   const Tensor x = request.x ? shape_only(states_shape(request)) : Tensor();
-  TransformerGeometry geometry;
+  std::vector<LayerGeometry> layers;
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
-    const std::string prefix = prefix_of(request, i);
+    const std::string prefix = layer_prefix(request, i);
+    LayerGeometry& geometry = layers.emplace_back();
     Shape output;
     geometry.self =
         check_projected(self_attention(request, layer, x), prefix + "self_attn.", output);
@@ -181,7 +186,7 @@ TransformerGeometry check_transformer(const TransformerRequest& request) {
     check_layer_norm(layer.norm2, width, prefix, "norm2");
     check_layer_norm(layer.norm3, width, prefix, "norm3");
   }
-  return geometry;
+  return layers;
 }
 
 namespace {

@@ -1,18 +1,28 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "attn/layers.hpp"
 
 #include "attention/geometry.hpp"
 
 namespace attn {
 
-/// The sizes of the self-attention and, for a decoder, of the cross-attention.
-struct TransformerGeometry {
+/// The sizes of a layer's self-attention and, in a decoder, of its cross-attention.
+struct LayerGeometry {
   Geometry self, cross;
 };
 
-/// Checks the whole stack before anything is computed. Throws Error(input) as transform() does.
-TransformerGeometry check_transformer(const TransformerRequest& request);
+/// Checks the whole stack before anything is computed. Gives the sizes of each layer. Throws
+/// Error(input) as transform() does.
+std::vector<LayerGeometry> check_transformer(const TransformerRequest& request);
+
+/// "layers.2.", what the names of that layer's parameters and tensors begin with.
+std::string layer_name(std::size_t layer);
+/// The same, but nothing for the only layer of a stack.
+std::string layer_prefix(const TransformerRequest& request, std::size_t layer);
 
 double activated(double x, Activation activation);
 

@@ -78,15 +78,4 @@ Error Document::placed(const Error& error) const {
   return error.inside(name_);
 }
 
-AttentionOptions& DocumentRequest::options() noexcept {
-  return std::visit([](AttentionOptions& options) -> AttentionOptions& { return options; },
-                    attention);
-}
-
-const AttentionOptions& DocumentRequest::options() const noexcept {
-  return std::visit(
-      [](const AttentionOptions& options) -> const AttentionOptions& { return options; },
-      attention);
-}
-
 }  // namespace attn

@@ -1,20 +1,14 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "attn/attention.hpp"
-#include "attn/io.hpp"
-#include "attn/layers.hpp"
-#include "attn/run.hpp"
+#include "attn/error.hpp"
+#include "attn/file_access.hpp"
 
-#include "document/labels.hpp"
-#include "document/problems.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
@@ -52,35 +46,5 @@ class Document {
   FileAccess access_;
   std::vector<std::pair<std::string, std::string>> flags_;  ///< JSON pointer → flag
 };
-
-/// A document checked and ready to compute, for one kind of attention.
-struct DocumentRequest {
-  Kind kind = Kind::scaled_dot_product;
-  /// As the kind's family has it.
-  std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest> attention;
-  bool heads_only = false;          ///< results have an axis of heads, but none of samples
-  std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
-  std::vector<std::vector<std::string>> recovered_tokens;
-  std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
-  Labels labels;
-  std::string title, description;
-  bool weights = true;
-  std::size_t scores_count = 0;   ///< of all attentions
-  std::size_t weights_count = 0;  ///< of one attention, all samples and heads
-  std::vector<std::string> warnings;
-
-  AttentionOptions& options() noexcept;
-  const AttentionOptions& options() const noexcept;
-};
-
-/// The kinds a document asks for: one, or a list. Throws Error(input) if there is none, one is
-/// unknown or stands twice.
-std::vector<Kind> read_kinds(const JsonValue& root);
-
-/// Reads every part of the document as `kind`, one of `kinds`, needs it. All problems go to
-/// `problems`, those of shapes that do not fit together too; the request is to be computed only if
-/// there are none.
-DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
-                              Problems& problems);
 
 }  // namespace attn

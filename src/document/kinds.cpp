@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "attn/error.hpp"
 
-#include "document/document.hpp"
 #include "document/object.hpp"
 #include "support/nearest_name.hpp"
 

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "attn/spec.hpp"
 
 #include "io/json_value.hpp"
 
 namespace attn {
+
+/// The kinds a document asks for: one, or a list. Throws Error(input) if there is none, one is
+/// unknown or stands twice.
+std::vector<Kind> read_kinds(const JsonValue& root);
 
 /// Whether an object has a kind of attention among its keys: parameters by kind, {kind: {…}}.
 bool has_kinds(const JsonValue& object);

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/transformer.hpp"
 #include "document/object.hpp"
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
@@ -196,8 +197,7 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decoder,
                                            std::size_t heads, std::size_t kv_heads,
                                            std::size_t layers, std::vector<std::string>& warnings) {
-  const auto number = [](std::size_t i) { return "layers." + std::to_string(i) + "."; };
-  if (parameters.has(number(layers) + "linear1.weight")) {
+  if (parameters.has(layer_name(layers) + "linear1.weight")) {
     warnings.push_back("the parameters hold more layers than the " + std::to_string(layers) +
                        " that are computed: \"layers\" sets their number");
   }
@@ -207,7 +207,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decode
   }
   std::vector<TransformerLayer> result;
   if (layers == 1) {
-    if (parameters.has(number(0) + "linear1.weight")) parameters.enter(number(0));
+    if (parameters.has(layer_name(0) + "linear1.weight")) parameters.enter(layer_name(0));
     result.push_back(given_layer(parameters, "", decoder, heads, kv_heads, warnings));
     return result;
   }
@@ -218,7 +218,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decode
         "put \"layers.0.\", \"layers.1.\"… before the names of each layer");
   }
   for (std::size_t i = 0; i < layers; ++i)
-    result.push_back(given_layer(parameters, number(i), decoder, heads, kv_heads, warnings));
+    result.push_back(given_layer(parameters, layer_name(i), decoder, heads, kv_heads, warnings));
   return result;
 }
 

@@ -1,3 +1,5 @@
+#include "document/reader.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -6,10 +8,6 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
-#include "attention/projected_attention.hpp"
-#include "attention/transformer.hpp"
-#include "attention/visibility.hpp"
-#include "document/document.hpp"
 #include "document/dropout_reader.hpp"
 #include "document/keys.hpp"
 #include "document/kinds.hpp"
@@ -38,10 +36,10 @@ class Reader {
         kinds_(kinds),
         problems_(problems),
         tensors_(document.folder(), document.access()) {
-    result_.kind = kind;
+    plan_.kind = kind;
   }
 
-  DocumentRequest read() {
+  Plan read() {
     check_document_keys(root_, problems_);
     check_keys_of_kinds(root_, kinds_, problems_);
     const std::size_t before_options = problems_.errors().size();
@@ -52,11 +50,11 @@ class Reader {
     if (problems_.errors().size() == before_tensors) read_learned();
     read_masks();
     if (problems_.errors().size() == before_options) finish();
-    return std::move(result_);
+    return std::move(plan_);
   }
 
  private:
-  const KindInfo& kind() const { return info(result_.kind); }
+  const KindInfo& kind() const { return info(plan_.kind); }
   bool is(Family family) const { return kind().family == family; }
   bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
   bool decoder() const { return kind().kind == Kind::decoder_layer; }
@@ -86,13 +84,13 @@ class Reader {
       options_.dtype = expect_choice(value, at, "dtype", document_dtypes());
     });
     read("title", [&](const JsonValue& value, const std::string& at) {
-      result_.title = expect_string(value, at);
+      plan_.title = expect_string(value, at);
     });
     read("description", [&](const JsonValue& value, const std::string& at) {
-      result_.description = expect_string(value, at);
+      plan_.description = expect_string(value, at);
     });
     read("weights", [&](const JsonValue& value, const std::string& at) {
-      result_.weights = options_.weights = expect_boolean(value, at);
+      plan_.weights = options_.weights = expect_boolean(value, at);
     });
     read("pool", [&](const JsonValue& value, const std::string& at) {
       options_.pool = read_pooling(value, at);
@@ -142,7 +140,7 @@ class Reader {
     states_.past_value = read_tensor("past_value");
     scores_ = read_tensor("scores");
     const auto note = [&](const char* name, const Tensor& tensor) {
-      if (tensor) result_.shapes.emplace_back(name, tensor.shape());
+      if (tensor) plan_.shapes.emplace_back(name, tensor.shape());
     };
     note("x", x);
     note("memory", memory);
@@ -162,23 +160,22 @@ class Reader {
     if (!first && !second) {
       for (const char* key : {"embedding", "tokenizer"}) {
         if (!find(key)) continue;
-        result_.warnings.push_back(std::string("\"") + key +
-                                   "\" has no effect: the document has no tokens");
+        plan_.warnings.push_back(std::string("\"") + key +
+                                 "\" has no effect: the document has no tokens");
       }
       return;
     }
     problems_.attempt([&] {
       const TokenReader reader(root_, options_.dtype, tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
-        result_.tokens.push_back({prefix + "token_ids", states.ids});
-        result_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
-        if (states.recovered)
-          result_.tokens.push_back({prefix + "recovered_ids", states.recovered});
+        plan_.tokens.push_back({prefix + "token_ids", states.ids});
+        plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
+        if (states.recovered) plan_.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
       if (first) {
         first_ = reader.read(root_, "");
         keep(*first_, "");
-        result_.recovered_tokens = first_->recovered_tokens;
+        plan_.recovered_tokens = first_->recovered_tokens;
       }
       if (second) {
         second_ = reader.read(root_, "memory_");
@@ -277,25 +274,19 @@ class Reader {
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : kind().name);
         value = own ? &own->value : nullptr;
       }
-      LearnedWeights learned =
-          read_parameters(value, pointer, kind().kind, states_, options_.dtype, transformer_.memory,
-                          layers_.value_or(1), feed_forward_, tensors_);
-      score_ = std::move(learned.score);
-      projections_ = std::move(learned.projections);
-      transformer_.layers = std::move(learned.layers);
-      parameter_names_ = std::move(learned.names);
-      result_.warnings.insert(result_.warnings.end(), learned.warnings.begin(),
-                              learned.warnings.end());
-      transformer_.decoder = decoder();
+      learned_ = read_parameters(value, pointer, kind().kind, states_, options_.dtype,
+                                 transformer_.memory, layers_.value_or(1), feed_forward_, tensors_);
+      plan_.warnings.insert(plan_.warnings.end(), learned_.warnings.begin(),
+                            learned_.warnings.end());
     });
   }
 
   void read_masks() {
     options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
-                              options_.dtype, tensors_, problems_, result_.warnings);
+                              options_.dtype, tensors_, problems_, plan_.warnings);
     transformer_.memory_mask =
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
-                  "/memory_valid_lens", options_.dtype, tensors_, problems_, result_.warnings);
+                  "/memory_valid_lens", options_.dtype, tensors_, problems_, plan_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
       const Tensor& past = states_.past_key;
@@ -316,7 +307,7 @@ class Reader {
     // Another mask of the user's own may hide what lies ahead.
     const Mask& mask = options_.mask;
     if (decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
-      result_.warnings.emplace_back(
+      plan_.warnings.emplace_back(
           "the decoder's self-attention is not causal: every query sees the keys after it; "
           "\"mask\": {\"causal\": true} hides them");
     }
@@ -324,54 +315,55 @@ class Reader {
       try {
         check_together();
       } catch (const Error& error) {
-        throw parameter_names_.named(names_of_tensors().named(error));
+        throw learned_.names.named(names_of_tensors().named(error));
       }
     });
   }
 
+  // Everything that was read, in the form that is computed.
+  Computation computation() {
+    switch (kind().family) {
+      case Family::given_scores:
+        return AttentionRequest{options_, GivenScores{scores_, states_.value}};
+      case Family::score:
+        *sequences_of(learned_.score) = states_;
+        return AttentionRequest{options_, learned_.score};
+      case Family::projected:
+        return ProjectedAttentionRequest{options_, states_, learned_.projections};
+      case Family::transformer:
+        break;
+    }
+    static_cast<AttentionOptions&>(transformer_) = options_;
+    transformer_.x = states_.query;
+    transformer_.heads = states_.heads;
+    transformer_.kv_heads = states_.kv_heads;
+    transformer_.decoder = decoder();
+    transformer_.layers = learned_.layers;
+    return transformer_;
+  }
+
   void check_together() {
-    Geometry queries, keys;  // whose labels name the queries, and whose the keys
-    if (is(Family::transformer)) {
-      static_cast<AttentionOptions&>(transformer_) = options_;
-      transformer_.x = states_.query;
-      transformer_.heads = states_.heads;
-      transformer_.kv_heads = states_.kv_heads;
-      const TransformerGeometry geometry = check_transformer(transformer_);
-      queries = geometry.self;
-      keys = decoder() ? geometry.cross : geometry.self;
-      check_feed_forward();
-      result_.attention = transformer_;
-    } else if (is(Family::projected)) {
-      ProjectedAttentionRequest projected{options_, states_, projections_};
-      Shape output;
-      queries = keys = check_projected(projected, "", output);
-      result_.attention = std::move(projected);
-    } else {
-      if (Sequences* sequences = sequences_of(score_)) {
-        *sequences = states_;
-      } else {
-        score_ = GivenScores{scores_, states_.value};
-      }
-      AttentionRequest attention{options_, score_};
-      queries = keys = check_geometry(attention);
-      const Visibility mask_fits(options_.mask, keys);
-      result_.attention = std::move(attention);
+    plan_.computation = computation();
+    plan_.attentions = attentions_of(plan_.computation);
+    check_feed_forward();
+    const Geometry& first = plan_.attentions.front().geometry;
+    if (plan_.weights && !options_.pool) {
+      const Shape weights = first.weights_shape();
+      check_weights_memory(first, layers_.value_or(1), size_of(options_.dtype));
+      tensors_.check_elements(static_cast<double>(element_count(weights)),
+                              "the tensor of weights " + text(weights), "");
     }
-    result_.heads_only = queries.head_axis && !queries.batch_axis;
-    const std::size_t layers = std::max<std::size_t>(transformer_.layers.size(), 1);
-    result_.weights_count = element_count(queries.weights_shape());
-    result_.scores_count =
-        layers * (result_.weights_count + (decoder() ? element_count(keys.weights_shape()) : 0));
-    if (result_.weights && !options_.pool) {
-      check_weights_memory(queries, layers, size_of(options_.dtype));
-      tensors_.check_elements(static_cast<double>(result_.weights_count),
-                              "the tensor of weights " + text(queries.weights_shape()), "");
+    // A decoder's queries attend to themselves first, its keys are those of its memory.
+    const Labels labels = read_own_labels(first, plan_.attentions.back().geometry);
+    for (PlannedAttention& attention : plan_.attentions) {
+      attention.labels = labels.of_attention(attention.prefix, [&](const std::string& prefix) {
+        return std::ranges::count(plan_.attentions, prefix, &PlannedAttention::prefix) > 0;
+      });
     }
-    read_own_labels(queries, keys);
   }
 
   void check_feed_forward() {
-    for (const TransformerLayer& layer : transformer_.layers) {
+    for (const TransformerLayer& layer : learned_.layers) {
       const std::size_t rows = layer.linear1.weight.shape()[0];
       if (!feed_forward_ || *feed_forward_ == rows) continue;
       throw input_error("feed_forward is " + std::to_string(*feed_forward_) +
@@ -383,11 +375,10 @@ class Reader {
 
   // The document's labels, else the tokens; a sequence that attends to itself is named alike on
   // both sides.
-  void read_own_labels(const Geometry& queries, const Geometry& keys) {
-    if (const JsonValue* value = find("labels")) {
-      result_.labels = read_labels(*value, "/labels", queries.batch, queries.queries, keys.keys);
-    }
-    Labels& labels = result_.labels;
+  Labels read_own_labels(const Geometry& queries, const Geometry& keys) {
+    Labels labels;
+    if (const JsonValue* value = find("labels"))
+      labels = read_labels(*value, "/labels", queries.batch, queries.queries, keys.keys);
     const auto fits = [](const std::vector<std::vector<std::string>>& lists, std::size_t length) {
       return !lists.empty() && lists[0].size() == length;
     };
@@ -399,23 +390,22 @@ class Reader {
     if (to_itself && labels.key.empty() && fits(labels.query, keys.keys)) labels.key = labels.query;
     if (to_itself && labels.query.empty() && fits(labels.key, queries.queries))
       labels.query = labels.key;
+    return labels;
   }
 
   const JsonValue& root_;
   std::span<const Kind> kinds_;
   Problems& problems_;
   TensorSource tensors_;
-  DocumentRequest result_;
+  Plan plan_;
   AttentionOptions options_;
   Sequences states_;  // for given scores their value alone
   Tensor scores_;
-  Score score_;  // its parameters
-  Projections projections_;
-  TransformerRequest transformer_;
+  LearnedWeights learned_;
+  TransformerRequest transformer_;  // what layers have besides
   std::optional<TokenStates> first_, second_;
   std::optional<std::size_t> feed_forward_, layers_;
   std::optional<double> dropout_;
-  DocumentNames parameter_names_;
 };
 
 }  // namespace
@@ -426,9 +416,24 @@ std::span<const Named<DType>> document_dtypes() noexcept {
   return dtypes;
 }
 
-DocumentRequest read_document(const Document& document, Kind kind, std::span<const Kind> kinds,
-                              Problems& problems) {
+Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
+               Problems& problems) {
   return Reader(document, kind, kinds, problems).read();
+}
+
+std::vector<Plan> read_plans(const Document& document) {
+  std::vector<Plan> plans;
+  try {
+    const std::vector<Kind> kinds = read_kinds(document.root());
+    for (const Kind kind : kinds) {
+      Problems problems;
+      plans.push_back(read_plan(document, kind, kinds, problems));
+      problems.throw_first();
+    }
+  } catch (const Error& error) {
+    throw document.placed(error);
+  }
+  return plans;
 }
 
 }  // namespace attn

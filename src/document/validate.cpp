@@ -3,8 +3,9 @@
 
 #include "attn/document.hpp"
 
-#include "document/document.hpp"
 #include "document/keys.hpp"
+#include "document/kinds.hpp"
+#include "document/reader.hpp"
 #include "io/json_writer.hpp"
 #include "support/count_text.hpp"
 
@@ -28,7 +29,7 @@ Validation validate(const std::filesystem::path& path, const FileAccess& access)
       // Without a kind only the names of the keys can be judged.
       check_document_keys(document.root(), problems);
     }
-    for (const Kind kind : kinds) read_document(document, kind, kinds, problems);
+    for (const Kind kind : kinds) read_plan(document, kind, kinds, problems);
     for (const Error& problem : problems.errors()) {
       const Error placed = document.placed(problem);
       // Several kinds may stumble over the same thing.

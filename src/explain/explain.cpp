@@ -9,18 +9,14 @@
 #include "attn/error.hpp"
 #include "attn/layers.hpp"
 
-#include "attention/projected_attention.hpp"
-#include "attention/transformer.hpp"
-#include "document/document.hpp"
 #include "document/options.hpp"
-#include "document/problems.hpp"
+#include "document/reader.hpp"
 #include "explain/explained_cost.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_writer.hpp"
-#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -37,94 +33,83 @@ void check_choice(const char* noun, const char* plural, std::size_t index, std::
 /// One kind of a document on its way from the request to its explanation.
 class KindExplanation {
  public:
-  KindExplanation(const ExplainOptions& options, const Document& document, DocumentRequest request)
+  KindExplanation(const ExplainOptions& options, const Document& document, Plan plan)
       : options_(options),
-        request_(std::move(request)),
+        plan_(std::move(plan)),
         choice_{options.sample, options.head, options.query} {
-    AttentionOptions& attention = request_.options();
+    check_choices();
+    AttentionOptions& attention = plan_.options();
     const DType dtype = attention.dtype;
-    set_sizes();
     introduce(document.name(), dtype);
     // The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
     attention.dtype = DType::float64;
-    attention.stages = true;
+    attention.pool.reset();
+    attention.weights = attention.stages = true;
     attention.threads = options.document.threads;
-    explain();
-    attention.dtype = dtype;
-    explain_cost(request_, explanation_);
+    std::visit([this](const auto& request) { explain(request); }, plan_.computation);
+    explain_cost(plan_, dtype, explanation_);
   }
 
   const Explanation& explanation() const noexcept { return explanation_; }
-  const DocumentRequest& request() const noexcept { return request_; }
+  const Plan& plan() const noexcept { return plan_; }
 
  private:
-  void set_sizes() {
-    request_.options().pool.reset();
-    request_.options().weights = true;
-    std::size_t layers = 1;
-    std::visit(
-        Overloaded{[&](const AttentionRequest& request) { geometry_ = check_geometry(request); },
-                   [&](const ProjectedAttentionRequest& request) {
-                     Shape output;
-                     geometry_ = check_projected(request, "", output);
-                   },
-                   [&](const TransformerRequest& request) {
-                     geometry_ = check_transformer(request).self;
-                     layers = request.layers.size();
-                   }},
-        request_.attention);
-    check_choice("sample", "samples", choice_.sample, geometry_.batch);
-    check_choice("head", "heads", choice_.head, geometry_.heads);
-    check_choice("query", "queries", choice_.query, geometry_.queries);
+  void check_choices() const {
+    const Geometry& geometry = plan_.attentions[0].geometry;
+    check_choice("sample", "samples", choice_.sample, geometry.batch);
+    check_choice("head", "heads", choice_.head, geometry.heads);
+    check_choice("query", "queries", choice_.query, geometry.queries);
+  }
+  std::size_t chosen_layer(std::size_t layers) const {
     if (options_.layer) check_choice("layer", "layers", *options_.layer, layers);
+    return options_.layer.value_or(0);
   }
 
   void introduce(const std::string& document, DType dtype) {
-    const KindInfo& kind = info(request_.kind);
+    const KindInfo& kind = info(plan_.kind);
+    const PlannedAttention& first = plan_.attentions[0];
+    const Geometry& geometry = first.geometry;
     explanation_.title = std::string(kind.name) + " attention, step by step";
-    if (!request_.title.empty()) explanation_.paragraph(one_line(request_.title));
-    if (!request_.description.empty()) explanation_.paragraph(one_line(request_.description));
-    const PositionNames names(Labels::of_sample(request_.labels.query, choice_.sample),
-                              geometry_.queries, "query");
+    if (!plan_.title.empty()) explanation_.paragraph(one_line(plan_.title));
+    if (!plan_.description.empty()) explanation_.paragraph(one_line(plan_.description));
+    const PositionNames names(Labels::of_sample(first.labels.query, choice_.sample),
+                              geometry.queries, "query");
     const auto of = [](std::size_t count) { return " of " + std::to_string(count); };
     explanation_.item("document: " + one_line(document));
-    explanation_.item("sample " + std::to_string(choice_.sample) + of(geometry_.batch) + ", head " +
-                      std::to_string(choice_.head) + of(geometry_.heads) + ", " +
-                      names.in_prose(choice_.query) + of(geometry_.queries) +
+    explanation_.item("sample " + std::to_string(choice_.sample) + of(geometry.batch) + ", head " +
+                      std::to_string(choice_.head) + of(geometry.heads) + ", " +
+                      names.in_prose(choice_.query) + of(geometry.queries) +
                       " (all counted from 0)");
     explanation_.item("formula: " + std::string(kind.score) + " (" + std::string(kind.source) +
                       ")");
-    for (const auto& [tensor, shape] : request_.shapes)
-      explanation_.item(
-          tensor + " " + text(shape) +
-          (tensor == request_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
+    for (const auto& [tensor, shape] : plan_.shapes)
+      explanation_.item(tensor + " " + text(shape) +
+                        (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
     explanation_.paragraph(
         "Numbers are rounded to four decimals to be shown, but computed in double precision. What "
         "is shown as 0 is exactly 0.");
   }
 
-  void explain() {
-    const Labels& labels = request_.labels;
-    std::visit(Overloaded{[&](const AttentionRequest& request) {
-                            const AttentionResult result = attend(request);
-                            explain_attention(ExplainedQuery(request, result, labels, choice_),
-                                              explanation_);
-                          },
-                          [&](const ProjectedAttentionRequest& request) {
-                            explain_projected(request, attend_projected(request), labels, choice_,
-                                              explanation_);
-                          },
-                          [&](const TransformerRequest& request) {
-                            explain_layers(request, transform(request), labels, choice_,
-                                           options_.layer.value_or(0), explanation_);
-                          }},
-               request_.attention);
+  void explain(const AttentionRequest& request) {
+    chosen_layer(1);
+    const AttentionResult result = attend(request);
+    explain_attention(ExplainedQuery(request, result, plan_.attentions[0], choice_), explanation_);
+  }
+
+  void explain(const ProjectedAttentionRequest& request) {
+    chosen_layer(1);
+    explain_projected(request, attend_projected(request), plan_.attentions[0], choice_,
+                      explanation_);
+  }
+
+  void explain(const TransformerRequest& request) {
+    const std::size_t layer = chosen_layer(request.layers.size());
+    explain_layers(request, transform(request), plan_.attentions, choice_, layer, explanation_);
   }
 
   const ExplainOptions& options_;
-  DocumentRequest request_;
+  Plan plan_;
   QueryChoice choice_;
-  Geometry geometry_;
   Explanation explanation_;
 };
 
@@ -134,7 +119,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
   json.key("document");
   json.value(document);
   json.key("attention");
-  json.value(info(kind.request().kind).name);
+  json.value(info(kind.plan().kind).name);
   json.key("sample");
   json.value(options.sample);
   json.key("head");
@@ -165,17 +150,10 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
 
 ExplainOutcome explain(const ExplainOptions& options) {
   const Document document = open_document(options.document);
+  std::vector<Plan> plans = read_plans(document);
   std::vector<KindExplanation> explained;
   try {
-    const std::vector<Kind> kinds = read_kinds(document.root());
-    std::vector<DocumentRequest> requests;
-    for (const Kind kind : kinds) {
-      Problems problems;
-      requests.push_back(read_document(document, kind, kinds, problems));
-      problems.throw_first();
-    }
-    for (DocumentRequest& request : requests)
-      explained.emplace_back(options, document, std::move(request));
+    for (Plan& plan : plans) explained.emplace_back(options, document, std::move(plan));
   } catch (const Error& error) {
     throw document.placed(error);
   }
@@ -185,7 +163,7 @@ ExplainOutcome explain(const ExplainOptions& options) {
   const bool list = options.format == ExplanationFormat::json && explained.size() > 1;
   if (list) json.begin_array();
   for (const KindExplanation& kind : explained) {
-    for (const std::string& warning : kind.request().warnings) {
+    for (const std::string& warning : kind.plan().warnings) {
       if (std::find(outcome.warnings.begin(), outcome.warnings.end(), warning) ==
           outcome.warnings.end())
         outcome.warnings.push_back(warning);

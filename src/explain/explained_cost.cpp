@@ -8,9 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "attention/geometry.hpp"
-#include "attention/projected_attention.hpp"
-#include "attention/transformer.hpp"
 #include "support/count_text.hpp"
 #include "support/overloaded.hpp"
 
@@ -188,11 +185,11 @@ class Cost {
 
 }  // namespace
 
-void explain_cost(const DocumentRequest& request, Explanation& to) {
-  const std::size_t element = size_of(request.options().dtype);
-  const auto explain = [&](const Score& score, const Geometry& geometry,
+void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
+  const std::size_t element = size_of(dtype);
+  const auto explain = [&](const Score& score, const PlannedAttention& attention,
                            const Projections* projections, bool two_sequences) {
-    const Cost cost(score, geometry, element, to);
+    const Cost cost(score, attention.geometry, element, to);
     cost.state_sizes();
     CostTable multiplications("multiplications"), bytes("bytes");
     if (projections) cost.projections(*projections, multiplications);
@@ -203,35 +200,34 @@ void explain_cost(const DocumentRequest& request, Explanation& to) {
     cost.growth(two_sequences);
   };
   const Score products = ScaledDotProduct{};
+  const PlannedAttention& first = plan.attentions[0];
   std::visit(
-      Overloaded{[&](const AttentionRequest& attention) {
+      Overloaded{[&](const AttentionRequest& request) {
                    to.step("What it costs");
-                   explain(attention.score, check_geometry(attention), nullptr, false);
+                   explain(request.score, first, nullptr, false);
                  },
-                 [&](const ProjectedAttentionRequest& attention) {
+                 [&](const ProjectedAttentionRequest& request) {
                    to.step("What it costs");
-                   Shape output;
-                   explain(products, check_projected(attention, "", output), &attention.projections,
-                           static_cast<bool>(attention.states.key));
+                   explain(products, first, &request.projections,
+                           static_cast<bool>(request.states.key));
                  },
-                 [&](const TransformerRequest& transformer) {
-                   const TransformerGeometry geometry = check_transformer(transformer);
-                   const TransformerLayer& layer = transformer.layers[0];
-                   const std::string of = transformer.layers.size() > 1 ? " of a layer" : "";
+                 [&](const TransformerRequest& request) {
+                   const TransformerLayer& layer = request.layers[0];
+                   const std::string of = request.layers.size() > 1 ? " of a layer" : "";
                    to.part("Cost");
                    to.step("What the self-attention" + of + " costs");
-                   explain(products, geometry.self, &layer.self_attn, false);
-                   if (transformer.decoder) {
+                   explain(products, first, &layer.self_attn, false);
+                   if (request.decoder) {
                      to.step("What the cross-attention" + of + " costs");
-                     explain(products, geometry.cross, &layer.multihead_attn, true);
+                     explain(products, plan.attentions[1], &layer.multihead_attn, true);
                    }
                    to.step("What the feed-forward" + of + " costs");
                    CostTable multiplications("multiplications");
-                   Cost(products, geometry.self, element, to).feed_forward(layer, multiplications);
+                   Cost(products, first.geometry, element, to).feed_forward(layer, multiplications);
                    to.put(std::move(multiplications).finish());
                    to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
                  }},
-      request.attention);
+      plan.computation);
 }
 
 }  // namespace attn

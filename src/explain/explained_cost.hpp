@@ -1,14 +1,12 @@
 #pragma once
 
-#include "attn/layers.hpp"
-
-#include "document/document.hpp"
+#include "document/plan.hpp"
 #include "explain/explanation.hpp"
 
 namespace attn {
 
-/// The last step: multiplications and bytes of the whole computation, each beside its formula with
-/// the sizes put in, and how they grow.
-void explain_cost(const DocumentRequest& request, Explanation& explanation);
+/// The last step: multiplications and bytes of the whole computation with numbers of that type,
+/// each beside its formula with the sizes put in, and how they grow.
+void explain_cost(const Plan& plan, DType dtype, Explanation& explanation);
 
 }  // namespace attn

@@ -30,29 +30,28 @@ Numbers state_of(const Tensor& states, QueryChoice choice) {
 /// One layer for one query.
 class Layer {
  public:
-  Layer(const TransformerRequest& request, const TransformerResult& result, const Labels& labels,
-        QueryChoice choice, std::size_t layer, Explanation& explanation)
+  Layer(const TransformerRequest& request, const TransformerResult& result,
+        std::span<const PlannedAttention> attentions, QueryChoice choice, std::size_t layer,
+        Explanation& explanation)
       : request_(request),
         layer_(request.layers[layer]),
         result_(result.layers[layer]),
-        labels_(labels),
+        attentions_(attentions.subspan(layer * (request.decoder ? 2 : 1))),
         choice_(choice),
         prefix_(request.layers.size() > 1 ? "Layer " + std::to_string(layer) + ": " : ""),
         to_(explanation) {}
 
   void explain() {
-    // A decoder's queries attend to themselves first; the key labels are those of its memory.
-    const Labels own{labels_.query, request_.decoder ? labels_.query : labels_.key};
     std::size_t at = 0;
     sublayer("self-attention", layer_.norm1, result_.sublayers[at], [&](const SubLayer& states) {
-      explain_projected(self_attention(request_, layer_, states.input), result_.self, own, choice_,
-                        to_);
+      explain_projected(self_attention(request_, layer_, states.input), result_.self,
+                        attentions_[0], choice_, to_);
     });
     if (request_.decoder) {
       ++at;
       sublayer("cross-attention", layer_.norm2, result_.sublayers[at], [&](const SubLayer& states) {
-        explain_projected(cross_attention(request_, layer_, states.input), result_.cross, labels_,
-                          choice_, to_);
+        explain_projected(cross_attention(request_, layer_, states.input), result_.cross,
+                          attentions_[1], choice_, to_);
       });
     }
     ++at;
@@ -157,7 +156,7 @@ class Layer {
   const TransformerRequest& request_;
   const TransformerLayer& layer_;
   const TransformerResult::Layer& result_;
-  const Labels& labels_;
+  std::span<const PlannedAttention> attentions_;  // from the layer's first on
   QueryChoice choice_;
   std::string prefix_;
   Explanation& to_;
@@ -166,9 +165,9 @@ class Layer {
 }  // namespace
 
 void explain_layers(const TransformerRequest& request, const TransformerResult& result,
-                    const Labels& labels, QueryChoice choice, std::size_t layer,
-                    Explanation& explanation) {
-  Layer(request, result, labels, choice, layer, explanation).explain();
+                    std::span<const PlannedAttention> attentions, QueryChoice choice,
+                    std::size_t layer, Explanation& explanation) {
+  Layer(request, result, attentions, choice, layer, explanation).explain();
   if (request.layers.size() < 2) return;
 
   explanation.part("All layers");

@@ -55,14 +55,14 @@ std::string rows_text(std::size_t head, std::size_t width) {
 class Projected {
  public:
   Projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
-            const Labels& labels, QueryChoice choice, Explanation& explanation)
+            const PlannedAttention& attention, QueryChoice choice, Explanation& explanation)
       : projections_(request.projections),
         states_(request.states.query, 1),
         choice_(choice),
         inner_(project(request)),
-        geometry_(check_geometry(inner_)),
+        geometry_(attention.geometry),
         inner_result_(with_joined_heads(result)),
-        query_(inner_, inner_result_, labels, choice),
+        query_(inner_, inner_result_, attention, choice),
         result_(result),
         to_(explanation) {}
 
@@ -166,7 +166,7 @@ class Projected {
   HeadRows states_;
   QueryChoice choice_;
   AttentionRequest inner_;
-  Geometry geometry_;
+  const Geometry& geometry_;
   AttentionResult inner_result_;
   ExplainedQuery query_;
   const AttentionResult& result_;
@@ -182,8 +182,9 @@ void explain_attention(const ExplainedQuery& query, Explanation& explanation) {
 }
 
 void explain_projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
-                       const Labels& labels, QueryChoice choice, Explanation& explanation) {
-  Projected(request, result, labels, choice, explanation).explain();
+                       const PlannedAttention& attention, QueryChoice choice,
+                       Explanation& explanation) {
+  Projected(request, result, attention, choice, explanation).explain();
 }
 
 }  // namespace attn

@@ -2,7 +2,7 @@
 
 #include "attn/layers.hpp"
 
-#include "document/document.hpp"
+#include "document/plan.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 
@@ -12,7 +12,8 @@ namespace attn {
 /// attention itself, the heads joined, the output projection. `result` is that of
 /// attend_projected() in float64 with stages.
 void explain_projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
-                       const Labels& labels, QueryChoice choice, Explanation& explanation);
+                       const PlannedAttention& attention, QueryChoice choice,
+                       Explanation& explanation);
 
 /// The steps of an attention without projections.
 void explain_attention(const ExplainedQuery& query, Explanation& explanation);

@@ -41,25 +41,26 @@ std::string PositionNames::in_prose(std::size_t position) const {
 }
 
 ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
-                               const Labels& labels, QueryChoice choice)
+                               const PlannedAttention& attention, QueryChoice choice)
     : request_(request),
       result_(result),
       choice_(choice),
-      geometry_(check_geometry(request)),
-      visibility_(request.mask, geometry_),
-      query_names_(Labels::of_sample(labels.query, choice.sample), geometry_.queries, "query"),
-      key_names_(Labels::of_sample(labels.key, choice.sample), geometry_.keys, "key"),
-      shown_keys_(geometry_.keys, most_keys, first_keys, last_keys) {
+      attention_(attention),
+      visibility_(attention.mask, attention.geometry),
+      query_names_(Labels::of_sample(attention.labels.query, choice.sample),
+                   attention.geometry.queries, "query"),
+      key_names_(Labels::of_sample(attention.labels.key, choice.sample), keys(), "key"),
+      shown_keys_(keys(), most_keys, first_keys, last_keys) {
   std::visit(Overloaded{[&](const GivenScores& given) { scores_ = HeadRows(given.scores, 1); },
                         [&](const Sequences& sequences) {
-                          query_ = HeadRows(sequences.query, geometry_.heads);
-                          key_ = HeadRows(sequences.key_or_query(), geometry_.kv_heads);
-                          if (geometry_.past == 0) return;
-                          past_key_ = HeadRows(sequences.past_key, geometry_.kv_heads);
-                          past_value_ = HeadRows(sequences.past_value, geometry_.kv_heads);
+                          query_ = HeadRows(sequences.query, geometry().heads);
+                          key_ = HeadRows(sequences.key_or_query(), geometry().kv_heads);
+                          if (geometry().past == 0) return;
+                          past_key_ = HeadRows(sequences.past_key, geometry().kv_heads);
+                          past_value_ = HeadRows(sequences.past_value, geometry().kv_heads);
                         }},
              request.score);
-  if (const Tensor& value = value_of(request.score)) value_ = HeadRows(value, geometry_.kv_heads);
+  if (const Tensor& value = value_of(request.score)) value_ = HeadRows(value, geometry().kv_heads);
 
   const auto weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.
@@ -79,15 +80,15 @@ std::span<const double> ExplainedQuery::query() const {
 }
 
 std::span<const double> ExplainedQuery::key(std::size_t j) const {
-  const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
-  return j < geometry_.past ? past_key_(choice_.sample, head, j)
-                            : key_(choice_.sample, head, j - geometry_.past);
+  const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
+  return j < geometry().past ? past_key_(choice_.sample, head, j)
+                             : key_(choice_.sample, head, j - geometry().past);
 }
 
 std::span<const double> ExplainedQuery::value(std::size_t j) const {
-  const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
-  return j < geometry_.past ? past_value_(choice_.sample, head, j)
-                            : value_(choice_.sample, head, j - geometry_.past);
+  const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
+  return j < geometry().past ? past_value_(choice_.sample, head, j)
+                             : value_(choice_.sample, head, j - geometry().past);
 }
 
 std::span<const double> ExplainedQuery::given_scores() const {
@@ -96,22 +97,22 @@ std::span<const double> ExplainedQuery::given_scores() const {
 
 std::span<const double> ExplainedQuery::row(const Tensor& tensor) const {
   const std::size_t at =
-      (choice_.sample * geometry_.heads + choice_.head) * geometry_.queries + choice_.query;
-  return tensor.values<double>().subspan(at * geometry_.keys, geometry_.keys);
+      (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
+  return tensor.values<double>().subspan(at * geometry().keys, geometry().keys);
 }
 
 double ExplainedQuery::lse() const {
   return result_.lse
-      .values<double>()[(choice_.sample * geometry_.heads + choice_.head) * geometry_.queries +
+      .values<double>()[(choice_.sample * geometry().heads + choice_.head) * geometry().queries +
                         choice_.query];
 }
 
 std::span<const double> ExplainedQuery::output() const {
-  const std::size_t width = geometry_.value_width;
+  const std::size_t width = geometry().value_width;
   const std::size_t at =
-      geometry_.joined
-          ? (choice_.sample * geometry_.queries + choice_.query) * geometry_.heads + choice_.head
-          : (choice_.sample * geometry_.heads + choice_.head) * geometry_.queries + choice_.query;
+      geometry().joined
+          ? (choice_.sample * geometry().queries + choice_.query) * geometry().heads + choice_.head
+          : (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
   return result_.output.values<double>().subspan(at * width, width);
 }
 

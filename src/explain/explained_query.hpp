@@ -7,9 +7,8 @@
 
 #include "attn/attention.hpp"
 
-#include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
-#include "document/document.hpp"
+#include "document/plan.hpp"
 #include "explain/excerpt.hpp"
 #include "explain/explanation.hpp"
 #include "explain/head_rows.hpp"
@@ -44,16 +43,17 @@ class PositionNames {
 /// stages, and how to name it.
 class ExplainedQuery {
  public:
-  /// The request is one that attend() takes, the result its own.
+  /// The request is one that attend() takes, the result its own, the attention what is known of
+  /// both.
   ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
-                 const Labels& labels, QueryChoice choice);
+                 const PlannedAttention& attention, QueryChoice choice);
 
   const AttentionRequest& request() const noexcept { return request_; }
   const AttentionResult& result() const noexcept { return result_; }
-  const Geometry& geometry() const noexcept { return geometry_; }
+  const Geometry& geometry() const noexcept { return attention_.geometry; }
   const Visibility& visibility() const noexcept { return visibility_; }
   const QueryChoice& choice() const noexcept { return choice_; }
-  std::size_t keys() const noexcept { return geometry_.keys; }
+  std::size_t keys() const noexcept { return attention_.geometry.keys; }
 
   std::span<const double> query() const;             ///< q [d_q]; not of given scores
   std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]; not of given scores
@@ -81,7 +81,7 @@ class ExplainedQuery {
   const AttentionRequest& request_;
   const AttentionResult& result_;
   QueryChoice choice_;
-  Geometry geometry_;
+  const PlannedAttention& attention_;
   Visibility visibility_;
   HeadRows query_, key_, value_, past_key_, past_value_, scores_;
   PositionNames query_names_, key_names_;

@@ -6,14 +6,12 @@
 
 #include "attn/error.hpp"
 
-#include "attention/projected_attention.hpp"
-#include "attention/transformer.hpp"
 #include "attention/visibility.hpp"
-#include "document/problems.hpp"
+#include "document/kinds.hpp"
+#include "document/reader.hpp"
 #include "pictures/map_selection.hpp"
 #include "pictures/selected_map.hpp"
 #include "support/nearest_name.hpp"
-#include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -27,7 +25,7 @@ const std::vector<std::string>& part_names() {
 }
 
 // Whether heads may see different keys.
-bool differs_by_head(const AttentionOutline& attention) {
+bool differs_by_head(const PlannedAttention& attention) {
   if (!attention.geometry.head_axis) return false;
   for (const Tensor* part : {&attention.mask.allow, &attention.mask.block, &attention.mask.bias}) {
     const Shape& shape = part->shape();
@@ -42,11 +40,11 @@ std::vector<std::string> part_of(std::vector<std::string> labels, const Position
           labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
 }
 
-const AttentionOutline& named(const std::vector<AttentionOutline>& all,
+const PlannedAttention& named(const std::vector<PlannedAttention>& all,
                               const std::optional<std::string>& name) {
   if (!name) return all[0];
   std::vector<std::string> known;
-  for (const AttentionOutline& attention : all) {
+  for (const PlannedAttention& attention : all) {
     known.push_back(attention.prefix + "weights");
     if (known.back() == *name) return attention;
   }
@@ -56,39 +54,7 @@ const AttentionOutline& named(const std::vector<AttentionOutline>& all,
 
 }  // namespace
 
-std::vector<AttentionOutline> outlines(const DocumentRequest& request) {
-  using Outlines = std::vector<AttentionOutline>;
-  const Mask& mask = request.options().mask;
-  const auto alone = [&](const Geometry& geometry) {
-    return Outlines{{"", request.labels, mask, geometry}};
-  };
-  const auto of_layers = [&](const TransformerRequest& transformer) {
-    const TransformerGeometry geometry = check_transformer(transformer);
-    const bool decoder = transformer.decoder;
-    const Labels own{request.labels.query, decoder ? request.labels.query : request.labels.key};
-    Outlines all;
-    for (std::size_t i = 0; i < transformer.layers.size(); ++i) {
-      const std::string prefix =
-          transformer.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
-      all.push_back({prefix + "self.", own, mask, geometry.self});
-      if (decoder) {
-        all.push_back({prefix + "cross.", request.labels, transformer.memory_mask, geometry.cross});
-      }
-    }
-    return all;
-  };
-  return std::visit(Overloaded{[&](const AttentionRequest& attention) {
-                                 return alone(check_geometry(attention));
-                               },
-                               [&](const ProjectedAttentionRequest& attention) {
-                                 Shape output;
-                                 return alone(check_projected(attention, "", output));
-                               },
-                               of_layers},
-                    request.attention);
-}
-
-MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::size_t head,
+MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::size_t head,
                  const std::string& title, const MapSelection& selection, std::size_t threads) {
   const Geometry& geometry = attention.geometry;
   const Visibility visibility(attention.mask, geometry);
@@ -136,12 +102,11 @@ MaskMap document_mask(std::string_view text, const std::string& name, const Plot
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
     Problems problems;
-    const DocumentRequest read = read_document(document, kinds[0], kinds, problems);
+    const Plan plan = read_plan(document, kinds[0], kinds, problems);
     problems.throw_first();
-    const std::vector<AttentionOutline> all = outlines(read);
-    const AttentionOutline& attention = named(all, request.name);
+    const PlannedAttention& attention = named(plan.attentions, request.name);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
-    return mask_map(attention, request.sample, request.head, read.title, request.selection,
+    return mask_map(attention, request.sample, request.head, plan.title, request.selection,
                     request.options.threads);
   } catch (const Error& error) {
     throw document.placed(error);

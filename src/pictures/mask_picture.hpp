@@ -3,31 +3,17 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "attn/file_access.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
-#include "attention/geometry.hpp"
-#include "document/document.hpp"
+#include "document/plan.hpp"
 
 namespace attn {
 
-/// One attention of a document as far as it is known before it is computed.
-struct AttentionOutline {
-  std::string prefix;  ///< before the names of its tensors: "", "self.", "layers.0.cross."…
-  Labels labels;
-  Mask mask;
-  Geometry geometry;
-};
-
-/// All attentions of a document in the order of computation. Throws Error(input) if its tensors do
-/// not fit together.
-std::vector<AttentionOutline> outlines(const DocumentRequest& request);
-
 /// What hides each key from each query of one sample and head, which must be there.
-MaskMap mask_map(const AttentionOutline& attention, std::size_t sample, std::size_t head,
+MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::size_t head,
                  const std::string& title, const MapSelection& selection, std::size_t threads);
 
 /// The same from an input document, of which nothing is computed. Errors name the document.

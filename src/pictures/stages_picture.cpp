@@ -68,17 +68,17 @@ std::vector<Stage> stages_of(const Stages& stages, const StageFormulas& formulas
 
 }  // namespace
 
-StageFormulas stage_formulas(Kind kind, const AttentionOptions& options, const Geometry& geometry,
-                             const Mask& mask) {
+StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention) {
+  const KindInfo& kind = info(plan.kind);
+  const Mask& mask = attention.mask;
   StageFormulas formulas;
-  const bool by_width = info(kind).scales_by_width;
-  formulas.score = by_width ? "q·k" : std::string(info(kind).score);
-  formulas.scale = options.scale;
-  if (!formulas.scale && by_width) {
-    formulas.scale = default_scale(score_of(kind), geometry);
-    formulas.scale_text = "1/√" + std::to_string(geometry.query_width);
+  formulas.score = kind.scales_by_width ? "q·k" : std::string(kind.score);
+  formulas.scale = plan.options().scale;
+  if (!formulas.scale && kind.scales_by_width) {
+    formulas.scale = default_scale(score_of(plan.kind), attention.geometry);
+    formulas.scale_text = "1/√" + std::to_string(attention.geometry.query_width);
   }
-  formulas.softcap = options.softcap;
+  formulas.softcap = plan.options().softcap;
   if (mask.bias) formulas.mask = "s + bias";
   if (mask.hides()) {
     const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";

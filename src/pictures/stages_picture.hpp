@@ -3,10 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "attn/attention.hpp"
 #include "attn/plot.hpp"
 
-#include "attention/geometry.hpp"
+#include "document/plan.hpp"
 #include "pictures/selected_map.hpp"
 
 namespace attn {
@@ -28,8 +27,7 @@ struct StageFormulas {
   std::string mask;               ///< "s + bias; hidden: −∞"
 };
 
-StageFormulas stage_formulas(Kind kind, const AttentionOptions& options, const Geometry& geometry,
-                             const Mask& mask);
+StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention);
 
 /// The stages side by side, a head a row: raw scores, scaled ones, masked ones, weights. What
 /// changes nothing has no panel. `maps` tells sample, head, labels and selection; scores are not

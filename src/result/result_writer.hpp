@@ -10,7 +10,7 @@
 #include "attn/attention.hpp"
 #include "attn/tensor.hpp"
 
-#include "document/document.hpp"
+#include "document/labels.hpp"
 #include "result/provenance.hpp"
 #include "result/tensor_writer.hpp"
 

@@ -1,9 +1,7 @@
 #include "run/computation.hpp"
 
 #include <utility>
-
-#include "document/mask_reader.hpp"
-#include "support/overloaded.hpp"
+#include <variant>
 
 namespace attn {
 namespace {
@@ -34,7 +32,7 @@ std::string bin_size(std::size_t positions, std::size_t bins) {
   return std::to_string(least) + (positions % bins == 0 ? "" : " to " + std::to_string(least + 1));
 }
 
-void name_bins(WeightMap& map, const Pooling& pooling, const Shape& from) {
+void name_bins(ComputedAttention& map, const Pooling& pooling, const Shape& from) {
   const Shape& shape = map.weights.shape();
   const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
   name_bins(map.labels.query, "Q_", from[0], queries);
@@ -45,19 +43,45 @@ void name_bins(WeightMap& map, const Pooling& pooling, const Shape& from) {
               " × " + bin_size(from[1], keys) + " Weights a Cell";
 }
 
-class Collector {
- public:
-  explicit Collector(const DocumentRequest& request) : request_(request) {
-    for (const NamedTensor& tensor : request.tokens) add(tensor.name, tensor.tensor);
-  }
+/// What a computation gives: its attentions in the order of the plan, and one output for all.
+struct Attended {
+  std::vector<AttentionResult> attentions;
+  Tensor output;
+};
 
-  void add(const std::string& name, const Tensor& tensor) {
-    if (tensor) result_.tensors.emplace_back(name, tensor);
-  }
+Attended attended(const AttentionRequest& request) {
+  const AttentionResult result = attend(request);
+  return {{result}, result.output};
+}
 
-  // Everything but the output, which layers have once for all.
-  void add_attention(const AttentionResult& result, const std::string& prefix, const Mask& mask,
-                     Labels labels) {
+Attended attended(const ProjectedAttentionRequest& request) {
+  const AttentionResult result = attend_projected(request);
+  return {{result}, result.output};
+}
+
+Attended attended(const TransformerRequest& request) {
+  TransformerResult result = transform(request);
+  Attended all{{}, result.output};
+  for (TransformerResult::Layer& layer : result.layers) {
+    all.attentions.push_back(std::move(layer.self));
+    if (request.decoder) all.attentions.push_back(std::move(layer.cross));
+  }
+  return all;
+}
+
+}  // namespace
+
+Computed compute(const Plan& plan) {
+  const Attended attended_plan =
+      std::visit([](const auto& request) { return attended(request); }, plan.computation);
+  Computed computed;
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    if (tensor) computed.tensors.emplace_back(name, tensor);
+  };
+  for (const NamedTensor& tensor : plan.tokens) add(tensor.name, tensor.tensor);
+  for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
+    const AttentionResult& result = attended_plan.attentions[i];
+    const std::string& prefix = plan.attentions[i].prefix;
     add(prefix + "weights", result.weights);
     add(prefix + "pooled_weights", result.pooled);
     add(prefix + "pooled_allowed", result.pooled_allowed);
@@ -67,74 +91,28 @@ class Collector {
     add(prefix + "capped", result.capped);
     add(prefix + "masked", result.masked);
     add(prefix + "lse", result.lse);
-    result_.empty_rows += result.empty_rows;
-    WeightMap map{prefix,
-                  result.weights,
-                  result.allowed,
-                  result.scores,
-                  result.capped,
-                  result.masked,
-                  std::move(labels),
-                  mask_text(mask),
-                  {},
-                  false};
+    computed.empty_rows += result.empty_rows;
+    ComputedAttention& map =
+        computed.attentions.emplace_back(ComputedAttention{result.weights,
+                                                           result.allowed,
+                                                           result.scores,
+                                                           result.capped,
+                                                           result.masked,
+                                                           plan.attentions[i].labels,
+                                                           {}});
     if (result.pooled) {
       map.weights = result.pooled;
       map.allowed = result.pooled_allowed;
-      name_bins(map, *request_.options().pool, result.pooled_from);
+      name_bins(map, *plan.options().pool, result.pooled_from);
     }
     if (map.weights) {
-      result_.shapes.emplace_back(prefix + (result.pooled ? "pooled_weights" : "weights"),
-                                  map.weights.shape());
-      map.heads_only = request_.heads_only;
+      computed.shapes.emplace_back(prefix + (result.pooled ? "pooled_weights" : "weights"),
+                                   map.weights.shape());
     }
-    result_.maps.push_back(std::move(map));
   }
-
-  void add_output(const Tensor& output) {
-    add("output", output);
-    if (output) result_.shapes.emplace_back("output", output.shape());
-  }
-
-  Computation finish() { return std::move(result_); }
-
- private:
-  const DocumentRequest& request_;
-  Computation result_;
-};
-
-}  // namespace
-
-Computation compute(const DocumentRequest& request) {
-  Collector results(request);
-  const Mask& mask = request.options().mask;
-  const auto add = [&](const AttentionResult& result) {
-    results.add_attention(result, "", mask, request.labels);
-    results.add_output(result.output);
-  };
-  const auto add_layers = [&](const TransformerRequest& transformer) {
-    const TransformerResult result = transform(transformer);
-    for (std::size_t i = 0; i < result.layers.size(); ++i) {
-      const std::string prefix =
-          result.layers.size() > 1 ? "layers." + std::to_string(i) + "." : "";
-      // A decoder's queries attend to themselves first; the key labels are those of its memory.
-      const Labels own{request.labels.query,
-                       transformer.decoder ? request.labels.query : request.labels.key};
-      results.add_attention(result.layers[i].self, prefix + "self.", mask, own);
-      if (transformer.decoder) {
-        results.add_attention(result.layers[i].cross, prefix + "cross.", transformer.memory_mask,
-                              request.labels);
-      }
-    }
-    results.add_output(result.output);
-  };
-  std::visit(Overloaded{[&](const AttentionRequest& attention) { add(attend(attention)); },
-                        [&](const ProjectedAttentionRequest& attention) {
-                          add(attend_projected(attention));
-                        },
-                        add_layers},
-             request.attention);
-  return results.finish();
+  add("output", attended_plan.output);
+  if (attended_plan.output) computed.shapes.emplace_back("output", attended_plan.output.shape());
+  return computed;
 }
 
 }  // namespace attn

@@ -7,29 +7,26 @@
 
 #include "attn/tensor.hpp"
 
-#include "document/document.hpp"
+#include "document/plan.hpp"
 
 namespace attn {
 
-/// The weights of one attention of a computation, as pictures and reports need them.
-struct WeightMap {
-  std::string prefix;       ///< before the names of its tensors: "", "self.", "layers.0.cross."…
-  Tensor weights, allowed;  ///< weights are absent if not asked for, allowed without a mask
+/// What was computed of one attention, as pictures and reports need it.
+struct ComputedAttention {
+  Tensor weights, allowed;        ///< weights are absent if not asked for, allowed without a mask
   Tensor scores, capped, masked;  ///< if stages were asked for
-  Labels labels;
-  std::string mask;         ///< in words; empty without one
-  std::string cells;        ///< of pooled weights: "Mean of 128×128 Weights a Cell"
-  bool heads_only = false;  ///< weights of rank 3 are [H,Lq,Lk], not [B,Lq,Lk]
+  Labels labels;                  ///< of the plan, or of the bins of pooled weights
+  std::string cells;              ///< of pooled weights: "Mean of 128×128 Weights a Cell"
 };
 
-/// All results of one document, under the names of result.json.
-struct Computation {
+/// All results of a plan, under the names of result.json.
+struct Computed {
   std::vector<std::pair<std::string, Tensor>> tensors;  ///< weights and what is drawn of them first
-  std::vector<WeightMap> maps;                          ///< in the order of computation
+  std::vector<ComputedAttention> attentions;            ///< as those of the plan
   std::vector<std::pair<std::string, Shape>> shapes;    ///< of weights and output
   std::size_t empty_rows = 0;  ///< queries with no key left, in all attentions
 };
 
-Computation compute(const DocumentRequest& request);
+Computed compute(const Plan& plan);
 
 }  // namespace attn

@@ -11,8 +11,9 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
-#include "document/document.hpp"
+#include "document/mask_reader.hpp"
 #include "document/options.hpp"
+#include "document/reader.hpp"
 #include "pictures/dimension_chart.hpp"
 #include "pictures/map_selection.hpp"
 #include "pictures/mask_picture.hpp"
@@ -88,68 +89,63 @@ std::string extension(PictureFormat format) {
 /// One kind of a document on its way from the request to files.
 class KindRun {
  public:
-  KindRun(const RunOptions& options, const Document& document, DocumentRequest request,
-          std::filesystem::path out)
-      : options_(options), request_(std::move(request)), out_(std::move(out)) {
-    const std::optional<Pooling>& pool = request_.options().pool;
+  KindRun(const RunOptions& options, const Document& document, Plan plan, std::filesystem::path out)
+      : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
+    const std::optional<Pooling>& pool = plan_.options().pool;
     if (pool) check_pooled(options);
     plots_ = options.plots;
     if (!options.plots_asked_for && !pool && !wants_weights() && !options.heatmaps &&
-        request_.weights_count > most_unasked_weights) {
+        element_count(plan_.attentions[0].geometry.weights_shape()) > most_unasked_weights) {
       std::erase(plots_, PlotKind::heatmap);
       warn("the heatmap of so many weights is left out: ask for a map of bins with --pool 1024");
     }
-    request_.options().weights = wants_weights() || draws_weights() || options.heatmaps;
-    request_.options().stages = options.stages || wants(PlotKind::stages);
-    request_.options().threads = options.threads;
+    plan_.options().weights = wants_weights() || draws_weights() || options.heatmaps;
+    plan_.options().stages = options.stages || wants(PlotKind::stages);
+    plan_.options().threads = options.threads;
     report_.document = document.name();
-    report_.title = request_.title;
-    report_.description = request_.description;
-    report_.kind = request_.kind;
-    report_.dtype = request_.options().dtype;
+    report_.title = plan_.title;
+    report_.description = plan_.description;
+    report_.kind = plan_.kind;
+    report_.dtype = plan_.options().dtype;
     report_.sample = options.sample;
     report_.head = options.head;
-    for (const auto& tokens : request_.recovered_tokens) {
+    for (const auto& tokens : plan_.recovered_tokens) {
       std::string text;
       for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
       report_.recovered.push_back(std::move(text));
     }
   }
 
-  std::size_t scores() const { return request_.scores_count; }
+  std::size_t scores() const { return plan_.scores_count(); }
 
   void compute(const std::function<void(std::size_t)>& progress) {
-    request_.options().progress = progress;
+    plan_.options().progress = progress;
     const auto start = std::chrono::steady_clock::now();
-    computed_ = attn::compute(request_);
+    computed_ = attn::compute(plan_);
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (computed_.empty_rows > 0) {
-      request_.warnings.push_back(
+      plan_.warnings.push_back(
           count_text(computed_.empty_rows, "query has", "queries have") + " no key left to see: " +
           (computed_.empty_rows == 1 ? "its" : "their") + " weights and output are zero");
     }
-    report_.shapes = request_.shapes;
+    report_.shapes = plan_.shapes;
     report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
-    for (const WeightMap& map : computed_.maps) {
-      if (!map.weights) {
+    for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+      if (computed_.attentions[i].weights) {
+        const Maps maps = maps_of(i);
+        maps.check(options_.sample, options_.head);
+        heatmaps_.push_back(heatmap_of(i));
+        report_.weights.push_back(reported(i, maps));
+      } else {
         heatmaps_.emplace_back();
-        ReportedWeights& weights = report_.weights.emplace_back();
-        weights.name = map.prefix + "weights";
-        weights.mask = map.mask;
-        continue;
+        report_.weights.emplace_back().name = plan_.attentions[i].prefix + "weights";
       }
-      const Maps maps(map.weights, map.heads_only);
-      maps.check(options_.sample, options_.head);
-      heatmaps_.push_back(heatmap_of(map));
-      report_.weights.push_back(reported(map, heatmaps_.back(), maps));
+      report_.weights.back().mask = mask_text(plan_.attentions[i].mask);
     }
   }
 
   // Every picture but the comparison: one for each attention, or for all layers.
   void plan_pictures(std::vector<std::function<void()>>& tasks) {
-    if (wants(PlotKind::mask) || wants(PlotKind::stages)) {
-      outlines_ = outlines(request_);
-    }
     for (const PlotKind kind : plots_) {
       for (const PlannedPicture& planned : planned_pictures(kind)) {
         picture_names_.push_back(planned.name + extension(options_.format));
@@ -164,9 +160,9 @@ class KindRun {
   void write(const Provenance* provenance) {
     for (const Picture& picture : pictures_) {
       for (const std::string& warning : picture.warnings) {
-        if (std::find(request_.warnings.begin(), request_.warnings.end(), warning) ==
-            request_.warnings.end()) {
-          request_.warnings.push_back(warning);
+        if (std::find(plan_.warnings.begin(), plan_.warnings.end(), warning) ==
+            plan_.warnings.end()) {
+          plan_.warnings.push_back(warning);
         }
       }
     }
@@ -180,11 +176,11 @@ class KindRun {
     ResultFile file;
     file.kind = report_.kind;
     file.dtype = report_.dtype;
-    file.title = request_.title;
-    file.description = request_.description;
-    file.labels = request_.options().pool ? computed_.maps[0].labels : request_.labels;
+    file.title = plan_.title;
+    file.description = plan_.description;
+    file.labels = computed_.attentions.back().labels;
     file.shapes = report_.shapes;
-    file.warnings = request_.warnings;
+    file.warnings = plan_.warnings;
     file.pictures = picture_names_;
     file.provenance = provenance;
     if (options_.timing) file.seconds = seconds_;
@@ -196,14 +192,14 @@ class KindRun {
       file.tensors.emplace_back(name, tensor);
     }
     file.places =
-        plan_tensors(file.tensors, options_.tensors, computed_.maps[0].heads_only, out_, tasks);
+        plan_tensors(file.tensors, options_.tensors, plan_.attentions[0].heads_only(), out_, tasks);
     report_.files = tasks.write(options_.threads);
     report_.files.push_back(out_ / "result.json");
     write_result(file, report_.files.back(), options_.threads);
-    report_.warnings = request_.warnings;
+    report_.warnings = plan_.warnings;
   }
 
-  void warn(std::string warning) { request_.warnings.push_back(std::move(warning)); }
+  void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
   bool draws_weights() const { return std::any_of(plots_.begin(), plots_.end(), shows_weights); }
   const Heatmap& heatmap() const { return heatmaps_[0]; }
@@ -212,7 +208,7 @@ class KindRun {
   bool wants(PlotKind kind) const {
     return std::find(plots_.begin(), plots_.end(), kind) != plots_.end();
   }
-  bool wants_weights() const { return options_.weights && request_.weights; }
+  bool wants_weights() const { return options_.weights && plan_.weights; }
 
   /// A picture and the attentions that it shows.
   struct PlannedPicture {
@@ -229,8 +225,8 @@ class KindRun {
     // A grid shows the layers' attentions of one sort together, and their mask is the same.
     const bool together = kind == PlotKind::grid || kind == PlotKind::mask;
     std::vector<std::string> sorts;
-    for (std::size_t i = 0; i < computed_.maps.size(); ++i) {
-      std::string sort = computed_.maps[i].prefix;
+    for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+      std::string sort = plan_.attentions[i].prefix;
       if (!sort.empty()) sort.pop_back();
       if (together) sort.erase(0, sort.rfind('.') + 1);  // npos + 1 = 0
       const auto known = std::find(sorts.begin(), sorts.end(), sort);
@@ -244,28 +240,34 @@ class KindRun {
     return planned;
   }
 
+  Maps maps_of(std::size_t attention) const {
+    return Maps(computed_.attentions[attention].weights, plan_.attentions[attention].heads_only());
+  }
+
   template <class Use>
-  auto with_maps(const WeightMap& map, const Use& use) const {
-    const Maps maps(map.weights, map.heads_only);
-    const std::optional<Maps> allowed =
-        map.allowed ? std::optional<Maps>(std::in_place, map.allowed, map.heads_only)
-                    : std::nullopt;
-    return use(SelectedMaps{maps, allowed ? &*allowed : nullptr, map.labels, request_.title,
+  auto with_maps(std::size_t attention, const Use& use) const {
+    const ComputedAttention& map = computed_.attentions[attention];
+    const Maps maps = maps_of(attention);
+    std::optional<Maps> allowed;
+    if (map.allowed) allowed.emplace(map.allowed, plan_.attentions[attention].heads_only());
+    return use(SelectedMaps{maps, allowed ? &*allowed : nullptr, map.labels, plan_.title,
                             options_.sample, options_.head, options_.selection});
   }
 
-  Heatmap heatmap_of(const WeightMap& map) const {
+  Heatmap heatmap_of(std::size_t attention) const {
     Heatmap heatmap =
-        with_maps(map, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
-    if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
+        with_maps(attention, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
+    const std::string& cells = computed_.attentions[attention].cells;
+    if (!cells.empty()) heatmap.title += "\n" + cells;
     return heatmap;
   }
 
-  ReportedWeights reported(const WeightMap& map, const Heatmap& heatmap, const Maps& maps) const {
+  ReportedWeights reported(std::size_t attention, const Maps& maps) const {
+    const ComputedAttention& map = computed_.attentions[attention];
     ReportedWeights result;
-    result.name = map.prefix + (request_.options().pool ? "pooled_weights" : "weights");
-    result.heatmap = heatmap;
-    result.mask = map.mask;
+    result.name =
+        plan_.attentions[attention].prefix + (plan_.options().pool ? "pooled_weights" : "weights");
+    result.heatmap = heatmaps_[attention];
     if (wants_weights()) {
       result.weights = maps.matrix(options_.sample, options_.head);
       result.query_labels =
@@ -273,7 +275,7 @@ class KindRun {
       result.key_labels =
           named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
     }
-    if (map.allowed && !request_.options().pool) {
+    if (map.allowed && !plan_.options().pool) {
       const auto allowed = map.allowed.values<std::uint8_t>();
       result.cells = allowed.size();
       result.hidden =
@@ -292,25 +294,22 @@ class KindRun {
       plot.figsize.reset();
       return draw_dimensions(dimension_chart(report_.shapes), plot, options_.format);
     }
-    const WeightMap& map = computed_.maps[of[0]];
+    const PlannedAttention& attention = plan_.attentions[of[0]];
     if (kind == PlotKind::mask) {
-      return draw_mask(mask_map(outlines_[of[0]], options_.sample, options_.head, request_.title,
-                                options_.selection, 1),
-                       options_.plot, options_.format);
+      return draw_mask(
+          mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection, 1),
+          options_.plot, options_.format);
     }
     if (kind == PlotKind::grid && of.size() > 1) return draw_layers(of);
     if (kind == PlotKind::heatmap && options_.selection.heads != MapSelection::Heads::all) {
       return draw_heatmap(heatmaps_[of[0]], options_.plot, options_.format);
     }
-    return with_maps(map, [&](const SelectedMaps& maps) {
+    return with_maps(of[0], [&](const SelectedMaps& maps) {
       if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
+      const ComputedAttention& map = computed_.attentions[of[0]];
       const Stages stages{map.scores,  map.capped,  map.masked,
-                          map.weights, map.allowed, map.heads_only};
-      const HeatmapGrid grid =
-          stages_grid(stages,
-                      stage_formulas(request_.kind, request_.options(), outlines_[of[0]].geometry,
-                                     outlines_[of[0]].mask),
-                      maps);
+                          map.weights, map.allowed, attention.heads_only()};
+      const HeatmapGrid grid = stages_grid(stages, stage_formulas(plan_, attention), maps);
       return draw_stages(grid, maps, options_.plot, options_.format);
     });
   }
@@ -321,7 +320,7 @@ class KindRun {
     const bool together = heads == MapSelection::Heads::mean || heads == MapSelection::Heads::max;
     HeatmapGrid grid{of.size(), 1, {}};
     for (std::size_t layer = 0; layer < of.size(); ++layer) {
-      with_maps(computed_.maps[of[layer]], [&](const SelectedMaps& maps) {
+      with_maps(of[layer], [&](const SelectedMaps& maps) {
         grid.columns = together ? 1 : maps.weights.heads();
         for (std::size_t head = 0; head < grid.columns; ++head) {
           grid.panels.push_back(selected_heatmap(maps, options_.sample, head));
@@ -337,13 +336,12 @@ class KindRun {
 
   const RunOptions& options_;
   std::vector<PlotKind> plots_;
-  DocumentRequest request_;
+  Plan plan_;
   std::filesystem::path out_;
-  Computation computed_;
+  Computed computed_;
   double seconds_ = 0;
   RunReport report_;
   std::vector<Heatmap> heatmaps_;
-  std::vector<AttentionOutline> outlines_;  ///< as computed_.maps; only for masks and stages
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
 };
@@ -378,19 +376,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     no.data = false;
     document.override_with("weights", std::move(no), "--no-weights");
   }
+  std::vector<Plan> plans = read_plans(document);
   std::vector<std::unique_ptr<KindRun>> runs;
-  try {
-    const std::vector<Kind> kinds = read_kinds(document.root());
-    for (const Kind kind : kinds) {
-      Problems problems;
-      DocumentRequest request = read_document(document, kind, kinds, problems);
-      problems.throw_first();
-      runs.push_back(std::make_unique<KindRun>(
-          options, document, std::move(request),
-          kinds.size() > 1 ? options.out / info(kind).name : options.out));
-    }
-  } catch (const Error& error) {
-    throw document.placed(error);
+  for (Plan& plan : plans) {
+    std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;
+    runs.push_back(std::make_unique<KindRun>(options, document, std::move(plan), std::move(out)));
   }
 
   if (provenance != nullptr) options.plot.provenance = provenance->text();

@@ -6,7 +6,8 @@
 
 #include "attn/error.hpp"
 
-#include "document/document.hpp"
+#include "document/kinds.hpp"
+#include "document/reader.hpp"
 
 /// All problems of a document, a blank line between them, as a user reads them: those of each of
 /// its kinds. Files it names are looked for in `folder`.
@@ -17,7 +18,7 @@ inline std::string problems_of(const std::string& text, const std::filesystem::p
     attn::Problems problems;
     std::vector<attn::Kind> kinds;
     problems.attempt([&] { kinds = attn::read_kinds(document.root()); });
-    for (const attn::Kind kind : kinds) attn::read_document(document, kind, kinds, problems);
+    for (const attn::Kind kind : kinds) attn::read_plan(document, kind, kinds, problems);
     for (const attn::Error& error : problems.errors()) {
       if (!all.empty()) all += "\n\n";
       all += document.placed(error).what();

@@ -155,7 +155,7 @@ TEST_CASE("what a flag overrides is blamed on the flag") {
   document.override_with("valid_lens", lens, "--valid-lens");
   attn::Problems problems;
   const auto kinds = attn::read_kinds(document.root());
-  attn::read_document(document, kinds[0], kinds, problems);
+  attn::read_plan(document, kinds[0], kinds, problems);
   REQUIRE(problems.errors().size() == 1);
   CHECK(std::string(document.placed(problems.errors()[0]).what()) ==
         "the valid length 5 is not between 0 and 2\n"

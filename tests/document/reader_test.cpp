@@ -57,7 +57,8 @@ TEST_CASE("the weights of multi-head attention have an axis of heads even if the
   const DocumentResult one = run_document(document("multi_head", {x, init}));
   CHECK(one.tensor("weights").shape() == attn::Shape{2, 1, 3, 3});
   CHECK(one.bytes == run_document(document("multi_head", {x, init, R"("heads":1)"})).bytes);
-  CHECK(run_document(document("self", {x, init})).tensor("weights").shape() == attn::Shape{2, 3, 3});
+  CHECK(run_document(document("self", {x, init})).tensor("weights").shape() ==
+        attn::Shape{2, 3, 3});
 }
 
 TEST_CASE("hidden states are given one way only") {

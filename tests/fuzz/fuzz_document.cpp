@@ -1,7 +1,8 @@
 #include <span>
 
-#include "document/document.hpp"
 #include "document/keys.hpp"
+#include "document/kinds.hpp"
+#include "document/reader.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "run/computation.hpp"
 
@@ -22,13 +23,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     for (const Kind kind : kinds) {
       Problems own;
-      DocumentRequest request = read_document(document, kind, kinds, own);
+      Plan plan = read_plan(document, kind, kinds, own);
       for (const Error& error : own.errors()) {
         fuzz::require(!std::string_view(document.placed(error).what()).empty());
       }
       if (!own.errors().empty()) continue;
-      request.options().threads = 1;
-      const Computation computed = compute(request);
+      plan.options().threads = 1;
+      const Computed computed = compute(plan);
       fuzz::require(!computed.tensors.empty());
     }
   });

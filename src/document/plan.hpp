@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attn/attention.hpp"
+#include "attn/io.hpp"
+#include "attn/layers.hpp"
+
+#include "attention/geometry.hpp"
+#include "document/labels.hpp"
+
+namespace attn {
+
+/// What there is to compute. Whoever visits it has a case for each alternative and no other, so
+/// that a new one does not compile before all of them know it.
+using Computation = std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest>;
+
+/// One attention of a plan, as far as it is known before anything is computed.
+struct PlannedAttention {
+  std::string prefix;  ///< before the names of its tensors: "", "self.", "layers.0.cross."…
+  Mask mask;
+  Geometry geometry;
+  Labels labels;
+
+  /// Whether maps of rank 3 are [H,Lq,Lk], not [B,Lq,Lk].
+  bool heads_only() const { return geometry.head_axis && !geometry.batch_axis; }
+};
+
+/// A document checked and ready to be computed as one kind of attention. All that comes after reads
+/// it, and none of it the document.
+struct Plan {
+  Kind kind = Kind::scaled_dot_product;
+  std::string title, description;
+  bool weights = true;  ///< whether the document wants them in its result
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
+  std::vector<NamedTensor> tokens;                    ///< token_ids, embedded, recovered_ids
+  std::vector<std::vector<std::string>> recovered_tokens;
+  std::vector<std::string> warnings;
+  Computation computation;
+  std::vector<PlannedAttention> attentions;  ///< in the order of computation
+
+  AttentionOptions& options() noexcept;
+  const AttentionOptions& options() const noexcept;
+  std::size_t scores_count() const;  ///< of all attentions, samples and heads
+};
+
+/// The attentions of a computation, without labels. Throws Error(input) if its tensors do not fit
+/// together.
+std::vector<PlannedAttention> attentions_of(const Computation& computation);
+
+}  // namespace attn
