@@ -57,9 +57,11 @@ void put_options(const DocumentOptions& options, Document& document) {
   if (options.scale) document.override_with("scale", json(*options.scale), "--scale");
   if (options.seed) document.override_with("seed", json(*options.seed), "--seed");
   if (options.valid_lens) {
-    JsonValue lens;
-    lens.data = JsonValue::Numbers(options.valid_lens->begin(), options.valid_lens->end());
-    document.override_with("valid_lens", std::move(lens), "--valid-lens");
+    JsonValue::Array lens;
+    for (const auto length : *options.valid_lens) lens.push_back(json(length));
+    JsonValue list;
+    list.data = std::move(lens);
+    document.override_with("valid_lens", std::move(list), "--valid-lens");
   }
   if (options.pool) {
     JsonValue pool;

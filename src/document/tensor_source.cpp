@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,50 +54,15 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     expect_known_keys(object, known, pointer);
     return *found;
   }
-  if (object.find("files")) {
-    throw input_error("the tensor stands in comma-separated files, which are not read back",
-                      pointer, "write the result with --tensors json, npy, npz or safetensors");
-  }
+  // The reader of all tensors tells what is wrong with these.
+  if (object.find("files")) return forms[0];
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_keys(object, known, pointer);
-  if (object.find("shape")) {
-    throw input_error("\"shape\" is given without \"data\"", pointer,
-                      "add \"data\", the numbers as one flat array");
-  }
+  if (object.find("shape")) return forms[0];
   throw input_error(
       "this object is no tensor", pointer,
       "give nested arrays, or an object with \"shape\" and \"data\", or with one of \"file\", "
       "\"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\"");
-}
-
-Shape read_shape(const JsonValue& value, const std::string& pointer) {
-  if (!value.is(JsonValue::Type::array)) {
-    throw input_error("expected a shape, found " + std::string(type_text(value)), pointer,
-                      "give an array of sizes such as [2,3,4]");
-  }
-  // No shape that fits a document's tensors comes near; longer ones are mistakes, and would make
-  // endless messages.
-  constexpr std::size_t most_axes = 32;
-  if (value.size() > most_axes) {
-    throw input_error("the shape has " + std::to_string(value.size()) + " axes", pointer,
-                      "give 2 to 4 sizes such as [2,3,4]");
-  }
-  Shape shape;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = pointer_to(pointer, i);
-    const double number = expect_number(value.element(i), at);
-    if (number == 0) {
-      throw input_error("an axis of size 0", at, "give every axis at least one element");
-    }
-    if (!(number >= 1 && number <= 0x1p53 && std::floor(number) == number)) {
-      throw input_error("the size " + number_text(number) + " is no whole number of at least 1", at,
-                        "give whole numbers of at least 1");
-    }
-    shape.push_back(static_cast<std::size_t>(number));
-  }
-  if (shape.empty())
-    throw input_error("the shape has no axes", pointer, "give 2 to 4 sizes such as [2,3,4]");
-  return shape;
 }
 
 void check_limit(double count, std::uint64_t most, const std::string& what,
@@ -107,42 +73,32 @@ void check_limit(double count, std::uint64_t most, const std::string& what,
       pointer, "make it smaller, or raise the limit with --max-elements");
 }
 
-std::size_t checked_count(const Shape& shape, std::uint64_t most, const std::string& pointer) {
-  try {
-    const std::size_t count = element_count(shape);
-    check_memory(count, sizeof(double), "a tensor of shape " + text(shape), pointer);
-    check_element_limit(count, most, "");
-    return count;
-  } catch (const Error& error) {
-    throw error.where().empty() ? error.inside(pointer) : error;
-  }
+template <class T>
+Tensor filled(Shape shape, const Tensor& one) {
+  std::vector<T> numbers(element_count(shape), one.values<T>()[0]);
+  return {std::move(shape), std::move(numbers)};
 }
 
-Tensor filled(Shape shape, double value, DType dtype, std::uint64_t most,
-              const std::string& pointer) {
-  std::vector<double> numbers(checked_count(shape, most, pointer), value);
-  return checked_conversion(Tensor(std::move(shape), std::move(numbers)), dtype, pointer);
+// All elements are the number, which need not fit the dtype.
+Tensor filled(Shape shape, double number, DType dtype, const std::string& pointer) {
+  const Tensor one = checked_conversion(Tensor({1}, std::vector{number}), dtype, pointer);
+  switch (dtype) {
+    case DType::float32:
+      return filled<float>(std::move(shape), one);
+    case DType::float64:
+      return filled<double>(std::move(shape), one);
+    case DType::int64:
+      return filled<std::int64_t>(std::move(shape), one);
+    case DType::boolean:
+      return filled<std::uint8_t>(std::move(shape), one);
+  }
+  return {};
 }
 
-Tensor counted(const JsonValue& object, DType dtype, std::uint64_t most,
-               const std::string& pointer) {
-  const std::string at = pointer_to(pointer, "arange");
-  const auto count = static_cast<std::size_t>(expect_integer(*object.find("arange"), at, 1));
-  check_memory(count, sizeof(double), "a tensor of " + std::to_string(count) + " numbers", at);
-  check_element_limit(count, most, at);
-  Shape shape{count};
-  if (const JsonValue* given = object.find("shape")) {
-    const std::string shape_at = pointer_to(pointer, "shape");
-    shape = read_shape(*given, shape_at);
-    if (checked_count(shape, most, shape_at) != count) {
-      throw input_error("the shape " + text(shape) + " has " +
-                            std::to_string(element_count(shape)) + " elements, but arange has " +
-                            std::to_string(count),
-                        shape_at, "make the sizes' product equal to arange");
-    }
-  }
-  std::vector<double> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<double>(i);
+// 0, 1, 2…
+Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
+  std::vector<double> numbers(element_count(shape));
+  std::iota(numbers.begin(), numbers.end(), 0.0);
   return checked_conversion(Tensor(std::move(shape), std::move(numbers)), dtype, pointer);
 }
 
@@ -216,54 +172,43 @@ const TensorFile& TensorSource::file(const std::string& name) {
 }
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
-  if (value.is(JsonValue::Type::object)) return read_object(value, dtype, pointer);
-  if (value.is(JsonValue::Type::array)) {
-    Tensor tensor = tensor_from_json(value, dtype, pointer);
-    check_element_limit(tensor.size(), access_.limits.elements, pointer);
-    return tensor;
-  }
-  throw input_error("expected a tensor, found " + std::string(type_text(value)), pointer,
-                    "give nested arrays of numbers, or an object such as {\"file\": \"q.npy\"}");
+  const bool object = value.is(JsonValue::Type::object);
+  const std::string_view form = object ? form_of(value, pointer).key : "data";
+  if (form != "data" && form != "file") return made(value, form, dtype, pointer);
+  const auto open = [&](const std::string& name, const std::string& tensor) {
+    return file(name).read(tensor);
+  };
+  const Tensor tensor = tensor_from_json(value, dtype, pointer, open);
+  check_element_limit(tensor.size(), access_.limits.elements, pointer);
+  return checked_conversion(tensor, dtype, pointer_to(pointer, form));
 }
 
-Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std::string& pointer) {
-  const std::string_view form = form_of(value, pointer).key;
+// A tensor that the document tells how to make.
+Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType dtype,
+                          const std::string& pointer) {
+  // 1. Its shape, and whether there is room for it.
   const std::string at = pointer_to(pointer, form);
   const JsonValue& content = *value.find(form);
-  const std::uint64_t most = access_.limits.elements;
-  if (form == "data") {
-    const JsonValue* shape = value.find("shape");
-    if (!shape) {
-      throw input_error("\"data\" is given without a \"shape\"", pointer,
-                        "add \"shape\", such as [2,3,4]");
-    }
-    const Shape wanted = read_shape(*shape, pointer_to(pointer, "shape"));
-    const std::size_t count = checked_count(wanted, most, pointer_to(pointer, "shape"));
-    const Tensor flat = tensor_from_json(content, dtype, at);
-    if (flat.rank() != 1 || flat.size() != count) {
-      throw input_error(
-          "the shape " + text(wanted) + " has " + std::to_string(count) +
-              " elements, but the data has " +
-              (flat.rank() == 1 ? std::to_string(flat.size()) : "the shape " + text(flat.shape())),
-          at, "give the data as one flat array of that many numbers");
-    }
-    return flat.reshaped(wanted);
-  }
-  if (form == "file") {
-    const std::string& file_name = expect_string(content, at);
-    const JsonValue* name = value.find("name");
-    try {
-      const Tensor tensor =
-          file(file_name).read(name ? expect_string(*name, pointer_to(pointer, "name")) : "");
-      check_element_limit(tensor.size(), most, pointer);
-      check_stated(value, tensor, pointer);
-      return checked_conversion(tensor, dtype, at);
-    } catch (const Error& error) {
-      throw error.where().starts_with(pointer) ? error : error.inside(at);
+  Shape shape = form == "arange" ? Shape{static_cast<std::size_t>(expect_integer(content, at, 1))}
+                                 : shape_from_json(content, at);
+  const std::size_t count = element_count(shape);
+  check_memory(count, sizeof(double), "a tensor of shape " + text(shape), at);
+  check_element_limit(count, access_.limits.elements, at);
+  const JsonValue* const given = value.find("shape");
+  if (form == "arange" && given) {
+    const std::string shape_at = pointer_to(pointer, "shape");
+    shape = shape_from_json(*given, shape_at);
+    if (element_count(shape) != count) {
+      throw input_error("the shape " + text(shape) + " has " +
+                            std::to_string(element_count(shape)) + " elements, but arange has " +
+                            std::to_string(count),
+                        shape_at, "make the sizes' product equal to arange");
     }
   }
-  if (form == "zeros") return filled(read_shape(content, at), 0, dtype, most, at);
-  if (form == "ones") return filled(read_shape(content, at), 1, dtype, most, at);
+  // 2. Its elements.
+  if (form == "zeros") return filled(std::move(shape), 0, dtype, at);
+  if (form == "ones") return filled(std::move(shape), 1, dtype, at);
+  if (form == "arange") return counted(std::move(shape), dtype, pointer);
   if (form == "full") {
     const JsonValue* number = value.find("value");
     if (!number) {
@@ -276,18 +221,14 @@ Tensor TensorSource::read_object(const JsonValue& value, DType dtype, const std:
     JsonValue single;
     single.data = JsonValue::Array{*number};
     const Tensor one = tensor_from_json(single, DType::float64, value_at);
-    return filled(read_shape(content, at), one.values<double>()[0], dtype, most, value_at);
+    return filled(std::move(shape), one.values<double>()[0], dtype, value_at);
   }
-  if (form == "arange") return counted(value, dtype, most, pointer);
-
   std::optional<TorchRandom> own;
   if (const JsonValue* seed = value.find("seed")) {
     const std::string seed_at = pointer_to(pointer, "seed");
     own = torch_manual_seed(expect_integer(*seed, seed_at, INT64_MIN));
   }
   TorchRandom& random = own ? *own : generator(at);
-  Shape shape = read_shape(content, at);
-  checked_count(shape, most, at);
   const Tensor drawn = form == "randn" ? torch_randn(random, std::move(shape))
                                        : torch_rand(random, std::move(shape));
   return checked_conversion(drawn, dtype, at);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/io.hpp"
 #include "attn/tensor.hpp"
@@ -51,7 +52,8 @@ class TensorSource {
   const TensorFile& file(const std::string& name);
 
  private:
-  Tensor read_object(const JsonValue& value, DType dtype, const std::string& pointer);
+  Tensor made(const JsonValue& value, std::string_view form, DType dtype,
+              const std::string& pointer);
 
   std::filesystem::path folder_;
   FileAccess access_;

@@ -19,9 +19,6 @@
 namespace attn {
 namespace {
 
-// Every integer up to here is a double of its own.
-constexpr std::int64_t exact_integers = std::int64_t{1} << 53;
-
 // A block and which of the arrays of the text, in the order of their opening brackets, it stands
 // for.
 struct Placed {
@@ -40,13 +37,17 @@ class Builder {
 
   bool null() { return add(JsonValue{}); }
   bool boolean(bool truth) { return add({truth}); }
-  bool number_integer(std::int64_t number) { return add_integer(number); }
+  bool number_integer(std::int64_t number) {
+    return add({JsonValue::Number{static_cast<double>(number), number, true}});
+  }
   bool number_unsigned(std::uint64_t number) {
-    if (std::in_range<std::int64_t>(number)) return add_integer(static_cast<std::int64_t>(number));
-    return add_number({static_cast<double>(number), 0, false});
+    if (std::in_range<std::int64_t>(number)) {
+      return number_integer(static_cast<std::int64_t>(number));
+    }
+    return add({JsonValue::Number{static_cast<double>(number), 0, false}});
   }
   bool number_float(double number, const std::string&) {
-    return add_number(JsonValue::number_of(number));
+    return add({JsonValue::number_of(number)});
   }
   bool string(std::string& text) { return add({std::move(text)}); }
   bool binary(nlohmann::json::binary_t&) { return false; }
@@ -56,7 +57,7 @@ class Builder {
     ++arrays_;
     // The levels inside a block count too.
     if (placed) check_depth(open_.size() + blocks_.front().block->shape().size());
-    return open({JsonValue::Numbers{}});
+    return open({JsonValue::Array{}});
   }
   bool start_object(std::size_t) { return open({JsonValue::Object{}}); }
   bool key(std::string& name) {
@@ -75,14 +76,14 @@ class Builder {
     return close();
   }
 
-  bool parse_error(std::size_t bytes_read, const std::string& last_token,
+  bool parse_error(std::size_t, const std::string& last_token,
                    const nlohmann::detail::exception& exception) {
     constexpr int number_overflow = 406;
     if (exception.id == number_overflow) {
       throw input_error("the number " + last_token + " is beyond the range of a double",
                         pointer(open_.size()), R"(infinities are written "inf" and "-inf")");
     }
-    throw json_syntax_error(text_, bytes_read, last_token, exception.what());
+    throw_json_syntax_error(text_);
   }
 
  private:
@@ -90,25 +91,6 @@ class Builder {
     JsonValue value;
     std::string key;  // objects: of the member being read
   };
-
-  bool add_integer(std::int64_t number) {
-    return add_number({static_cast<double>(number), number, true});
-  }
-
-  bool add_number(JsonValue::Number number) {
-    if (!open_.empty()) {
-      // Packed numbers are doubles alone: an integer that is none keeps its array from being
-      // packed.
-      const bool packable = !number.is_integer ||
-                            (number.integer >= -exact_integers && number.integer <= exact_integers);
-      auto* packed = std::get_if<JsonValue::Numbers>(&open_.back().value.data);
-      if (packed != nullptr && packable) {
-        packed->push_back(number.value);
-        return true;
-      }
-    }
-    return add({number});
-  }
 
   bool add(JsonValue value) {
     if (open_.empty()) {
@@ -119,12 +101,6 @@ class Builder {
     if (auto* object = std::get_if<JsonValue::Object>(&parent.data)) {
       object->push_back({std::move(open_.back().key), std::move(value)});
       return true;
-    }
-    if (const auto* packed = std::get_if<JsonValue::Numbers>(&parent.data)) {
-      JsonValue::Array elements;
-      elements.reserve(packed->size() + 1);
-      for (const double number : *packed) elements.push_back({JsonValue::number_of(number)});
-      parent.data = std::move(elements);
     }
     std::get<JsonValue::Array>(parent.data).push_back(std::move(value));
     return true;
@@ -151,7 +127,6 @@ class Builder {
   bool close() {
     JsonValue value = std::move(open_.back().value);
     open_.pop_back();
-    if (auto* packed = std::get_if<JsonValue::Numbers>(&value.data)) packed->shrink_to_fit();
     return add(std::move(value));
   }
 
@@ -231,8 +206,7 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
 JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks) {
   // The parser takes a zero byte outside strings for the end of the text and would ignore what
   // follows.
-  const std::size_t zero = text.find('\0');
-  if (zero != std::string_view::npos) throw json_zero_byte_error(text, zero);
+  if (text.find('\0') != std::string_view::npos) throw_json_syntax_error(text);
   Builder builder(text, depth, blocks);
   nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   return builder.take();

@@ -1,11 +1,11 @@
 #include "io/json_syntax_error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <string>
 #include <utility>
+
+#include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
 #include "support/utf8.hpp"
@@ -16,11 +16,8 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view white_space = " \t\r\n";
 constexpr const char* help_quotes = "strings and keys stand in straight double quotes";
+constexpr const char* help_backslash = "write a backslash itself as \\\\";
 constexpr const char* help_utf8 = "save the text as UTF-8";
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -56,44 +53,39 @@ std::string shown(std::string_view token) {
   return in_quotes(std::string(token.substr(0, end)) + "…");
 }
 
-// What stands where the parser stopped: a bare word, a string, one character, or nothing but the
-// end.
-struct Found {
-  std::size_t offset;
-  std::string_view word;
-  std::string text;  // as a message names it
+// One number of JSON (RFC 8259, section 6) from the start of the word: how far it goes, and what is
+// missing there if it is broken.
+struct Number {
+  std::size_t length;
+  const char* problem;
 };
 
-Found found_at(std::string_view text, std::size_t last, std::string_view last_token,
-               std::string_view complaint) {
-  if (contains(complaint, "unexpected string literal") && last_token.size() <= last + 1) {
-    return {last + 1 - last_token.size(), {}, "a string"};
+Number number_in(std::string_view word) {
+  std::size_t at = 0;
+  const auto digits = [&] {
+    const std::size_t begin = at;
+    while (at < word.size() && is_digit(word[at])) ++at;
+    return at > begin;
+  };
+  const auto next_is = [&](std::string_view characters) {
+    return at < word.size() && characters.find(word[at]) != std::string_view::npos;
+  };
+  if (next_is("-")) ++at;
+  if (next_is("0")) {
+    ++at;
+  } else if (!digits()) {
+    return {at, " has no digit after '-'"};
   }
-  // A word that the parser gave up on may end just before the byte it stopped at.
-  std::size_t begin = std::min(last, text.size());
-  if (contains(complaint, "invalid") || (begin < text.size() && is_word(text[begin]))) {
-    while (begin > 0 && is_word(text[begin - 1])) --begin;
+  if (next_is(".")) {
+    ++at;
+    if (!digits()) return {at, " has no digit after its point"};
   }
-  std::size_t end = begin;
-  while (end < text.size() && is_word(text[end])) ++end;
-  const std::string_view word = text.substr(begin, end - begin);
-  if (!word.empty()) return {begin, word, shown(word)};
-  if (begin >= text.size()) return {begin, {}, "the end of the text"};
-  const char c = text[begin];
-  if (c == '\'') return {begin, {}, in_quotes("'")};
-  if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return {begin, {}, "a control character"};
-  return {begin, {}, std::string({'\'', c, '\''})};
-}
-
-// Whether the parser would take the word for a value, could it stand here.
-bool is_value(std::string_view word) {
-  if (word == "true" || word == "false" || word == "null") return true;
-  const std::string_view digits = word.starts_with('-') ? word.substr(1) : word;
-  if (digits.empty() || !is_digit(digits[0])) return false;
-  if (digits[0] == '0' && digits.size() > 1 && is_digit(digits[1])) return false;
-  double ignored = 0;
-  return std::from_chars(word.data(), word.data() + word.size(), ignored).ptr ==
-         word.data() + word.size();
+  if (next_is("eE")) {
+    ++at;
+    if (next_is("+-")) ++at;
+    if (!digits()) return {at, " has no digit in its exponent"};
+  }
+  return {at, nullptr};
 }
 
 bool is_utf8(std::string_view text) {
@@ -105,14 +97,24 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string help_for_word(std::string_view word) {
-  std::string small(word);
-  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const std::string_view unsigned_word =
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+bool is_special_number(std::string_view word) {
+  const std::string small = lower_case(word);
+  const std::string_view name =
       std::string_view(small).substr(small.starts_with('-') || small.starts_with('+') ? 1 : 0);
-  if (unsigned_word == "nan" || unsigned_word == "inf" || unsigned_word == "infinity") {
+  return name == "nan" || name == "inf" || name == "infinity";
+}
+
+std::string help_for_word(std::string_view word) {
+  if (is_special_number(word)) {
     return R"(write NaN and infinities as the strings "nan", "inf" and "-inf")";
   }
+  const std::string small = lower_case(word);
   if (small == "true" || small == "false" || small == "none") {
     return "JSON writes true, false and null, in small letters";
   }
@@ -123,110 +125,202 @@ std::string help_for_word(std::string_view word) {
   return help_quotes;
 }
 
-std::string help_for(std::string_view text, const Found& found) {
-  if (!found.word.empty()) return is_value(found.word) ? "" : help_for_word(found.word);
-  if (found.offset >= text.size()) {
-    return "the text seems to be cut off: a bracket or a quote is not closed";
-  }
-  const char c = text[found.offset];
-  const std::size_t before = text.substr(0, found.offset).find_last_not_of(white_space);
-  if ((c == ']' || c == '}') && before != std::string_view::npos && text[before] == ',') {
-    return std::string("remove the comma before '") + c + "'";
-  }
-  if (c == '\'') return help_quotes;
-  if (c == '#' || c == '/') return "JSON has no comments";
-  return "";
-}
+// Goes over a text by the grammar of JSON up to its first fault.
+class Search {
+ public:
+  explicit Search(std::string_view text)
+      : text_(text), at_(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
 
-// Complaints about the inside of a string, in the order in which they are looked for.
-struct StringComplaint {
-  std::string_view complaint, problem, help;
-};
-constexpr std::array<StringComplaint, 7> string_complaints = {{
-    {"ill-formed UTF-8", "a string holds a byte that is not UTF-8", help_utf8},
-    {"missing closing quote", "a string has no closing quote", "add the closing quote"},
-    {"followed by 4 hex digits", "\\u in a string is not followed by 4 hexadecimal digits",
-     "write a backslash itself as \\\\"},
-    {"surrogate", "a string holds half of a surrogate pair",
-     "write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character itself"},
-    {"after backslash", "a string has a backslash before a character that takes none",
-     "write a backslash itself as \\\\"},
-    {"U+000A", "a string runs over the end of its line",
-     "close the string, or write the line break as \\n"},
-    {"control character", "a string holds a control character",
-     "write a tab as \\t and other control characters as \\u00XX"},
-}};
-
-// What the end of the complaint says of a broken number.
-struct NumberComplaint {
-  std::string_view complaint, problem;
-};
-constexpr std::array<NumberComplaint, 3> number_complaints = {{
-    {"digit after '-'", " has no digit after '-'"},
-    {"digit after '.'", " has no digit after its point"},
-    {"exponent", " has no digit in its exponent"},
-}};
-
-Error syntax_error(const std::string& problem, std::string where, std::string help) {
-  return input_error("not valid JSON: " + problem, std::move(where), std::move(help));
-}
-
-}  // namespace
-
-Error json_syntax_error(std::string_view text, std::size_t bytes_read, std::string_view last_token,
-                        std::string_view complaint) {
-  const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
-  if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
-    return syntax_error("the text is empty", "", "");
-  }
-  const std::size_t last = std::min(bytes_read > 0 ? bytes_read - 1 : 0, text.size());
-  if (contains(complaint, "invalid string")) {
-    for (const auto& [part, problem, help] : string_complaints) {
-      if (!contains(complaint, part)) continue;
-      // A quote that is missing at the end of the text is missed where the string begins.
-      const bool unclosed = part == "missing closing quote" && last_token.size() <= last;
-      return syntax_error(std::string(problem),
-                          place(text, unclosed ? last - last_token.size() : last),
-                          std::string(help));
-    }
-  }
-  const Found found = found_at(text, last, last_token, complaint);
-  const std::string where = place(text, found.offset);
-  if (!is_utf8(found.word)) return syntax_error("a byte is not UTF-8", where, help_utf8);
-  const bool special = contains(help_for_word(found.word.empty() ? "0" : found.word), "NaN");
-  if (contains(complaint, "invalid number") && !special) {
-    for (const auto& [part, problem] : number_complaints) {
-      if (contains(complaint, part)) {
-        return syntax_error(found.text + std::string(problem), where, "");
+  [[noreturn]] void throw_first_fault() {
+    Expected expected = Expected::value;
+    while (true) {
+      at_ = std::min(text_.find_first_not_of(white_space, at_), text_.size());
+      const char c = at_ < text_.size() ? text_[at_] : '\0';
+      const bool value = expected == Expected::value || expected == Expected::value_or_end;
+      const bool key = expected == Expected::key || expected == Expected::key_or_end;
+      read_token();
+      if (value && (c == '[' || c == '{')) {
+        open_ += c;
+        expected = c == '[' ? Expected::value_or_end : Expected::key_or_end;
+      } else if (value && is_value_) {
+        expected = after_value();
+      } else if (key && c == '"') {
+        expected = Expected::colon;
+      } else if (expected == Expected::colon && c == ':') {
+        expected = Expected::value;
+      } else if (expected == Expected::comma && c == ',') {
+        expected = open_.back() == '[' ? Expected::value : Expected::key;
+      } else if (!open_.empty() && c == (open_.back() == '[' ? ']' : '}') &&
+                 (expected == Expected::comma || expected == Expected::value_or_end ||
+                  expected == Expected::key_or_end)) {
+        open_.pop_back();
+        expected = after_value();
+      } else {
+        throw_misplaced(expected);
       }
     }
   }
-  std::string expected = "a value";
-  if (contains(complaint, "; expected end of input")) {
-    return syntax_error("expected the end of the text, found " + found.text, where,
-                        "one text holds one value");
-  }
-  if (contains(complaint, "parsing object key")) {
-    std::string help = help_for(text, found);
-    return syntax_error("expected a key, found " + found.text, where,
-                        help.empty() ? help_quotes : std::move(help));
-  }
-  if (contains(complaint, "parsing object separator")) {
-    expected = "':' after the key";
-  } else if (contains(complaint, "parsing array")) {
-    expected = "',' or ']'";
-  } else if (contains(complaint, "parsing object")) {
-    expected = "',' or '}'";
-  }
-  std::string help = help_for(text, found);
-  if (!found.word.empty() && !is_value(found.word)) {
-    return syntax_error(found.text + " is no JSON value", where, std::move(help));
-  }
-  return syntax_error("expected " + expected + ", found " + found.text, where, std::move(help));
-}
 
-Error json_zero_byte_error(std::string_view text, std::size_t offset) {
-  return syntax_error("the text holds a zero byte", place(text, offset), help_utf8);
+ private:
+  enum class Expected { value, value_or_end, key, key_or_end, colon, comma, end };
+
+  Expected after_value() const { return open_.empty() ? Expected::end : Expected::comma; }
+
+  [[noreturn]] void fail(const std::string& problem, std::size_t offset,
+                         const std::string& help) const {
+    throw input_error("not valid JSON: " + problem, place(text_, offset), help);
+  }
+
+  // Moves behind the next token: a string, a word or one character. What is wrong inside it comes
+  // before whether it may stand here.
+  void read_token() {
+    begin_ = at_;
+    word_ = {};
+    is_value_ = false;
+    if (at_ == text_.size()) return;
+    if (text_[at_] == '"') {
+      is_value_ = true;
+      return read_string();
+    }
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    word_ = text_.substr(begin_, at_ - begin_);
+    if (word_.empty()) {
+      ++at_;
+      return;
+    }
+    if (!is_utf8(word_)) fail("a byte is not UTF-8", begin_, help_utf8);
+    is_value_ = word_ == "true" || word_ == "false" || word_ == "null";
+    if (!is_digit(word_[0]) && word_[0] != '-') return;
+    const Number number = number_in(word_);
+    is_value_ = number.problem == nullptr && number.length == word_.size();
+    if (number.problem == nullptr || is_special_number(word_)) return;
+    fail(shown(word_) + number.problem, begin_, "");
+  }
+
+  void read_string() {
+    for (++at_; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        return;
+      }
+      if (c == '\n') {
+        fail("a string runs over the end of its line", at_,
+             "close the string, or write the line break as \\n");
+      }
+      if (static_cast<unsigned char>(c) < 0x20) {
+        fail("a string holds a control character", at_,
+             "write a tab as \\t and other control characters as \\u00XX");
+      }
+      if (c == '\\') {
+        read_escape();
+        continue;
+      }
+      const std::size_t length = utf8_length(text_.substr(at_));
+      if (length == 0) fail("a string holds a byte that is not UTF-8", at_, help_utf8);
+      at_ += length - 1;
+    }
+    fail("a string has no closing quote", begin_, "add the closing quote");
+  }
+
+  // From a backslash to the last character of its escape.
+  void read_escape() {
+    const std::size_t begin = at_++;
+    if (at_ == text_.size()) return;
+    if (text_[at_] != 'u') {
+      constexpr std::string_view escapes = "\"\\/bfnrt";
+      if (escapes.find(text_[at_]) != std::string_view::npos) return;
+      fail("a string has a backslash before a character that takes none", at_, help_backslash);
+    }
+    unsigned code = 0;
+    read_digits(code);
+    if (code < 0xD800 || code > 0xDFFF) return;
+    unsigned second = 0;
+    if (code < 0xDC00 && text_.substr(at_ + 1).starts_with("\\u")) {
+      at_ += 2;
+      read_digits(second);
+    }
+    if (second >= 0xDC00 && second <= 0xDFFF) return;
+    fail("a string holds half of a surrogate pair", begin,
+         "write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
+         "itself");
+  }
+
+  // The four digits behind the 'u'.
+  void read_digits(unsigned& code) {
+    for (int i = 0; i < 4; ++i) {
+      ++at_;
+      const char c = at_ < text_.size() ? text_[at_] : '\0';
+      if (std::isxdigit(static_cast<unsigned char>(c)) == 0) {
+        fail("\\u in a string is not followed by 4 hexadecimal digits", at_, help_backslash);
+      }
+      code = code * 16 + static_cast<unsigned>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+  }
+
+  // The token is right, but not here.
+  [[noreturn]] void throw_misplaced(Expected expected) const {
+    const auto refuse = [&](const char* wanted, const std::string& help) {
+      fail(std::string("expected ") + wanted + ", found " + found(), begin_, help);
+    };
+    const std::string help = help_for_token();
+    if (expected == Expected::end) refuse("the end of the text", "one text holds one value");
+    if (expected == Expected::key || expected == Expected::key_or_end) {
+      refuse("a key", help.empty() ? help_quotes : help);
+    }
+    if (!word_.empty() && !is_value_) fail(found() + " is no JSON value", begin_, help);
+    if (expected == Expected::colon) refuse("':' after the key", help);
+    if (expected == Expected::comma)
+      refuse(open_.back() == '[' ? "',' or ']'" : "',' or '}'", help);
+    refuse("a value", help);
+    throw Error(ErrorKind::internal, "a text was refused that is JSON", "", "");
+  }
+
+  std::string found() const {
+    if (!word_.empty()) return shown(word_);
+    if (begin_ == text_.size()) return "the end of the text";
+    const char c = text_[begin_];
+    if (c == '"') return "a string";
+    if (c == '\'') return in_quotes("'");
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return "a control character";
+    return std::string({'\'', c, '\''});
+  }
+
+  std::string help_for_token() const {
+    if (is_value_) return "";
+    if (!word_.empty()) return help_for_word(word_);
+    if (begin_ == text_.size()) {
+      return "the text seems to be cut off: a bracket or a quote is not closed";
+    }
+    const char c = text_[begin_];
+    const std::size_t before = text_.substr(0, begin_).find_last_not_of(white_space);
+    if ((c == ']' || c == '}') && before != std::string_view::npos && text_[before] == ',') {
+      return std::string("remove the comma before '") + c + "'";
+    }
+    if (c == '\'') return help_quotes;
+    if (c == '#' || c == '/') return "JSON has no comments";
+    return "";
+  }
+
+  std::string_view text_;
+  std::size_t at_, begin_ = 0;  // what comes next; where the token began that was read last
+  std::string_view word_;       // that token, if it is a word
+  bool is_value_ = false;       // whether it is a whole value
+  std::string open_;            // the brackets that are open
+};
+
+}  // namespace
+
+void throw_json_syntax_error(std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    throw input_error("not valid JSON: the text holds a zero byte", place(text, zero), help_utf8);
+  }
+  const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
+    throw input_error("not valid JSON: the text is empty", "", "");
+  }
+  Search(text).throw_first_fault();
 }
 
 }  // namespace attn

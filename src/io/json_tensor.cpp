@@ -3,19 +3,16 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <vector>
 
 #include "attn/error.hpp"
 
 #include "io/number_block.hpp"
+#include "io/raw_array.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 
 namespace attn {
 namespace {
-
-// NumPy's own limit; it also bounds the recursion over nested arrays.
-constexpr std::size_t most_axes = 32;
 
 // What an array so many axes deep is called.
 struct Noun {
@@ -53,9 +50,7 @@ class Reader {
   explicit Reader(Shape shape, std::string pointer)
       : shape_(std::move(shape)), pointer_(std::move(pointer)) {}
 
-  // `size` is that of the text, so it is no more than the text can hold.
-  Tensor read(const JsonValue& value, std::size_t size) {
-    elements_.reserve(size);
+  Tensor read(const JsonValue& value) {
     read_axis(value, 0);
     return Tensor(shape_, std::move(elements_));
   }
@@ -64,21 +59,12 @@ class Reader {
   void read_axis(const JsonValue& value, std::size_t axis) {
     check_row(value, axis);
     const bool innermost = axis + 1 == shape_.size();
-    if (value.is_packed()) {
-      std::size_t i = 0;
-      for (const double number : value.numbers()) {
-        index_[axis] = i++;
-        elements_.push_back(converted(number));
-      }
-      return;
-    }
-    std::size_t i = 0;
-    for (const JsonValue& element : value.elements()) {
-      index_[axis] = i++;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      index_[axis] = i;
       if (innermost) {
-        elements_.push_back(leaf(element, axis + 1));
+        elements_.push_back(leaf(value.element(i), axis + 1));
       } else {
-        read_axis(element, axis + 1);
+        read_axis(value.element(i), axis + 1);
       }
     }
   }
@@ -88,7 +74,8 @@ class Reader {
     if (!value.is(JsonValue::Type::array)) throw_not_a_row(value, axis);
     if (value.size() == 0) throw_empty(place(axis));
     const std::size_t axes = shape_.size() - axis;
-    if (value.is_packed() && axes > 1) {
+    // That rows are missing says more than how many there should be.
+    if (axes > 1 && !value.element(0).is(JsonValue::Type::array)) {
       index_[axis] = 0;
       throw_not_a_row(value.element(0), axis + 1);
     }
@@ -183,120 +170,66 @@ class Reader {
   std::size_t index_[most_axes] = {};
 };
 
-template <class T>
-Tensor read_as(const JsonValue& value, Shape shape, std::size_t size, const std::string& pointer) {
-  return Reader<T>(std::move(shape), pointer).read(value, size);
-}
-
-Tensor read_as(DType dtype, const JsonValue& value, Shape shape, std::size_t size,
-               const std::string& pointer) {
+Tensor read_elements(const JsonValue& value, DType dtype, Shape shape, const std::string& pointer) {
+  const NumberBlock* const block = value.block();
+  if (block != nullptr && block->shape() == shape) {
+    if (Tensor tensor = block->as(dtype)) return tensor;
+  }
   switch (dtype) {
     case DType::float32:
-      return read_as<float>(value, std::move(shape), size, pointer);
+      return Reader<float>(std::move(shape), pointer).read(value);
     case DType::float64:
-      return read_as<double>(value, std::move(shape), size, pointer);
+      return Reader<double>(std::move(shape), pointer).read(value);
     case DType::int64:
-      return read_as<std::int64_t>(value, std::move(shape), size, pointer);
+      return Reader<std::int64_t>(std::move(shape), pointer).read(value);
     case DType::boolean:
-      return read_as<std::uint8_t>(value, std::move(shape), size, pointer);
+      return Reader<std::uint8_t>(std::move(shape), pointer).read(value);
   }
   return {};
-}
-
-void check_axes(std::size_t axes, const std::string& pointer) {
-  if (axes <= most_axes) return;
-  throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", pointer, "");
 }
 
 // The shape that the first of each array's elements give; the rest are checked against it while
 // they are read.
 Shape shape_of(const JsonValue& value, const std::string& pointer) {
+  if (const NumberBlock* block = value.block()) return block->shape();
   Shape shape;
   std::string place = pointer;
-  const JsonValue* inner = &value;
-  while (inner->is(JsonValue::Type::array)) {
+  for (const JsonValue* inner = &value; inner->is(JsonValue::Type::array);
+       inner = &inner->element(0)) {
     if (inner->size() == 0) Reader<double>::throw_empty(place);
     shape.push_back(inner->size());
     check_axes(shape.size(), pointer);
-    if (inner->is_packed()) break;
-    inner = &inner->elements()[0];
     place = pointer_to(place, std::size_t{0});
   }
   return shape;
 }
 
-// Elements the text really holds: of a ragged array, fewer than the product of its first sizes
-// claims.
-std::size_t count_leaves(const JsonValue& value, std::size_t axes) {
-  if (!value.is(JsonValue::Type::array)) return 0;
-  if (axes <= 1 || value.is_packed()) return value.size();
-  std::size_t count = 0;
-  for (const JsonValue& element : value.elements()) count += count_leaves(element, axes - 1);
-  return count;
+const JsonValue& member(const JsonValue& object, const char* key, const char* beside,
+                        const std::string& pointer) {
+  if (const JsonValue* value = object.find(key)) return *value;
+  const std::string name = in_quotes(key);
+  throw input_error(in_quotes(beside) + " is given without " + name, pointer,
+                    std::string(key) == "data" ? "add \"data\", the numbers as one flat array"
+                                               : "add \"shape\", such as [2,3,4]");
 }
 
-}  // namespace
-
-Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& pointer) {
-  if (const NumberBlock* block = value.block()) {
-    if (Tensor tensor = block->as(dtype)) return tensor;
-  }
-  if (!value.is(JsonValue::Type::array)) {
-    throw input_error(described(value) + " is no tensor", pointer,
-                      "give nested arrays of numbers, such as [[1,2],[3,4]]");
-  }
-  Shape shape = shape_of(value, pointer);
-  const std::size_t size = count_leaves(value, shape.size());
-  return read_as(dtype, value, std::move(shape), size, pointer);
-}
-
-Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
-  constexpr const char* help = "a shape is an array of integers from 1, such as [2,3,4]";
-  if (!value.is(JsonValue::Type::array)) {
-    throw input_error(described(value) + " is no shape", pointer, help);
-  }
-  check_axes(value.size(), pointer);
-  Shape shape;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const JsonValue element = value.element(i);
-    double size = 0;
-    if (element.is(JsonValue::Type::number)) size = element.number();
-    if (!(size >= 1) || std::trunc(size) != size) {
-      throw input_error(described(element) + " is no size of an axis", pointer_to(pointer, i),
-                        help);
-    }
-    // Larger sizes are beyond any memory; element_count says so with the whole shape.
-    shape.push_back(element.is_integer() ? static_cast<std::size_t>(element.integer())
-                    : size < 0x1p63      ? static_cast<std::size_t>(size)
-                                         : std::numeric_limits<std::size_t>::max());
-  }
-  try {
-    element_count(shape);
-  } catch (const Error& error) {
-    throw error.inside(pointer);
-  }
-  return shape;
-}
-
-Tensor tensor_from_flat_json(const JsonValue& shape, const JsonValue& data, DType dtype,
-                             const std::string& pointer) {
-  Shape wanted = shape_from_json(shape, pointer_to(pointer, "shape"));
+Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer) {
+  const JsonValue& data = member(value, "data", "shape", pointer);
+  Shape shape =
+      shape_from_json(member(value, "shape", "data", pointer), pointer_to(pointer, "shape"));
   const std::string data_pointer = pointer_to(pointer, "data");
   if (!data.is(JsonValue::Type::array)) {
     throw input_error(described(data) + " stands where a flat array of numbers should",
                       data_pointer, "");
   }
-  const std::size_t count = element_count(wanted);
+  const std::size_t count = element_count(shape);
   if (data.size() != count) {
-    throw input_error("the shape " + text(wanted) + " takes " + counted(count, 0) + ", but there " +
+    throw input_error("the shape " + text(shape) + " takes " + counted(count, 0) + ", but there " +
                           (data.size() == 1 ? "is " : "are ") + std::to_string(data.size()),
                       data_pointer,
                       "make the product of the sizes equal to the number of elements");
   }
-  const NumberBlock* block = data.block();
-  Tensor flat = block != nullptr && block->shape().size() == 1 ? block->as(dtype) : Tensor();
-  if (!flat) flat = read_as(dtype, data, {count}, count, data_pointer);
-  return flat.reshaped(std::move(wanted));
+  return read_elements(data, dtype, {count}, data_pointer).reshaped(std::move(shape));
 }
 
 void check_stated(const JsonValue& reference, const Tensor& tensor, const std::string& pointer) {
@@ -322,6 +255,89 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
                         at, help);
     }
   }
+}
+
+Tensor read_reference(const JsonValue& value, const std::string& pointer, const OpenTensor& open) {
+  const auto string_in = [&](const char* key) {
+    const JsonValue* const text = value.find(key);
+    if (text == nullptr) return std::string();
+    if (text->is(JsonValue::Type::string)) return text->string();
+    throw input_error(described(*text) + " stands where a name should", pointer_to(pointer, key),
+                      "");
+  };
+  const std::string file = string_in("file"), name = string_in("name");
+  Tensor tensor;
+  try {
+    tensor = open(file, name);
+  } catch (const Error& error) {
+    throw error.inside(pointer_to(pointer, "file"));
+  }
+  check_stated(value, tensor, pointer);
+  return tensor;
+}
+
+}  // namespace
+
+bool looks_like_tensor(const JsonValue& value) {
+  if (value.is(JsonValue::Type::object)) {
+    const JsonValue* data = value.find("data");
+    return value.find("shape") != nullptr && data != nullptr && data->is(JsonValue::Type::array);
+  }
+  if (value.block() != nullptr) return true;
+  const JsonValue* inner = &value;
+  while (inner->is(JsonValue::Type::array) && inner->size() > 0) inner = &inner->element(0);
+  // A lone number is none; an array without elements is a broken one.
+  return inner->is(JsonValue::Type::array) ||
+         (inner != &value &&
+          (inner->is(JsonValue::Type::number) || inner->is(JsonValue::Type::boolean) ||
+           (inner->is(JsonValue::Type::string) && special_number(inner->string()) != nullptr)));
+}
+
+Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& pointer,
+                        const OpenTensor& open) {
+  if (value.is(JsonValue::Type::array)) {
+    return read_elements(value, dtype, shape_of(value, pointer), pointer);
+  }
+  if (open && value.find("file") != nullptr) return read_reference(value, pointer, open);
+  if (value.find("files") != nullptr) {
+    throw input_error("the tensor stands in comma-separated files, which are not read back",
+                      pointer, "write the result with --tensors json, npy, npz or safetensors");
+  }
+  if (value.find("shape") != nullptr || value.find("data") != nullptr) {
+    return read_flat(value, dtype, pointer);
+  }
+  throw input_error(described(value) + " is no tensor", pointer,
+                    "give nested arrays of numbers, such as [[1,2],[3,4]]");
+}
+
+std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t least,
+                                         const std::string& pointer) {
+  if (!value.is(JsonValue::Type::array)) {
+    throw input_error(described(value) + " stands where an array of sizes should", pointer,
+                      "give an array of whole numbers, such as [2,3,4]");
+  }
+  check_axes(value.size(), pointer);
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const JsonValue& element = value.element(i);
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    if (!element.is_integer() || element.integer() < least || element.integer() > most) {
+      throw input_error(described(element) + " is no size", pointer_to(pointer, i),
+                        "give whole numbers from " + std::to_string(least) + " to 2^53");
+    }
+    sizes.push_back(static_cast<std::size_t>(element.integer()));
+  }
+  return sizes;
+}
+
+Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
+  Shape shape = sizes_from_json(value, 1, pointer);
+  try {
+    element_count(shape);
+  } catch (const Error& error) {
+    throw error.inside(pointer);
+  }
+  return shape;
 }
 
 }  // namespace attn

@@ -2,35 +2,10 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_tensor.hpp"
 #include "io/safetensors.hpp"
 
 namespace attn {
 namespace {
-
-bool is_flat_tensor(const JsonValue& value) {
-  const JsonValue* data = value.find("data");
-  return value.find("shape") != nullptr && data != nullptr && data->is(JsonValue::Type::array);
-}
-
-// Whether the value is nested arrays that start with a number, or may: arrays of names are no
-// tensors.
-bool is_nested_tensor(const JsonValue& value) {
-  if (!value.is(JsonValue::Type::array)) return false;
-  if (value.block() != nullptr) return true;
-  const JsonValue* inner = &value;
-  while (inner->is(JsonValue::Type::array) && !inner->is_packed()) inner = &inner->elements()[0];
-  switch (inner->type()) {
-    case JsonValue::Type::array:
-    case JsonValue::Type::number:
-    case JsonValue::Type::boolean:
-      return true;
-    case JsonValue::Type::string:
-      return inner->string() == "inf" || inner->string() == "-inf" || inner->string() == "nan";
-    default:
-      return false;
-  }
-}
 
 constexpr const char* help =
     "a file of tensors is a result of attn-cli, nested arrays of numbers, or an object of such "
@@ -57,7 +32,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     pointers_.push_back(std::move(pointer));
     values_.push_back(&value);
   };
-  if (root.is(JsonValue::Type::array) || is_flat_tensor(root)) {
+  if (root.is(JsonValue::Type::array) || looks_like_tensor(root)) {
     add("", "", root);
     return;
   }
@@ -77,7 +52,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     return;
   }
   for (const JsonMember& member : root.members()) {
-    if (is_nested_tensor(member.value) || is_flat_tensor(member.value)) {
+    if (looks_like_tensor(member.value)) {
       add(member.key, pointer_to("", member.key), member.value);
     }
   }
@@ -86,30 +61,8 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
   }
 }
 
-std::optional<JsonTensorFile::Reference> JsonTensorFile::reference(std::size_t index) const {
-  const JsonValue* file = values_[index]->find("file");
-  if (file == nullptr) return std::nullopt;
-  const auto text = [&](const JsonValue& value, const char* key) {
-    if (value.is(JsonValue::Type::string)) return value.string();
-    throw input_error(std::string(type_text(value)) + " stands where a name should",
-                      pointer_to(pointers_[index], key), "");
-  };
-  const JsonValue* name = values_[index]->find("name");
-  return Reference{text(*file, "file"), name == nullptr ? "" : text(*name, "name"), values_[index]};
-}
-
-Tensor JsonTensorFile::read(std::size_t index) const {
-  const JsonValue& value = *values_[index];
-  if (value.find("files") != nullptr) {
-    throw input_error("the tensor stands in comma-separated files, which are not read back",
-                      pointers_[index],
-                      "write the result with --tensors json, npy, npz or safetensors");
-  }
-  if (is_flat_tensor(value)) {
-    return tensor_from_flat_json(*value.find("shape"), *value.find("data"), dtype_,
-                                 pointers_[index]);
-  }
-  return tensor_from_json(value, dtype_, pointers_[index]);
+Tensor JsonTensorFile::read(std::size_t index, const OpenTensor& open) const {
+  return tensor_from_json(*values_[index], dtype_, pointers_[index], open);
 }
 
 }  // namespace attn

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "attn/tensor.hpp"
 
+#include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
@@ -22,12 +22,6 @@ bool looks_like_json(std::span<const std::byte> bytes) noexcept;
 /// ignored. Numbers are read as float64, those of a result that says "dtype":"float32" as float32.
 class JsonTensorFile {
  public:
-  /// A tensor that stands in another file.
-  struct Reference {
-    std::string file, name;
-    const JsonValue* entry;  ///< the whole of it, as long as this file is there
-  };
-
   /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
   /// than `depth`, or holds nothing of these.
   JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
@@ -36,14 +30,8 @@ class JsonTensorFile {
   /// In the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
-  /// Where the tensor stands if it is not in this text.
-  std::optional<Reference> reference(std::size_t index) const;
-
-  /// The tensor if it is in this text. Throws Error(input) at the JSON pointer of what is wrong.
-  Tensor read(std::size_t index) const;
-
-  /// The JSON pointer to the tensor.
-  const std::string& pointer(std::size_t index) const { return pointers_[index]; }
+  /// Throws Error(input) at the JSON pointer of what is wrong.
+  Tensor read(std::size_t index, const OpenTensor& open) const;
 
  private:
   std::unique_ptr<const JsonValue> root_;

@@ -24,7 +24,7 @@ JsonValue::Number JsonValue::number_of(double value) noexcept {
 
 JsonValue::Type JsonValue::type() const noexcept {
   constexpr Type types[] = {Type::null,  Type::boolean, Type::number, Type::string,
-                            Type::array, Type::array,   Type::object, Type::array};
+                            Type::array, Type::object,  Type::array};
   return types[data.index()];
 }
 
@@ -54,40 +54,21 @@ const std::string& JsonValue::string() const {
 }
 
 std::size_t JsonValue::size() const {
-  if (const auto* packed = std::get_if<Numbers>(&data)) return packed->size();
   if (const auto* array = std::get_if<Array>(&data)) return array->size();
-  if (const NumberBlock* block_of = block()) return block_of->shape()[0];
+  if (const NumberBlock* numbers = block()) return numbers->shape()[0];
   if (const auto* object = std::get_if<Object>(&data)) return object->size();
   throw_misread(*this, "an array");
 }
 
-bool JsonValue::is_packed() const noexcept {
-  if (const NumberBlock* block_of = block()) {
-    return block_of->is_packed();
-  }
-  return std::holds_alternative<Numbers>(data);
-}
-
-std::span<const double> JsonValue::numbers() const {
-  if (const NumberBlock* block_of = block()) return block_of->by_element().numbers();
-  if (const auto* packed = std::get_if<Numbers>(&data)) return *packed;
-  throw_misread(*this, "an array of numbers");
-}
-
-JsonValue JsonValue::element(std::size_t i) const {
-  return is_packed() ? JsonValue{number_of(numbers()[i])} : elements()[i];
+const JsonValue& JsonValue::element(std::size_t i) const {
+  if (const NumberBlock* numbers = block()) return numbers->by_element().element(i);
+  if (const auto* array = std::get_if<Array>(&data)) return array->at(i);
+  throw_misread(*this, "an array");
 }
 
 const NumberBlock* JsonValue::block() const noexcept {
-  const auto* block_of = std::get_if<Block>(&data);
-  return block_of == nullptr ? nullptr : block_of->get();
-}
-
-std::span<const JsonValue> JsonValue::elements() const {
-  if (const NumberBlock* block_of = block()) return block_of->by_element().elements();
-  if (const auto* array = std::get_if<Array>(&data)) return *array;
-  if (is_packed() && size() == 0) return {};
-  throw_misread(*this, "an array of values");
+  const auto* numbers = std::get_if<Block>(&data);
+  return numbers == nullptr ? nullptr : numbers->get();
 }
 
 std::span<const JsonMember> JsonValue::members() const {

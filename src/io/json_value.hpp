@@ -17,8 +17,8 @@ struct JsonMember;
 class NumberBlock;
 
 /// One value of a JSON text (RFC 8259). Nested arrays of numbers are kept as one block, which is
-/// what makes large tensors cheap; all other arrays hold a value an element. Members keep the order
-/// of the text.
+/// what makes large tensors cheap and is taken apart when single elements are asked for; all other
+/// arrays hold a value an element. Members keep the order of the text.
 class JsonValue {
  public:
   enum class Type { null, boolean, number, string, array, object };
@@ -33,16 +33,11 @@ class JsonValue {
   std::int64_t integer() const;
   const std::string& string() const;
 
-  /// Arrays. `numbers` is for packed arrays, those of numbers alone, `elements` for all others.
+  /// Arrays.
   std::size_t size() const;
-  bool is_packed() const noexcept;
-  std::span<const double> numbers() const;
-  std::span<const JsonValue> elements() const;
+  const JsonValue& element(std::size_t i) const;
 
-  /// Element i of any array, as a value of its own.
-  JsonValue element(std::size_t i) const;
-
-  /// The block if the value is one, else null.
+  /// The block if the array is one, else null.
   const NumberBlock* block() const noexcept;
 
   /// Objects. `find` gives null if there is no such member.
@@ -57,11 +52,10 @@ class JsonValue {
     bool is_integer;
   };
   static Number number_of(double value) noexcept;
-  using Numbers = std::vector<double>;
   using Array = std::vector<JsonValue>;
   using Object = std::vector<JsonMember>;
   using Block = std::shared_ptr<const NumberBlock>;
-  std::variant<std::monostate, bool, Number, std::string, Numbers, Array, Object, Block> data;
+  std::variant<std::monostate, bool, Number, std::string, Array, Object, Block> data;
 };
 
 struct JsonMember {

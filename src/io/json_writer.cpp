@@ -11,7 +11,6 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_number.hpp"
 #include "support/parallel_for.hpp"
 #include "support/utf8.hpp"
 
@@ -46,8 +45,9 @@ char* finite_to(char* at, T number) {
   if constexpr (std::is_same_v<T, float>) {
     // For a few floats (7.038531e-26 is one) the shortest text is as a double half-way between two
     // floats and would then be rounded to the wrong one.
-    if (may_be_misread(number) &&
-        static_cast<float>(nearest<double>(json_number(at, end))) != number) {
+    double read = number;
+    if (may_be_misread(number)) std::from_chars(at, end, read);
+    if (static_cast<float>(read) != number) {
       return std::to_chars(at, at + number_bytes, static_cast<double>(number)).ptr;
     }
   }

@@ -3,22 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
 #include <span>
 #include <utility>
 
-#include "io/json_number.hpp"
+#include <fast_float/fast_float.h>
+
+#include "io/raw_array.hpp"
 #include "support/large_block.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
 
-// NumPy's own limit.
-constexpr std::size_t most_axes = 32;
 // Of a text that starts like an array of numbers but is none, shorter arrays inside are left to the
 // other parser.
 constexpr std::size_t least_inner_bytes = 256;
@@ -40,6 +42,15 @@ const Word* word_at(std::string_view text) {
     if (text.starts_with(word.text)) return &word;
   }
   return nullptr;
+}
+
+static_assert(std::endian::native == std::endian::little, "the first character is the lowest byte");
+
+// Eight characters from `at` on, zeros in place of those beyond the end.
+std::uint64_t eight_characters(const char* at, const char* end) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, std::min<std::size_t>(8, static_cast<std::size_t>(end - at)));
+  return word;
 }
 
 constexpr std::uint64_t each_byte(unsigned byte) {
@@ -74,6 +85,10 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 // Follows one array of numbers from its opening bracket.
 class Follower {
  public:
@@ -104,7 +119,6 @@ class Follower {
     NumberArray result;
     result.text = text_.substr(begin_, at_ - begin_);
     result.shape.assign(sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(axes_));
-    result.numbers_alone = numbers_alone_;
     result.marks = std::move(marks_);
     return result;
   }
@@ -162,7 +176,6 @@ class Follower {
       }
       const Word* const special = word_at(text_.substr(at_));
       if (special == nullptr) return false;
-      numbers_alone_ = false;
       at_ += special->text.size();
     }
     return false;
@@ -203,7 +216,6 @@ class Follower {
   std::string_view text_;
   std::size_t begin_ = 0, at_ = 0, depth_ = 0, axes_ = 0, elements_ = 0, last_mark_ = 0;
   std::array<std::size_t, most_axes> starts_{}, counts_{}, sizes_{}, inner_count_{};
-  bool numbers_alone_ = true;
   std::vector<NumberArray::Mark> marks_;
   std::vector<std::size_t> inner_;
 };
@@ -220,42 +232,51 @@ const char* skip_space(const char* at, const char* end) {
 
 enum class Read { valid, unusual, invalid };
 
-// One element, which `at` is moved behind.
+// One element, which `at` is moved behind. Some character that is part of no number follows.
 template <class T>
 Read read_element(const char*& at, const char* end, T& element) {
   const auto take = [&](double value) {
-    if constexpr (std::is_floating_point_v<T>) {
-      element = static_cast<T>(value);
-      return Read::valid;
-    } else {
-      const bool fits = std::is_same_v<T, std::uint8_t>
-                            ? value == 0 || value == 1
-                            : std::abs(value) < 0x1p63 && std::trunc(value) == value;
-      if (!fits) return Read::unusual;
-      element = static_cast<T>(value);
-      return Read::valid;
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      if (value != 0 && value != 1) return Read::unusual;
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+      if (!(std::abs(value) < 0x1p63 && std::trunc(value) == value)) return Read::unusual;
     }
+    element = static_cast<T>(value);
+    return Read::valid;
   };
-  const JsonNumber number = json_number<true>(at, end);
-  if (number.end == nullptr) {
-    const Word* const word = word_at({at, static_cast<std::size_t>(end - at)});
+  // 1. The whole digits, by the grammar of JSON (RFC 8259, section 6), which the library's is wider
+  // than.
+  const char* const begin = at;
+  at += *at == '-' ? 1 : 0;
+  const char* const digits = at;
+  std::uint64_t whole = 0;
+  for (; is_digit(*at); ++at) whole = whole * 10 + static_cast<unsigned>(*at - '0');
+  if (at == digits) {
+    const Word* const word = word_at({begin, static_cast<std::size_t>(end - begin)});
     if (word == nullptr) return Read::invalid;
-    at += word->text.size();
+    at = begin + word->text.size();
     if (!std::is_floating_point_v<T> && word->text[0] == '"') return Read::unusual;
     return take(word->value);
   }
-  at = number.end;
-  // Integers that a double may not hold.
+  if (*digits == '0' && at - digits > 1) return Read::invalid;
+  // 2. Integers, up to those that a double may not hold; "-0" is 0, as an integer has no sign.
+  const bool integral = *at != '.' && (*at | 0x20) != 'e';
   constexpr std::ptrdiff_t exact_digits = 15;
-  if (number.integral && number.digit_count > exact_digits) return Read::unusual;
-  if constexpr (std::is_floating_point_v<T>) {
-    element = nearest<T>(number);
-    if (!std::isinf(element)) return Read::valid;
-    return std::isinf(nearest<double>(number)) ? Read::invalid : Read::unusual;
-  } else {
-    const auto value = nearest<double>(number);
-    return std::isinf(value) ? Read::invalid : take(value);
+  if (integral && at - digits <= exact_digits) {
+    const auto number = static_cast<std::int64_t>(whole);
+    return take(static_cast<double>(digits == begin ? number : -number));
   }
+  if (*at == '.' && !is_digit(at[1])) return Read::invalid;
+  // 3. All others.
+  if constexpr (std::is_same_v<T, float>) {
+    at = fast_float::from_chars(begin, end, element).ptr;
+    if (!std::isinf(element)) return integral ? Read::unusual : Read::valid;
+  }
+  double value = 0;
+  at = fast_float::from_chars(begin, end, value).ptr;
+  if (std::isinf(value)) return Read::invalid;
+  if (integral || std::is_same_v<T, float>) return Read::unusual;
+  return take(value);
 }
 
 // The elements between two marks.

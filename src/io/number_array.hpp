@@ -13,7 +13,6 @@ namespace attn {
 struct NumberArray {
   std::string_view text;  ///< from '[' to ']'
   Shape shape;
-  bool numbers_alone;  ///< whether there are no booleans and strings
   /// Where every so many elements start in the text, so that several threads can read it.
   struct Mark {
     std::size_t offset, element;

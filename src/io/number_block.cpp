@@ -16,11 +16,6 @@ bool NumberBlock::read(DType dtype, std::size_t threads) {
   return content.valid;
 }
 
-bool NumberBlock::is_packed() const {
-  if (array_.shape.size() > 1 || !array_.numbers_alone) return false;
-  return elements_ || by_element().is_packed();
-}
-
 Tensor NumberBlock::as(DType dtype) const {
   if (elements_ && elements_.dtype() == dtype) return elements_;
   return read_number_array(array_, dtype, threads_).tensor;

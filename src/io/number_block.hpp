@@ -27,9 +27,6 @@ class NumberBlock {
 
   const Shape& shape() const noexcept { return array_.shape; }
 
-  /// Whether it is one row of numbers that doubles hold.
-  bool is_packed() const;
-
   /// The elements. Absent if not all of them fit the type.
   Tensor as(DType dtype) const;
 

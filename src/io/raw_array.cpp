@@ -17,9 +17,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are borrowed as little-endian");
 
-// NumPy's own limit.
-constexpr std::size_t most_axes = 32;
-
 // IEEE 754 binary16, which every float holds exactly.
 struct Half {
   std::uint16_t bits;
@@ -192,10 +189,13 @@ DType widened(ElementType type) noexcept {
       type, []<class Stored>(Stored*) { return dtype_of<typename Widened<Stored>::type>(); });
 }
 
+void check_axes(std::size_t axes, const std::string& where) {
+  if (axes <= most_axes) return;
+  throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", where, "");
+}
+
 Tensor tensor_from(const RawArray& array) {
-  if (array.shape.size() > most_axes) {
-    throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", "", "");
-  }
+  check_axes(array.shape.size(), "");
   const std::size_t count = element_count(array.shape);
   if (count == 0) {
     throw input_error("the shape " + text(array.shape) + " has an axis of size 0", "",

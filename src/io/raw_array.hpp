@@ -10,6 +10,12 @@
 
 namespace attn {
 
+/// NumPy's own limit; it also bounds the recursion over nested arrays.
+constexpr std::size_t most_axes = 32;
+
+/// Throws Error(input) at `where` beyond it.
+void check_axes(std::size_t axes, const std::string& where);
+
 /// The types of elements that files of tensors hold.
 enum class ElementType : std::uint8_t {
   float16,

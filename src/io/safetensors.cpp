@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/raw_array.hpp"
@@ -59,22 +60,13 @@ const JsonValue& member(const JsonValue& object, const char* key, const std::str
   return *value;
 }
 
-// An array of integers from 0.
-std::vector<std::size_t> sizes(const JsonValue& value, const std::string& pointer) {
-  if (!value.is(JsonValue::Type::array)) {
-    fail(std::string(type_text(value)) + " stands where an array of integers should", pointer);
+std::vector<std::size_t> sizes(const JsonValue& tensor, const char* key,
+                               const std::string& pointer) {
+  try {
+    return sizes_from_json(member(tensor, key, pointer), 0, pointer_to(pointer, key));
+  } catch (const Error& error) {
+    throw error.where().starts_with("header") ? error : error.inside("header");
   }
-  std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const JsonValue number = value.element(i);
-    // Beyond this a packed number may have been rounded, and no file is as large.
-    constexpr std::int64_t most = std::int64_t{1} << 53;
-    if (!number.is_integer() || number.integer() < 0 || number.integer() > most) {
-      fail("an integer from 0 to 2^53 must stand here", pointer_to(pointer, i));
-    }
-    result.push_back(static_cast<std::size_t>(number.integer()));
-  }
-  return result;
 }
 
 std::size_t header_length(std::span<const std::byte> bytes) noexcept {
@@ -139,9 +131,9 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     }
     entry.dtype = dtype.string();
     const std::string shape_pointer = pointer_to(pointer, "shape");
-    entry.shape = sizes(member(tensor.value, "shape", pointer), shape_pointer);
+    entry.shape = sizes(tensor.value, "shape", pointer);
     const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
-    const auto offsets = sizes(member(tensor.value, "data_offsets", pointer), offsets_pointer);
+    const auto offsets = sizes(tensor.value, "data_offsets", pointer);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
       fail("data_offsets must be a begin and an end that is no less", offsets_pointer);
     }

@@ -7,7 +7,6 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "io/json_tensor.hpp"
 #include "io/json_tensor_file.hpp"
 #include "io/npy.hpp"
 #include "io/npz.hpp"
@@ -117,12 +116,12 @@ class TensorFile::Content {
       if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) {
         return safetensors->read(index);
       }
-      const auto& json = std::get<JsonTensorFile>(parsed_);
-      const auto reference = json.reference(index);
-      return reference ? follow(*reference, json.pointer(index), references) : json.read(index);
+      const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
+        return follow(file, tensor, references);
+      };
+      return std::get<JsonTensorFile>(parsed_).read(index, open_tensor);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::input) throw error.inside(name_);
-      throw;
+      throw error.inside(name_);
     }
   }
 
@@ -155,20 +154,17 @@ class TensorFile::Content {
     throw input_error("there is no tensor " + in_quotes(name), "", suggestion(name, candidates));
   }
 
-  Tensor follow(const JsonTensorFile::Reference& reference, const std::string& pointer,
-                int references) const {
+  Tensor follow(const std::string& file, const std::string& tensor, int references) const {
     if (!folder_) {
-      throw input_error("a tensor stands in the file " + in_quotes(reference.file) +
+      throw input_error("a tensor stands in the file " + in_quotes(file) +
                             ", but what is read from memory can refer to no file",
-                        pointer, "");
+                        "", "");
     }
     constexpr int most_references = 8;
     if (references >= most_references) {
-      throw input_error("the files refer to one another in a circle", pointer, "");
+      throw input_error("the files refer to one another in a circle", "", "");
     }
-    Tensor tensor = open(*folder_ / reference.file, access_)->read(reference.name, references + 1);
-    check_stated(*reference.entry, tensor, pointer);
-    return tensor;
+    return open(*folder_ / file, access_)->read(tensor, references + 1);
   }
 
   std::string name_;

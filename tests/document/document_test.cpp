@@ -100,9 +100,9 @@ TEST_CASE("a number that must be finite is refused otherwise") {
 
 TEST_CASE("axes of size zero and shapes that overflow are refused before anything is allocated") {
   CHECK(problems_of(R"({"attention":"sdpa","query":{"zeros":[0,2]}})") ==
-        "an axis of size 0\n"
+        "the number 0 is no size\n"
         "  where: doc.json, /query/zeros/0\n"
-        "  help:  give every axis at least one element");
+        "  help:  give whole numbers from 1 to 2^53");
   CHECK(
       problems_of(R"({"attention":"sdpa","query":{"zeros":[4294967296,4294967296,4294967296]}})") ==
       "the shape [4294967296,4294967296,4294967296] has more elements than memory can address\n"
@@ -151,7 +151,7 @@ TEST_CASE("labels must fit the queries and keys") {
 TEST_CASE("what a flag overrides is blamed on the flag") {
   attn::Document document = attn::Document::parse(with(""), "doc.json", {});
   attn::JsonValue lens;
-  lens.data = attn::JsonValue::Numbers{5};
+  lens.data = attn::JsonValue::Array{attn::parse_json("5")};
   document.override_with("valid_lens", lens, "--valid-lens");
   attn::Problems problems;
   const auto kinds = attn::read_kinds(document.root());

@@ -176,7 +176,7 @@ TEST_CASE("faults inside strings are told with their place") {
        "\\u in a string is not followed by 4 hexadecimal digits\n  where: line 1, column 7\n"
        "  help:  write a backslash itself as \\\\"},
       {"[\"\\ud800\"]",
-       "a string holds half of a surrogate pair\n  where: line 1, column 9\n"
+       "a string holds half of a surrogate pair\n  where: line 1, column 3\n"
        "  help:  write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
        "itself"},
   });
@@ -191,4 +191,12 @@ TEST_CASE("text that is not UTF-8 is told so") {
       {std::string("[1]\0[", 5),
        "the text holds a zero byte\n  where: line 1, column 4\n  help:  save the text as UTF-8"},
   });
+}
+
+TEST_CASE("half of a surrogate pair is told where its escape begins") {
+  const std::string error =
+      "a string holds half of a surrogate pair\n  where: line 1, column 4\n"
+      "  help:  write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character itself";
+  check_errors({{R"(["a\udc00"])", error}, {R"(["a\ud800\u0041"])", error}});
+  CHECK(parse_json(R"("\ud83d\ude42")").string() == "🙂");
 }

@@ -21,7 +21,7 @@ Tensor read(const std::string& text, DType dtype = DType::float32) {
 }
 
 Tensor read_flat(const std::string& shape, const std::string& data, DType dtype = DType::float32) {
-  return tensor_from_flat_json(parse_json(shape), parse_json(data), dtype, "/query");
+  return read(R"({"shape": )" + shape + R"(, "data": )" + data + "}", dtype);
 }
 
 std::string error_in(const std::string& text, DType dtype = DType::float32) {
@@ -209,20 +209,56 @@ TEST_CASE("a shape is an array of integers from 1") {
   const auto error = [](const std::string& shape) {
     return error_from([&] { shape_from_json(parse_json(shape), "/zeros"); });
   };
-  const std::string help = "\n  help:  a shape is an array of integers from 1, such as [2,3,4]";
+  const std::string help = "\n  help:  give whole numbers from 1 to 2^53";
   CHECK(shape_from_json(parse_json("[2, 3.0]"), "") == Shape{2, 3});
-  CHECK(shape_from_json(parse_json("[9007199254740993]"), "") == Shape{9007199254740993});
-  CHECK(error("[2, 0]") == "the number 0 is no size of an axis\n  where: /zeros/1" + help);
-  CHECK(error("[-1]") == "the number -1 is no size of an axis\n  where: /zeros/0" + help);
-  CHECK(error("[1.5]") == "the number 1.5 is no size of an axis\n  where: /zeros/0" + help);
-  CHECK(error("[2, \"3\"]") == "the string \"3\" is no size of an axis\n  where: /zeros/1" + help);
-  CHECK(error("[2, [3]]") == "an array is no size of an axis\n  where: /zeros/1" + help);
-  CHECK(error("6") == "the number 6 is no shape\n  where: /zeros" + help);
+  CHECK(shape_from_json(parse_json("[9007199254740992]"), "") == Shape{9007199254740992});
+  CHECK(shape_from_json(parse_json("[]"), "").empty());
+  CHECK(error("[2, 0]") == "the number 0 is no size\n  where: /zeros/1" + help);
+  CHECK(error("[-1]") == "the number -1 is no size\n  where: /zeros/0" + help);
+  CHECK(error("[1.5]") == "the number 1.5 is no size\n  where: /zeros/0" + help);
+  CHECK(error("[1e18]") == "the number 1e+18 is no size\n  where: /zeros/0" + help);
+  CHECK(error("[1e300]") == "the number 1e+300 is no size\n  where: /zeros/0" + help);
+  CHECK(error("[2, \"3\"]") == "the string \"3\" is no size\n  where: /zeros/1" + help);
+  CHECK(error("[2, [3]]") == "an array is no size\n  where: /zeros/1" + help);
+  CHECK(error("6") ==
+        "the number 6 stands where an array of sizes should\n  where: /zeros\n"
+        "  help:  give an array of whole numbers, such as [2,3,4]");
   CHECK(error("[4294967296, 4294967296]") ==
         "the shape [4294967296,4294967296] has more elements than memory can address\n"
         "  where: /zeros\n  help:  check the shape for a misplaced digit");
-  CHECK(error("[1e300]").starts_with("the shape [18446744073709551615] has more elements"));
   std::string ones = "[1";
   for (int i = 0; i < 32; ++i) ones += ",1";
   CHECK(error(ones + "]") == "the tensor has more than 32 axes\n  where: /zeros");
+  CHECK(sizes_from_json(parse_json("[0, 8]"), 0, "") == std::vector<std::size_t>{0, 8});
+}
+
+TEST_CASE("a tensor of another file is what stands there, if it is what is said to") {
+  const OpenTensor open = [](const std::string& file, const std::string& name) {
+    if (file != "a.npz") throw input_error("there is no such file", "", "");
+    CHECK(name == "q");
+    return Tensor({2}, std::vector<double>{1, 2});
+  };
+  const auto from = [&](const std::string& text) {
+    return tensor_from_json(parse_json(text), DType::float32, "/query", open);
+  };
+  CHECK(tensor_is<double>(from(R"({"file": "a.npz", "name": "q", "shape": [2]})"), {2}, {1, 2}));
+  CHECK(error_from([&] { from(R"({"file": "a.npz", "name": "q", "shape": [3]})"); }) ==
+        "the tensor in the file has the shape [2], not [3]\n  where: /query/shape\n"
+        "  help:  name the file that was written with this entry, or leave this out");
+  CHECK(error_from([&] { from(R"({"file": "b"})"); }) ==
+        "there is no such file\n  where: /query/file");
+  CHECK(error_from([&] { from(R"({"file": ["b"]})"); }) ==
+        "an array stands where a name should\n  where: /query/file");
+}
+
+TEST_CASE("an object that is no tensor says what it lacks") {
+  CHECK(error_in(R"({"shape": [2]})") ==
+        "\"shape\" is given without \"data\"\n  where: /query\n"
+        "  help:  add \"data\", the numbers as one flat array");
+  CHECK(error_in(R"({"data": [2]})") ==
+        "\"data\" is given without \"shape\"\n  where: /query\n"
+        "  help:  add \"shape\", such as [2,3,4]");
+  CHECK(error_in(R"({"files": ["a.csv"]})") ==
+        "the tensor stands in comma-separated files, which are not read back\n  where: /query\n"
+        "  help:  write the result with --tensors json, npy, npz or safetensors");
 }

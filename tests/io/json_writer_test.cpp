@@ -188,10 +188,10 @@ TEST_CASE("long texts reach the sink in pieces that join without a gap") {
   CHECK(longest <= 200002);
   const JsonValue value = parse_json(text);
   REQUIRE(value.size() == 3);
-  CHECK(tensor_is(tensor_from_json(value.elements()[0], DType::int64, ""), {elements.size()},
-                  elements));
-  CHECK(value.elements()[1].string() == long_text);
-  CHECK(value.elements()[2].string() == "last");
+  CHECK(
+      tensor_is(tensor_from_json(value.element(0), DType::int64, ""), {elements.size()}, elements));
+  CHECK(value.element(1).string() == long_text);
+  CHECK(value.element(2).string() == "last");
 }
 
 TEST_CASE("what is no JSON cannot be written") {

@@ -145,15 +145,15 @@ TEST_CASE("a malformed entry is an error at its pointer") {
   CHECK(problem(R"({"dtype":"F32","shape":[2]})") ==
         "the tensor has no \"data_offsets\"\n  where: header, /a");
   CHECK(problem(R"({"dtype":"F32","shape":2})") ==
-        "a number stands where an array of integers should\n  where: header, /a/shape");
+        "the number 2 stands where an array of sizes should\n  where: header, /a/shape");
   CHECK(problem(R"({"dtype":"F32","shape":[-2]})") ==
-        "an integer from 0 to 2^53 must stand here\n  where: header, /a/shape/0");
+        "the number -2 is no size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[2,"3"]})") ==
-        "an integer from 0 to 2^53 must stand here\n  where: header, /a/shape/1");
+        "the string \"3\" is no size\n  where: header, /a/shape/1");
   CHECK(problem(R"({"dtype":"F32","shape":[1.5]})") ==
-        "an integer from 0 to 2^53 must stand here\n  where: header, /a/shape/0");
+        "the number 1.5 is no size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[18446744073709551615]})") ==
-        "an integer from 0 to 2^53 must stand here\n  where: header, /a/shape/0");
+        "the number 18446744073709551616 is no size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[2],"data_offsets":[0]})") ==
         "data_offsets must be a begin and an end that is no less\n"
         "  where: header, /a/data_offsets");

@@ -160,14 +160,15 @@ TEST_CASE("a result's tensors may stand in files beside it") {
   CHECK(tensor_is<std::uint8_t>(file.read("g"), {1, 2}, {1, 0}));
   const std::string place = (folder / "sub").string();
   const std::string missing = "cannot open \"" + place +
-                              "/no.npy\": No such file or directory\n"
+                              "/no.npy\": No such file or directory\n  where: " + place +
+                              "/result.json, /tensors/c/file\n"
                               "  help:  check the name, and the folder it is looked for in";
   CHECK_THROWS_WITH_AS(file.read("c"), missing.c_str(), Error);
   CHECK(read_error(file, "d") == "there is no tensor \"maks\"\n  where: " + place +
-                                     "/result.json, " + place +
+                                     "/result.json, /tensors/d/file, " + place +
                                      "/all.npz\n  help:  did you mean \"mask\"?");
-  CHECK(read_error(file, "e") ==
-        "a number stands where a name should\n  where: " + place + "/result.json, /tensors/e/file");
+  CHECK(read_error(file, "e") == "the number 1 stands where a name should\n  where: " + place +
+                                     "/result.json, /tensors/e/file");
   CHECK(read_error(file, "f").starts_with(
       "the files refer to one another in a circle\n  where: " + place + "/result.json, "));
 }
@@ -175,7 +176,7 @@ TEST_CASE("a result's tensors may stand in files beside it") {
 TEST_CASE("what is read from memory opens no files") {
   CHECK(read_error(from_memory(R"({"tensors": {"a": {"file": "/etc/passwd"}}})"), "a") ==
         "a tensor stands in the file \"/etc/passwd\", but what is read from memory can refer to "
-        "no file\n  where: memory, /tensors/a");
+        "no file\n  where: memory, /tensors/a/file");
 }
 
 TEST_CASE("faults in JSON tensors are told with file and pointer") {
