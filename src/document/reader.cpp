@@ -18,7 +18,6 @@
 #include "document/pooling_reader.hpp"
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
-#include "support/memory_limit.hpp"
 
 namespace attn {
 namespace {

@@ -64,6 +64,24 @@ TEST_CASE("--pool N puts a map of bins in the place of the weights") {
         0);
 }
 
+TEST_CASE("the bins of a decoder's memory keep their own labels in a result") {
+  const TemporaryFolder folder;
+  const Outcome outcome = run(folder, {"--pool", "2", "--plots", "none"},
+                              R"({"attention":"decoder_layer","feed_forward":4,"seed":1,
+    "x":{"rand":[4,4]},"memory":{"rand":[6,4]},"parameters":{"init":"torch"},
+    "mask":{"causal":true},
+    "labels":{"query":["a","b","c","d"],"key":["u","v","w","x","y","z"]}})");
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(read_text(folder / "r" / "result.json")
+            .find("\"key\": [\n      \"u\",\n      \"x\"\n    ]") != std::string::npos);
+  for (const char* name : {"self.pooled_weights", "cross.pooled_weights"}) {
+    CAPTURE(name);
+    CHECK(attn_cli({"plot", "heatmap", "r/result.json", "--name", name, "--out", "w.svg"},
+                   folder.path())
+              .exit_code == 0);
+  }
+}
+
 TEST_CASE("a document asks for pooled weights too, and the flag goes before it") {
   const TemporaryFolder folder;
   const std::string pool = R"({"attention":"sdpa","query":{"randn":[40,8]},"seed":3,"pool":)";
