@@ -61,7 +61,7 @@ set(owner_fast_float io)
 set(owner_zip io)
 set(owner_CLI cli)
 set(owner_hwy kernels)
-set(owner_xtensor attention)
+set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
 set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy xtensor utf8proc)
 

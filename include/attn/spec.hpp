@@ -36,6 +36,12 @@ struct ParameterInfo {
   bool optional = false;
 };
 
+/// Products that scores cost: what they make, and how many, in the terms of shapes:
+/// "B·H·Lq·Lk·d_k", of which G is the number of key heads.
+struct ProductInfo {
+  std::string_view what, count;
+};
+
 /// One kind of attention, as users meet it.
 struct KindInfo {
   Kind kind;
@@ -44,8 +50,10 @@ struct KindInfo {
   std::span<const std::string_view> aliases;
   std::string_view score;                     ///< the formula of one score
   std::span<const ParameterInfo> parameters;  ///< in order of construction
+  std::span<const ProductInfo> products;      ///< of a score, the last of them for each pair
   bool scales_by_width;                       ///< whether the default scale is 1/√d_k, else 1
   std::string_view source;                    ///< paper and section
+  std::string_view example;                   ///< the members of a small document, ready to run
 };
 
 /// The table of kinds, in the order they are listed to users.

@@ -76,8 +76,8 @@ class FastAttention {
         scores_(scores),
         way_(way_for<T>(request, geometry, scores == nullptr)),
         query_(sequences.query, geometry.heads),
-        key_(sequences.key_or_query(), geometry.kv_heads),
-        value_(sequences.value_or_key(), geometry.kv_heads),
+        key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
+        value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
         intervals_only_(visibility.only_intervals()) {
@@ -87,10 +87,6 @@ class FastAttention {
       for (std::size_t bin = 0; bin <= pooled_->key_bins(); ++bin) {
         first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
       }
-    }
-    if (geometry.past > 0) {
-      past_key_ = Rows<T>(sequences.past_key, geometry.kv_heads);
-      past_value_ = Rows<T>(sequences.past_value, geometry.kv_heads);
     }
   }
 
@@ -153,18 +149,14 @@ class FastAttention {
     });
   }
 
-  HeadRows<T> rows_of(std::size_t batch, std::size_t kv_head) const {
-    HeadRows<T> rows;
+  KeyHead<T> rows_of(std::size_t batch, std::size_t kv_head) const {
+    KeyHead<T> rows;
     rows.keys.reserve(geometry_.keys);
     rows.values.reserve(geometry_.keys);
-    const auto append = [&](const Rows<T>& keys, const Rows<T>& values) {
-      for (std::size_t i = 0; i < keys.length(); ++i) {
-        rows.keys.push_back(keys.row(batch, kv_head, i));
-        rows.values.push_back(values.row(batch, kv_head, i));
-      }
-    };
-    append(past_key_, past_value_);
-    append(key_, value_);
+    for (std::size_t i = 0; i < geometry_.keys; ++i) {
+      rows.keys.push_back(key_(batch, kv_head, i).data());
+      rows.values.push_back(value_(batch, kv_head, i).data());
+    }
     return rows;
   }
 
@@ -201,7 +193,7 @@ class FastAttention {
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
-          const HeadRows<T> rows = rows_of(batch, kv_head);
+          const KeyHead<T> rows = rows_of(batch, kv_head);
           state.packing.fill(rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
             attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head(),
@@ -214,7 +206,7 @@ class FastAttention {
   // with a causal mask these take longest.
   void by_blocks(std::size_t heads, std::size_t threads) {
     std::vector<HeadPacking<T>> packings(heads);
-    std::vector<HeadRows<T>> rows(heads);
+    std::vector<KeyHead<T>> rows(heads);
     const std::size_t parts = HeadPacking<T>::parts(way_);
     parallel_for(heads, threads, [&](std::size_t at) {
       packings[at] = HeadPacking<T>(way_, sizes_);
@@ -242,7 +234,7 @@ class FastAttention {
     const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
     const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
     const auto partials = new_elements<T>(heads * group_ * parts * count);
-    std::vector<HeadRows<T>> rows(heads);
+    std::vector<KeyHead<T>> rows(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
     });
@@ -291,7 +283,7 @@ class FastAttention {
         ends[i] = static_cast<std::uint32_t>(seen.end);
       }
       block.sizes = self.sizes_;
-      block.query = self.query_.row(batch, head, first_query);
+      block.query = self.query_(batch, head, first_query).data();
       block.query_stride = self.query_.stride();
       block.scale = self.scale_;
       block.softcap = self.request_.softcap.value_or(0);
@@ -359,7 +351,7 @@ class FastAttention {
     if (outcome.out_of_range) out_of_range_ = true;
   }
 
-  void attend(std::size_t batch, std::size_t head, std::size_t block, const HeadRows<T>& rows,
+  void attend(std::size_t batch, std::size_t head, std::size_t block, const KeyHead<T>& rows,
               const kernels::PackedHead<T>& packed, T* scratch) {
     T* const scores = scratch + kernel_count();
     const Task task(*this, batch, head, block, scores);
@@ -417,10 +409,7 @@ class FastAttention {
     }
   }
 
-  bool inputs_finite() const {
-    return query_.finite() && key_.finite() && value_.finite() && past_key_.finite() &&
-           past_value_.finite();
-  }
+  bool inputs_finite() const { return query_.finite() && key_.finite() && value_.finite(); }
 
   const AttentionOptions& request_;
   double scale_;
@@ -428,7 +417,7 @@ class FastAttention {
   const Visibility& visibility_;
   const AdditiveScores* scores_;
   Way way_;
-  Rows<T> query_, key_, value_, past_key_, past_value_;
+  HeadRows<T> query_, key_, value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;
   bool intervals_only_;

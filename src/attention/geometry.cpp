@@ -145,13 +145,14 @@ std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
   return axes;
 }
 
-void check_parameters(Score score, const Geometry& geometry) {
+// Gives the hidden width, 0 where the kind has none.
+std::size_t check_parameters(Score score, const Geometry& geometry) {
   const std::string widths = "the query is " + std::to_string(geometry.query_width) +
                              " wide, the key " + std::to_string(geometry.key_width) +
                              (geometry.head_axis ? " a head" : "");
   const auto parameters = info(kind_of(score)).parameters;
   const std::vector<Tensor*> tensors = parameters_of(score);
-  std::size_t hidden = 1;
+  std::size_t hidden = 0;
   std::string_view chosen_by;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
@@ -162,7 +163,7 @@ void check_parameters(Score score, const Geometry& geometry) {
       // The first parameter with a hidden axis chooses its width, the others follow it.
       if (chosen_by.empty()) {
         const auto axis = static_cast<std::size_t>(h - axes.begin());
-        if (shape.size() == axes.size() && shape[axis] > 0) hidden = shape[axis];
+        hidden = shape.size() == axes.size() && shape[axis] > 0 ? shape[axis] : 1;
         for (std::size_t a = 0; a < axes.size(); ++a) {
           const Shape sizes = shape_of(parameter, geometry.query_width, geometry.key_width, hidden);
           shown += (a == 0 ? "" : ",") + (a == axis ? "h" : std::to_string(sizes[a]));
@@ -179,6 +180,7 @@ void check_parameters(Score score, const Geometry& geometry) {
     check_parameter(*tensors[i], std::string(parameter.name).c_str(), expected, shown,
                     "give it the shape " + shown + ": " + why + widths);
   }
+  return hidden;
 }
 
 void check_same_width(const Sequences& sequences, const Geometry& geometry) {
@@ -301,7 +303,7 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
                       "/value", "give key and value the same heads");
   }
   if (info(kind_of(score)).parameters.empty()) check_same_width(sequences, geometry);
-  check_parameters(score, geometry);
+  geometry.hidden = check_parameters(score, geometry);
 
   if (static_cast<bool>(sequences.past_key) != static_cast<bool>(sequences.past_value)) {
     throw input_error(sequences.past_key ? "past_key is given without past_value"

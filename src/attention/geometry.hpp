@@ -17,6 +17,7 @@ struct Geometry {
   std::size_t keys = 0;                        ///< Lk, past keys included
   std::size_t query_width = 0, key_width = 0;  ///< of one head; 0 for given scores
   std::size_t value_width = 0;                 ///< of one head; 0 without a value
+  std::size_t hidden = 0;                      ///< h of the parameters, where they have one
 
   Shape weights_shape() const;
   Shape output_shape() const;

@@ -6,13 +6,18 @@
 #include <type_traits>
 #include <vector>
 
-#include "attention/head_rows.hpp"
 #include "attention/new_elements.hpp"
 #include "kernels/narrow_attention.hpp"
 #include "kernels/packed_head.hpp"
 #include "kernels/split_attention.hpp"
 
 namespace attn {
+
+/// The rows of one key head.
+template <class T>
+struct KeyHead {
+  std::vector<const T*> keys, values;
+};
 
 /// Which kernel computes.
 enum class Way { whole_rows, few_queries, narrow_heads, split_blocks, blocks };
@@ -34,7 +39,7 @@ class HeadPacking {
   /// Parts of the packing that threads may do at the same time.
   static std::size_t parts(Way way) { return way == Way::split_blocks ? 2 : 1; }
 
-  void fill(const HeadRows<T>& rows, std::size_t part) {
+  void fill(const KeyHead<T>& rows, std::size_t part) {
     if constexpr (std::is_same_v<T, float>) {
       if (way_ == Way::split_blocks) {
         if (part == 0) {
@@ -51,7 +56,7 @@ class HeadPacking {
       kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), head_);
     }
   }
-  void fill(const HeadRows<T>& rows) {
+  void fill(const KeyHead<T>& rows) {
     for (std::size_t part = 0; part < parts(way_); ++part) fill(rows, part);
   }
 

@@ -4,56 +4,61 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "attn/tensor.hpp"
 
 namespace attn {
 
-/// A tensor seen as [batch, heads, length, width] of rows of T.
+/// The rows of a tensor [B,H,L,D], or of one [L,D] or [B,L,D] whose last axis holds `heads` heads
+/// side by side, as T; those of a past come before them. A batch axis of 1 is repeated.
 template <class T>
-class Rows {
+class HeadRows {
  public:
-  Rows() = default;
+  HeadRows() = default;
+  HeadRows(const Tensor& present, std::size_t heads, const Tensor& past = {})
+      : past_(past, heads), present_(present, heads) {}
 
-  /// A tensor of rank 4, or one of rank 2 or 3 whose last axis holds `heads` heads side by side.
-  Rows(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(dtype_of<T>())) {
-    const Shape& shape = tensor.shape();
-    const std::size_t rank = shape.size();
-    length_ = shape[rank - 2];
-    stride_ = shape[rank - 1];
-    if (rank == 4) {
-      head_stride_ = length_ * stride_;
-      batch_stride_ = shape[1] * head_stride_;
-    } else {
-      head_stride_ = stride_ / heads;
-      batch_stride_ = length_ * stride_;
-    }
-    if (rank < 3 || shape[0] == 1) batch_stride_ = 0;
+  std::size_t length() const { return past_.length + present_.length; }  ///< with the past
+  std::size_t width() const { return present_.width; }
+  /// Numbers from one row of the present to the next.
+  std::size_t stride() const { return present_.row_stride; }
+
+  std::span<const T> operator()(std::size_t batch, std::size_t head, std::size_t row) const {
+    return row < past_.length ? past_.row(batch, head, row)
+                              : present_.row(batch, head, row - past_.length);
   }
 
-  std::size_t length() const { return length_; }
-  std::size_t stride() const { return stride_; }
-
-  const T* row(std::size_t batch, std::size_t head, std::size_t i) const {
-    return numbers_.template values<T>().data() + batch * batch_stride_ + head * head_stride_ +
-           i * stride_;
-  }
-
-  bool finite() const {
-    const auto all = numbers_ ? numbers_.template values<T>() : std::span<const T>();
-    return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
-  }
+  bool finite() const { return past_.finite() && present_.finite(); }
 
  private:
-  Tensor numbers_;
-  std::size_t length_ = 0, stride_ = 0, head_stride_ = 0, batch_stride_ = 0;
-};
+  struct Part {
+    Part() = default;
+    Part(const Tensor& tensor, std::size_t heads) : numbers(tensor.converted(dtype_of<T>())) {
+      if (!tensor) return;
+      const Shape& shape = tensor.shape();
+      const std::size_t rank = shape.size();
+      length = shape[rank - 2];
+      row_stride = shape[rank - 1];
+      width = rank == 4 ? row_stride : row_stride / heads;
+      head_stride = rank == 4 ? length * row_stride : width;
+      if (rank >= 3 && shape[0] > 1) batch_stride = tensor.size() / shape[0];
+    }
 
-/// The rows of one key head: past ones first, then the present ones.
-template <class T>
-struct HeadRows {
-  std::vector<const T*> keys, values;
+    std::span<const T> row(std::size_t batch, std::size_t head, std::size_t i) const {
+      return numbers.template values<T>().subspan(
+          batch * batch_stride + head * head_stride + i * row_stride, width);
+    }
+
+    bool finite() const {
+      const auto all = numbers ? numbers.template values<T>() : std::span<const T>();
+      return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
+    }
+
+    Tensor numbers;
+    std::size_t length = 0, width = 0, row_stride = 0, head_stride = 0, batch_stride = 0;
+  };
+
+  Part past_, present_;
 };
 
 }  // namespace attn

@@ -10,169 +10,64 @@
 #include <variant>
 #include <vector>
 
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xmath.hpp>
-#include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
-
+#include "attention/head_rows.hpp"
+#include "attention/matrix.hpp"
 #include "attention/pooled_map.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
 
-using Matrix = xt::xtensor<double, 2>;
-using Vector = xt::xtensor<double, 1>;
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// A tensor seen as [batch, heads, length, width] whose matrices are read one by one as doubles.
-class Matrices {
- public:
-  Matrices() = default;
-
-  // A tensor of rank 4, or one of rank 2 or 3 whose last axis holds `heads` heads side by side.
-  Matrices(const Tensor& tensor, std::size_t heads) : numbers_(tensor.converted(DType::float64)) {
-    const Shape& shape = tensor.shape();
-    const std::size_t rank = shape.size();
-    length_ = shape[rank - 2];
-    width_ = shape[rank - 1];
-    std::size_t batch = rank >= 3 ? shape[0] : 1;
-    if (rank == 4) {
-      row_stride_ = width_;
-      head_stride_ = length_ * width_;
-      batch_stride_ = shape[1] * head_stride_;
-    } else {
-      row_stride_ = width_;
-      width_ /= heads;
-      head_stride_ = width_;
-      batch_stride_ = length_ * row_stride_;
-    }
-    if (batch == 1) batch_stride_ = 0;
-  }
-
-  std::size_t length() const { return length_; }
-  std::size_t width() const { return width_; }
-
-  void copy_to(double* target, std::size_t batch, std::size_t head, std::size_t first,
-               std::size_t count) const {
-    const double* from =
-        numbers_.values<double>().data() + batch * batch_stride_ + head * head_stride_;
-    for (std::size_t row = 0; row < count; ++row) {
-      std::copy_n(from + (first + row) * row_stride_, width_, target + row * width_);
-    }
-  }
-
-  Matrix rows(std::size_t batch, std::size_t head, std::size_t first, std::size_t count) const {
-    Matrix result = xt::empty<double>({count, width_});
-    copy_to(result.data(), batch, head, first, count);
-    return result;
-  }
-
-  Matrix matrix(std::size_t batch, std::size_t head) const { return rows(batch, head, 0, length_); }
-
- private:
-  Tensor numbers_;
-  std::size_t length_ = 0, width_ = 0, row_stride_ = 0, head_stride_ = 0, batch_stride_ = 0;
-};
-
-// a bᵀ: [n,d] and [m,d] give [n,m].
-Matrix times_transposed(const Matrix& a, const Matrix& b) {
-  Matrix product = xt::empty<double>({a.shape(0), b.shape(0)});
-  const std::size_t depth = a.shape(1);
-  for (std::size_t i = 0; i < a.shape(0); ++i) {
-    for (std::size_t j = 0; j < b.shape(0); ++j) {
-      const double* x = a.data() + i * depth;
-      const double* y = b.data() + j * depth;
-      double sum = 0;
-      for (std::size_t d = 0; d < depth; ++d) sum += x[d] * y[d];
-      product(i, j) = sum;
-    }
-  }
-  return product;
-}
-
-Matrix parameter(const Tensor& tensor) {
-  return Matrices(tensor, 1).matrix(0, 0);
-}
-
-// Past rows first, then the present ones.
-Matrix continued(const Matrices& past, const Matrices& present, std::size_t batch,
-                 std::size_t head) {
-  Matrix rows = xt::empty<double>({past.length() + present.length(), present.width()});
-  if (past.length() > 0) past.copy_to(rows.data(), batch, head, 0, past.length());
-  present.copy_to(rows.data() + past.length() * present.width(), batch, head, 0, present.length());
-  return rows;
-}
-
 // Σ_u w_v[u] tanh(a[i,u] + b[j,u]) with a = W_q q and b = W_k k.
-Matrix additive(const Matrix& a, const Matrix& b, const Vector& w_v) {
+Matrix additive(const Matrix& a, const Matrix& b, const Matrix& w_v) {
   Matrix scores = xt::empty<double>({a.shape(0), b.shape(0)});
   for (std::size_t i = 0; i < a.shape(0); ++i) {
-    for (std::size_t j = 0; j < b.shape(0); ++j) {
-      scores(i, j) = xt::sum(w_v * xt::tanh(xt::row(a, static_cast<std::ptrdiff_t>(i)) +
-                                            xt::row(b, static_cast<std::ptrdiff_t>(j))))();
-    }
+    row_of(scores, i) = xt::sum(row_of(w_v, 0) * xt::tanh(row_of(a, i) + b), {1});
   }
   return scores;
 }
 
-// The scores of some queries with every key, before the scale: [count,Lk].
-class Scores {
- public:
-  Scores(const Score& score, const Geometry& geometry)
-      : formula_(std::visit([&](const auto& of) { return formula(of, geometry); }, score)) {}
+// The scores of some queries of a head with every key, before the scale: [count,Lk].
+using Formula = std::function<Matrix(std::size_t batch, std::size_t head, std::size_t first,
+                                     std::size_t count)>;
 
-  Matrix operator()(std::size_t batch, std::size_t head, std::size_t first,
-                    std::size_t count) const {
-    return formula_(batch, head, first, count);
-  }
+// A formula of queries [count,dq] and keys [Lk,dk].
+template <class F>
+Formula of_rows(const Sequences& sequences, const Geometry& geometry, F formula) {
+  const HeadRows<double> query(sequences.query, geometry.heads);
+  const HeadRows<double> key(sequences.key_or_query(), geometry.kv_heads, sequences.past_key);
+  const std::size_t group = geometry.heads / geometry.kv_heads;
+  return [=](std::size_t batch, std::size_t head, std::size_t first, std::size_t count) -> Matrix {
+    return formula(matrix(query, batch, head, first, count), matrix(key, batch, head / group));
+  };
+}
 
- private:
-  using Formula =
-      std::function<Matrix(std::size_t batch, std::size_t head, std::size_t first, std::size_t n)>;
-
-  // A formula of queries [n,dq] and keys [Lk,dk], for any block of a head.
-  template <class F>
-  static Formula of_rows(const Sequences& sequences, const Geometry& geometry, F formula) {
-    const Matrices query(sequences.query, geometry.heads);
-    const Matrices key(sequences.key_or_query(), geometry.kv_heads);
-    const Matrices past =
-        geometry.past > 0 ? Matrices(sequences.past_key, geometry.kv_heads) : Matrices();
-    const std::size_t group = geometry.heads / geometry.kv_heads;
-    return [=](std::size_t batch, std::size_t head, std::size_t first, std::size_t n) -> Matrix {
-      return formula(query.rows(batch, head, first, n), continued(past, key, batch, head / group));
-    };
-  }
-
-  static Formula formula(const GivenScores& given, const Geometry&) {
-    return [scores = Matrices(given.scores, 1)](std::size_t batch, std::size_t head,
-                                                std::size_t first, std::size_t n) {
-      return scores.rows(batch, head, first, n);
-    };
-  }
-  static Formula formula(const DotProduct& score, const Geometry& geometry) {
-    return of_rows(score, geometry, times_transposed);
-  }
-  static Formula formula(const ScaledDotProduct& score, const Geometry& geometry) {
-    return of_rows(score, geometry, times_transposed);
-  }
-  static Formula formula(const General& score, const Geometry& geometry) {
-    return of_rows(score, geometry, [W = parameter(score.W)](const Matrix& q, const Matrix& k) {
-      return times_transposed(q, times_transposed(k, W));
-    });
-  }
-  static Formula formula(const Additive& score, const Geometry& geometry) {
-    const Matrix w_v = parameter(score.w_v);
-    return of_rows(score, geometry,
-                   [W_q = parameter(score.W_q), W_k = parameter(score.W_k),
-                    w_v = Vector(xt::row(w_v, 0))](const Matrix& q, const Matrix& k) {
-                     return additive(times_transposed(q, W_q), times_transposed(k, W_k), w_v);
-                   });
-  }
-
-  Formula formula_;
-};
+Formula formula(const GivenScores& given, const Geometry&) {
+  return [scores = HeadRows<double>(given.scores, 1)](std::size_t batch, std::size_t head,
+                                                      std::size_t first, std::size_t count) {
+    return matrix(scores, batch, head, first, count);
+  };
+}
+Formula formula(const DotProduct& score, const Geometry& geometry) {
+  return of_rows(score, geometry, times_transposed);
+}
+Formula formula(const ScaledDotProduct& score, const Geometry& geometry) {
+  return of_rows(score, geometry, times_transposed);
+}
+Formula formula(const General& score, const Geometry& geometry) {
+  return of_rows(score, geometry, [W = matrix(score.W)](const Matrix& q, const Matrix& k) {
+    return times_transposed(q, times_transposed(k, W));
+  });
+}
+Formula formula(const Additive& score, const Geometry& geometry) {
+  return of_rows(score, geometry,
+                 [W_q = matrix(score.W_q), W_k = matrix(score.W_k), w_v = matrix(score.w_v)](
+                     const Matrix& q, const Matrix& k) {
+                   return additive(times_transposed(q, W_q), times_transposed(k, W_k), w_v);
+                 });
+}
 
 // The softmax of each row and its log-sum-exp. A score of −inf weighs exactly 0; a row of nothing
 // else is empty: all zeros.
@@ -183,31 +78,19 @@ struct Softmax {
 };
 
 Softmax softmax(const Matrix& masked) {
-  const std::size_t queries = masked.shape(0);
-  Softmax result{xt::zeros<double>({queries, masked.shape(1)}), xt::empty<double>({queries}), 0};
-  for (std::size_t i = 0; i < queries; ++i) {
-    const auto scores = xt::row(masked, static_cast<std::ptrdiff_t>(i));
-    // 1. The largest score, so that no exponential overflows. NaN is never larger; it enters
-    // through the sum.
-    double largest = -infinity;
-    bool empty = true;
-    for (const double score : scores) {
-      largest = score > largest ? score : largest;
-      empty = empty && score == -infinity;
-    }
-    if (empty) {
-      result.lse(i) = -infinity;
-      ++result.empty_rows;
-      continue;
-    }
-    // 2. Exponentials and their sum.
-    const Vector exponentials =
-        xt::where(xt::equal(scores, -infinity), 0.0, xt::exp(scores - largest));
+  Softmax result{xt::empty<double>(masked.shape()), xt::empty<double>({masked.shape(0)}), 0};
+  for (std::size_t i = 0; i < masked.shape(0); ++i) {
+    const auto scores = row_of(masked, i);
+    const auto hidden = xt::equal(scores, -infinity);
+    // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
+    const double largest = xt::amax(scores)();
+    // 2. Exponentials and their sum, which is 0 in empty rows alone.
+    const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
     const double sum = xt::sum(exponentials)();
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
-    xt::row(result.weights, static_cast<std::ptrdiff_t>(i)) =
-        xt::where(xt::equal(scores, -infinity), 0.0, exponentials / sum);
+    row_of(result.weights, i) = xt::where(hidden, 0.0, exponentials / sum);
     result.lse(i) = largest + std::log(sum);
+    if (sum == 0) ++result.empty_rows;
   }
   return result;
 }
@@ -296,13 +179,12 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       pooled ? pooled->blocks().size() : (geometry.queries + most_queries - 1) / most_queries;
   const std::size_t maps = geometry.batch * geometry.heads;
 
-  const Scores score(request.score, geometry);
+  const Formula score = std::visit(
+      [&](const auto& alternative) { return formula(alternative, geometry); }, request.score);
+  const Sequences* const sequences = sequences_of(request.score);
   const Tensor& value_tensor = value_of(request.score);
-  Matrices value, past_value;
-  if (value_tensor) value = Matrices(value_tensor, geometry.kv_heads);
-  if (geometry.past > 0) {
-    past_value = Matrices(sequences_of(request.score)->past_value, geometry.kv_heads);
-  }
+  const HeadRows<double> value(value_tensor, geometry.kv_heads,
+                               sequences ? sequences->past_value : Tensor());
   const double scale = scale_of(request, geometry);
 
   const Shape weights_shape = geometry.weights_shape();
@@ -358,7 +240,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     }
     // 5. The weighted sum of the values.
     if (value_tensor) {
-      const Matrix v = continued(past_value, value, b, h / (geometry.heads / geometry.kv_heads));
+      const Matrix v = matrix(value, b, h / (geometry.heads / geometry.kv_heads));
       const Matrix o = weighted_sum(p.weights, s, v);
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {

@@ -1,9 +1,9 @@
 #include "explain/explained_cost.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -62,8 +62,7 @@ class CostTable {
 /// The cost of one attention after projections, and of the projections around it.
 class Cost {
  public:
-  Cost(const Score& score, const Geometry& geometry, std::size_t element_size,
-       Explanation& explanation)
+  Cost(Kind kind, const Geometry& geometry, std::size_t element_size, Explanation& explanation)
       : B_{"B", geometry.batch},
         H_{"H", geometry.heads},
         G_{geometry.kv_heads == geometry.heads ? "H" : "G", geometry.kv_heads},
@@ -72,9 +71,16 @@ class Cost {
         dq_{"d_q", geometry.query_width},
         dk_{"d_k", geometry.key_width},
         dv_{"d_v", geometry.value_width},
+        h_{"h", geometry.hidden},
         s_{"s", element_size},
-        score_(std::visit([this](const auto& alternative) { return cost_of(alternative); }, score)),
-        to_(explanation) {}
+        to_(explanation) {
+    for (const ProductInfo& product : info(kind).products) {
+      products_.push_back({std::string(product.what), sizes_of(product.count)});
+      for (const Size& size : products_.back().second) {
+        own_query_width_ = own_query_width_ || size.letter == dq_.letter;
+      }
+    }
+  }
 
   void state_sizes() const {
     const auto equals = [](const Size& size, const std::string& one, const std::string& many) {
@@ -86,7 +92,7 @@ class Cost {
     std::string text = equals(B_, "sample", "samples") + ", " + equals(H_, "head", "heads") + ", " +
                        equals(Lq_, "query", "queries") + ", " + equals(Lk_, "key", "keys");
     if (G_.letter == "G") text += ", " + equals(G_, "key head", "key heads");
-    if (score_.own_query_width) text += ", " + numbers(dq_, "query");
+    if (own_query_width_) text += ", " + numbers(dq_, "query");
     if (dk_.value > 0) text += ", " + numbers(dk_, "key");
     if (dv_.value > 0) text += ", " + numbers(dv_, "value");
     text += ", " + equals(s_, "byte", "bytes") + " a number.";
@@ -94,7 +100,7 @@ class Cost {
   }
 
   void scores(CostTable& table) const {
-    for (const auto& [what, factors] : score_.products) table.add(what, factors);
+    for (const auto& [what, sizes] : products_) table.add(what, sizes);
     if (dv_.value > 0) table.add("weights·v", std::vector{B_, H_, Lq_, Lk_, dv_});
   }
 
@@ -117,7 +123,7 @@ class Cost {
 
   void bytes(CostTable& table) const {
     if (dk_.value > 0) {
-      table.add("queries", std::vector{B_, H_, Lq_, score_.own_query_width ? dq_ : dk_, s_});
+      table.add("queries", std::vector{B_, H_, Lq_, own_query_width_ ? dq_ : dk_, s_});
       table.add("keys", std::vector{B_, G_, Lk_, dk_, s_});
     }
     if (dv_.value > 0) table.add("values", std::vector{B_, G_, Lk_, dv_, s_});
@@ -135,11 +141,13 @@ class Cost {
       letters = "H·" + letters;
       put_in = std::to_string(H_.value) + "·" + put_in;
     }
-    if (score_.each) {
-      const bool of_head = score_.each->letter == dk_.letter;
-      letters += !of_head ? "·" + score_.each->letter : H_.value > 1 ? "·d" : "·D";
-      put_in += "·" + std::to_string(score_.each->value);
-      product *= score_.each->value;
+    bool of_head = false;
+    if (!products_.empty()) {
+      const Size& each = products_.back().second.back();
+      of_head = each.letter == dk_.letter;
+      letters += !of_head ? "·" + each.letter : H_.value > 1 ? "·d" : "·D";
+      put_in += "·" + std::to_string(each.value);
+      product *= each.value;
     }
     std::string text = "The scores of one sample grow as O(" + letters + "), here " + put_in +
                        " = " + std::to_string(product) + ": ";
@@ -147,7 +155,7 @@ class Cost {
                    "weights."
                  : "twice the queries or twice the keys cost twice as much, in time and in the "
                    "memory of the weights.";
-    if (H_.value > 1 && score_.each && score_.each->letter == dk_.letter) {
+    if (H_.value > 1 && of_head) {
       text += " H·d = " + std::to_string(H_.value * dk_.value) +
               " is the whole width: more and narrower heads need no more multiplications.";
     }
@@ -155,31 +163,25 @@ class Cost {
   }
 
  private:
-  /// What scores cost.
-  struct ScoreCost {
-    std::vector<std::pair<std::string, std::vector<Size>>> products;
-    std::optional<Size> each;      ///< multiplications of one score
-    bool own_query_width = false;  ///< whether queries may be of another width than keys
-  };
-
-  ScoreCost cost_of(const GivenScores&) const { return {}; }
-  ScoreCost cost_of(const DotProduct&) const { return dot_products(); }
-  ScoreCost cost_of(const ScaledDotProduct&) const { return dot_products(); }
-  ScoreCost dot_products() const { return {{{"q·k", {B_, H_, Lq_, Lk_, dk_}}}, dk_}; }
-  ScoreCost cost_of(const General&) const {
-    return {{{"qᵀW", {B_, H_, Lq_, dq_, dk_}}, {"qᵀW·k", {B_, H_, Lq_, Lk_, dk_}}}, dk_, true};
-  }
-  ScoreCost cost_of(const Additive& score) const {
-    const Size h{"h", score.W_k.shape()[0]};
-    return {{{"W_q q", {B_, H_, Lq_, dq_, h}},
-             {"W_k k", {B_, G_, Lk_, dk_, h}},
-             {"w_v·tanh", {B_, H_, Lq_, Lk_, h}}},
-            h,
-            true};
+  // "B·G·Lk": the sizes of these letters.
+  std::vector<Size> sizes_of(std::string_view count) const {
+    constexpr std::string_view times = "·";
+    std::vector<Size> sizes;
+    for (std::size_t end = 0; end != std::string_view::npos;
+         count.remove_prefix(end == std::string_view::npos ? count.size() : end + times.size())) {
+      end = count.find(times);
+      const std::string_view letter = count.substr(0, end);
+      for (const Size* size : {&B_, &H_, &Lq_, &Lk_, &dq_, &dk_, &h_}) {
+        if (size->letter == letter) sizes.push_back(*size);
+      }
+      if (letter == "G") sizes.push_back(G_);
+    }
+    return sizes;
   }
 
-  Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, s_;
-  ScoreCost score_;
+  Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, h_, s_;
+  std::vector<std::pair<std::string, std::vector<Size>>> products_;  // of the scores
+  bool own_query_width_ = false;  // whether queries may be of another width than keys
   Explanation& to_;
 };
 
@@ -187,9 +189,9 @@ class Cost {
 
 void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
   const std::size_t element = size_of(dtype);
-  const auto explain = [&](const Score& score, const PlannedAttention& attention,
-                           const Projections* projections, bool two_sequences) {
-    const Cost cost(score, attention.geometry, element, to);
+  const auto explain = [&](const PlannedAttention& attention, const Projections* projections,
+                           bool two_sequences) {
+    const Cost cost(plan.kind, attention.geometry, element, to);
     cost.state_sizes();
     CostTable multiplications("multiplications"), bytes("bytes");
     if (projections) cost.projections(*projections, multiplications);
@@ -199,34 +201,33 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
     to.put(std::move(bytes).finish());
     cost.growth(two_sequences);
   };
-  const Score products = ScaledDotProduct{};
   const PlannedAttention& first = plan.attentions[0];
   std::visit(
-      Overloaded{[&](const AttentionRequest& request) {
-                   to.step("What it costs");
-                   explain(request.score, first, nullptr, false);
-                 },
-                 [&](const ProjectedAttentionRequest& request) {
-                   to.step("What it costs");
-                   explain(products, first, &request.projections,
-                           static_cast<bool>(request.states.key));
-                 },
-                 [&](const TransformerRequest& request) {
-                   const TransformerLayer& layer = request.layers[0];
-                   const std::string of = request.layers.size() > 1 ? " of a layer" : "";
-                   to.part("Cost");
-                   to.step("What the self-attention" + of + " costs");
-                   explain(products, first, &layer.self_attn, false);
-                   if (request.decoder) {
-                     to.step("What the cross-attention" + of + " costs");
-                     explain(products, plan.attentions[1], &layer.multihead_attn, true);
-                   }
-                   to.step("What the feed-forward" + of + " costs");
-                   CostTable multiplications("multiplications");
-                   Cost(products, first.geometry, element, to).feed_forward(layer, multiplications);
-                   to.put(std::move(multiplications).finish());
-                   to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
-                 }},
+      Overloaded{
+          [&](const AttentionRequest&) {
+            to.step("What it costs");
+            explain(first, nullptr, false);
+          },
+          [&](const ProjectedAttentionRequest& request) {
+            to.step("What it costs");
+            explain(first, &request.projections, static_cast<bool>(request.states.key));
+          },
+          [&](const TransformerRequest& request) {
+            const TransformerLayer& layer = request.layers[0];
+            const std::string of = request.layers.size() > 1 ? " of a layer" : "";
+            to.part("Cost");
+            to.step("What the self-attention" + of + " costs");
+            explain(first, &layer.self_attn, false);
+            if (request.decoder) {
+              to.step("What the cross-attention" + of + " costs");
+              explain(plan.attentions[1], &layer.multihead_attn, true);
+            }
+            to.step("What the feed-forward" + of + " costs");
+            CostTable multiplications("multiplications");
+            Cost(plan.kind, first.geometry, element, to).feed_forward(layer, multiplications);
+            to.put(std::move(multiplications).finish());
+            to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
+          }},
       plan.computation);
 }
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "attention/head_rows.hpp"
 #include "attention/linear.hpp"
 #include "attention/transformer.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
-#include "explain/head_rows.hpp"
 #include "explain/shown_number.hpp"
 
 namespace attn {
@@ -22,7 +22,7 @@ constexpr std::size_t most_layers = 16, first_layers = 8, last_layers = 4;
 
 // The query's hidden state.
 Numbers state_of(const Tensor& states, QueryChoice choice) {
-  const HeadRows rows(states, 1);
+  const HeadRows<double> rows(states, 1);
   const auto row = rows(choice.sample, 0, choice.query);
   return {row.begin(), row.end()};
 }

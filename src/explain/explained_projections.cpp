@@ -4,12 +4,12 @@
 #include <span>
 #include <utility>
 
+#include "attention/head_rows.hpp"
 #include "attention/projected_attention.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_mask.hpp"
 #include "explain/explained_scores.hpp"
 #include "explain/explained_weights.hpp"
-#include "explain/head_rows.hpp"
 #include "support/count_text.hpp"
 
 namespace attn {
@@ -22,9 +22,7 @@ constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
 Tensor joined_heads(const AttentionRequest& request, const AttentionResult& result,
                     const Geometry& geometry, QueryChoice choice) {
   const Sequences& sequences = *sequences_of(request.score);
-  const HeadRows present(sequences.value, geometry.kv_heads);
-  const HeadRows past =
-      geometry.past > 0 ? HeadRows(sequences.past_value, geometry.kv_heads) : HeadRows();
+  const HeadRows<double> values(sequences.value, geometry.kv_heads, sequences.past_value);
   const Tensor& weights = result.dropped ? result.dropped : result.weights;
   const std::size_t width = geometry.value_width;
   std::vector<double> output(element_count(geometry.output_shape()));
@@ -38,8 +36,7 @@ Tensor joined_heads(const AttentionRequest& request, const AttentionResult& resu
       if (result.masked.values<double>()[at + j] == -std::numeric_limits<double>::infinity())
         continue;
       const double weight = weights.values<double>()[at + j];
-      const auto value = j < geometry.past ? past(choice.sample, kv_head, j)
-                                           : present(choice.sample, kv_head, j - geometry.past);
+      const auto value = values(choice.sample, kv_head, j);
       for (std::size_t d = 0; d < width; ++d) row[head * width + d] += weight * value[d];
     }
   }
@@ -163,7 +160,7 @@ class Projected {
   }
 
   const Projections& projections_;
-  HeadRows states_;
+  HeadRows<double> states_;
   QueryChoice choice_;
   AttentionRequest inner_;
   const Geometry& geometry_;

@@ -51,16 +51,17 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
                    attention.geometry.queries, "query"),
       key_names_(Labels::of_sample(attention.labels.key, choice.sample), keys(), "key"),
       shown_keys_(keys(), most_keys, first_keys, last_keys) {
-  std::visit(Overloaded{[&](const GivenScores& given) { scores_ = HeadRows(given.scores, 1); },
-                        [&](const Sequences& sequences) {
-                          query_ = HeadRows(sequences.query, geometry().heads);
-                          key_ = HeadRows(sequences.key_or_query(), geometry().kv_heads);
-                          if (geometry().past == 0) return;
-                          past_key_ = HeadRows(sequences.past_key, geometry().kv_heads);
-                          past_value_ = HeadRows(sequences.past_value, geometry().kv_heads);
+  using Rows = HeadRows<double>;
+  std::visit(Overloaded{[&](const GivenScores& given) {
+                          scores_ = Rows(given.scores, 1);
+                          if (given.value) value_ = Rows(given.value, geometry().kv_heads);
+                        },
+                        [&](const Sequences& of) {
+                          query_ = Rows(of.query, geometry().heads);
+                          key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
+                          value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
                         }},
              request.score);
-  if (const Tensor& value = value_of(request.score)) value_ = HeadRows(value, geometry().kv_heads);
 
   const auto weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.
@@ -81,14 +82,16 @@ std::span<const double> ExplainedQuery::query() const {
 
 std::span<const double> ExplainedQuery::key(std::size_t j) const {
   const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
-  return j < geometry().past ? past_key_(choice_.sample, head, j)
-                             : key_(choice_.sample, head, j - geometry().past);
+  return key_(choice_.sample, head, j);
+}
+
+Matrix ExplainedQuery::all_keys() const {
+  return matrix(key_, choice_.sample, choice_.head / (geometry().heads / geometry().kv_heads));
 }
 
 std::span<const double> ExplainedQuery::value(std::size_t j) const {
   const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
-  return j < geometry().past ? past_value_(choice_.sample, head, j)
-                             : value_(choice_.sample, head, j - geometry().past);
+  return value_(choice_.sample, head, j);
 }
 
 std::span<const double> ExplainedQuery::given_scores() const {

@@ -7,11 +7,11 @@
 
 #include "attn/attention.hpp"
 
+#include "attention/matrix.hpp"
 #include "attention/visibility.hpp"
 #include "document/plan.hpp"
 #include "explain/excerpt.hpp"
 #include "explain/explanation.hpp"
-#include "explain/head_rows.hpp"
 
 namespace attn {
 
@@ -57,6 +57,7 @@ class ExplainedQuery {
 
   std::span<const double> query() const;             ///< q [d_q]; not of given scores
   std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]; not of given scores
+  Matrix all_keys() const;                           ///< [Lk,d_k]; not of given scores
   bool has_value() const noexcept { return static_cast<bool>(result_.output); }
   std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]
   std::span<const double> given_scores() const;
@@ -83,7 +84,7 @@ class ExplainedQuery {
   QueryChoice choice_;
   const PlannedAttention& attention_;
   Visibility visibility_;
-  HeadRows query_, key_, value_, past_key_, past_value_, scores_;
+  HeadRows<double> query_, key_, value_, scores_;
   PositionNames query_names_, key_names_;
   Excerpt shown_keys_;
 };

@@ -1,34 +1,23 @@
 #include "explain/explained_scores.hpp"
 
-#include <cmath>
 #include <span>
 
+#include "attention/matrix.hpp"
+#include "explain/explained_linear.hpp"
 #include "explain/shown_number.hpp"
 #include "support/count_text.hpp"
 
 namespace attn {
 namespace {
 
-using Numbers = std::vector<double>;
-
 constexpr std::size_t most_components = 8, first_components = 4, last_components = 2;
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 Excerpt components(std::size_t count) {
   return {count, most_components, first_components, last_components};
 }
 
-// M x for a matrix of doubles [rows, x].
-Numbers product(const Tensor& matrix, std::span<const double> x) {
-  Numbers result;
-  for (std::size_t row = 0; row < matrix.shape()[0]; ++row)
-    result.push_back(dot(matrix.values<double>().subspan(row * x.size(), x.size()), x));
-  return result;
+std::span<const double> numbers(const Matrix& matrix, std::size_t row) {
+  return {matrix.data() + row * matrix.shape(1), matrix.shape(1)};
 }
 
 // "t[0] + t[1] + … + t[9]" of the text of one term.
@@ -52,7 +41,7 @@ class ScoreSteps {
       : query_(query), to_(explanation) {}
 
   // The steps of each score. They give the unscaled score of every key.
-  Numbers operator()(const GivenScores&) {
+  Vector operator()(const GivenScores&) {
     to_.step("The given scores");
     const auto scores = query_.given_scores();
     to_.paragraph("The document gives the score of " +
@@ -60,85 +49,63 @@ class ScoreSteps {
                   count_text(query_.keys(), "key") + ".");
     to_.put(Explanation::Table{
         {query_.key_column(), query_.key_numbers("score", scores)}, query_.shown_keys(), "keys"});
-    return {scores.begin(), scores.end()};
+    return vector(scores);
   }
-  Numbers operator()(const DotProduct&) { return dot_products(); }
-  Numbers operator()(const ScaledDotProduct&) { return dot_products(); }
+  Vector operator()(const DotProduct&) { return dot_products(); }
+  Vector operator()(const ScaledDotProduct&) { return dot_products(); }
 
-  Numbers operator()(const General& score) {
+  Vector operator()(const General& score) {
     to_.step("The query through the matrix W");
-    const Tensor W = score.W.converted(DType::float64);
-    const std::size_t rows = W.shape()[0], columns = W.shape()[1];
+    const Matrix W = matrix(score.W);
+    const std::size_t rows = W.shape(0), columns = W.shape(1);
     show_query("The query, d_q = " + std::to_string(rows) + " wide:");
     to_.formula(
         "u = qᵀW: u[c] = " +
             series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
         "u = q^\\top W, \\qquad u_c = \\sum_{r=0}^{" + std::to_string(rows - 1) +
             "} q_r\\,W_{r,c}");
-    Numbers u;
+    const Matrix columns_of_W = xt::transpose(W);
+    const Vector u = xt::sum(columns_of_W * vector(query_.query()), {1});
     Explanation::Sums sums{{}, components(columns), ""};
-    std::vector<Numbers> of_columns;
-    for (std::size_t c = 0; c < columns; ++c) {
-      Numbers column;
-      for (std::size_t r = 0; r < rows; ++r) column.push_back(W.values<double>()[r * columns + c]);
-      u.push_back(dot(query_.query(), column));
-      of_columns.push_back(std::move(column));
-    }
     for (const std::size_t c : sums.rows.indices())
-      sums.sums.push_back(product_sum(indexed("u", c), query_.query(), of_columns[c], u[c]));
+      sums.sums.push_back(
+          product_sum(indexed("u", c), query_.query(), numbers(columns_of_W, c), u(c)));
     to_.put(std::move(sums));
     to_.step("Dot products of u and the keys");
     return times_keys(u, "u");
   }
 
-  Numbers operator()(const Additive& score) {
-    const std::size_t hidden = score.W_k.shape()[0];
+  Vector operator()(const Additive& score) {
+    const Matrix W_q = matrix(score.W_q), W_k = matrix(score.W_k), w_v = matrix(score.w_v);
+    const std::size_t hidden = W_k.shape(0);
     // 1. The query.
     to_.step("The query in the hidden space");
     show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
     to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
                 "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
-    const Tensor W_q = score.W_q.converted(DType::float64),
-                 W_k = score.W_k.converted(DType::float64);
-    const Numbers a = product(W_q, query_.query());
+    const Vector a = xt::sum(W_q * vector(query_.query()), {1});
     Explanation::Sums sums{{}, components(hidden), ""};
-    for (const std::size_t u : sums.rows.indices()) {
-      const std::size_t width = query_.query().size();
-      sums.sums.push_back(product_sum(
-          indexed("a", u), W_q.values<double>().subspan(u * width, width), query_.query(), a[u]));
-    }
+    for (const std::size_t u : sums.rows.indices())
+      sums.sums.push_back(product_sum(indexed("a", u), numbers(W_q, u), query_.query(), a(u)));
     to_.put(std::move(sums));
     // 2. The keys.
     to_.step("The keys in the hidden space");
     to_.formula("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]",
                 "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
-    std::vector<Numbers> b, bent;
-    for (std::size_t j = 0; j < query_.keys(); ++j) {
-      b.push_back(product(W_k, query_.key(j)));
-      bent.emplace_back();
-      for (std::size_t u = 0; u < hidden; ++u) bent[j].push_back(std::tanh(a[u] + b[j][u]));
-    }
+    const Matrix b = times_transposed(query_.all_keys(), W_k);
     put_of_keys("b", b);
     // 3. Together.
     to_.step("tanh of their sum");
     to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
-    put_of_keys("t", bent);
+    const Matrix t = xt::tanh(a + b);
+    put_of_keys("t", t);
     to_.step("The scores");
     to_.formula(
         "score = w_v·t = " +
             series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
         "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
             "} w_{v,u}\\,t_{j,u}");
-    const Tensor w_v = score.w_v.converted(DType::float64);
-    Numbers scores;
-    for (std::size_t j = 0; j < query_.keys(); ++j)
-      scores.push_back(dot(w_v.values<double>(), bent[j]));
-    Explanation::Sums of_keys{{}, query_.shown_keys(), "keys"};
-    for (const std::size_t j : query_.shown_keys().indices())
-      of_keys.sums.push_back(
-          product_sum(query_.key_names().in_table(j), w_v.values<double>(), bent[j], scores[j]));
-    to_.put(std::move(of_keys));
-    return scores;
+    return of_keys(w_v, t);
   }
 
  private:
@@ -163,32 +130,38 @@ class ScoreSteps {
   }
 
   // u·k[j] for every key, term by term.
-  Numbers times_keys(std::span<const double> u, const std::string& name) {
-    Explanation::Sums sums{{}, query_.shown_keys(), "keys"};
-    Numbers scores;
-    for (std::size_t j = 0; j < query_.keys(); ++j) scores.push_back(dot(u, query_.key(j)));
-    for (const std::size_t j : query_.shown_keys().indices())
-      sums.sums.push_back(product_sum(query_.key_names().in_table(j), u, query_.key(j), scores[j]));
+  Vector times_keys(const Vector& u, const std::string& name) {
     const std::string last = std::to_string(u.size() - 1);
     to_.formula(name + "·k = " +
                     series(u.size(),
                            [&](const std::string& c) { return name + "[" + c + "]·k[" + c + "]"; }),
                 name + " \\cdot k_j = \\sum_{c=0}^{" + last + "} " + name + "_c\\,k_{j,c}");
+    return of_keys(xt::view(u, xt::newaxis(), xt::all()), query_.all_keys());
+  }
+
+  // The products of weights [1,n] with what each key has, [Lk,n].
+  Vector of_keys(const Matrix& weights, const Matrix& of_key) {
+    const Vector scores = xt::sum(weights * of_key, {1});
+    Explanation::Sums sums{{}, query_.shown_keys(), "keys"};
+    for (const std::size_t j : query_.shown_keys().indices())
+      sums.sums.push_back(product_sum(query_.key_names().in_table(j), numbers(weights, 0),
+                                      numbers(of_key, j), scores(j)));
     to_.put(std::move(sums));
     return scores;
   }
 
-  Numbers dot_products() {
+  Vector dot_products() {
     to_.step("Dot products of the query and the keys");
     const std::string width = std::to_string(query_.geometry().query_width);
     show_query("The query, d_k = " + width + " wide:");
-    return times_keys(query_.query(), "q");
+    return times_keys(vector(query_.query()), "q");
   }
 
-  void put_of_keys(const std::string& name, const std::vector<Numbers>& vectors) {
+  void put_of_keys(const std::string& name, const Matrix& vectors) {
     Explanation::Vectors block{{}, query_.shown_keys(), "keys"};
     for (const std::size_t j : query_.shown_keys().indices())
-      block.vectors.push_back({query_.key_names().in_table(name, j), vectors[j]});
+      block.vectors.push_back(
+          named_vector(query_.key_names().in_table(name, j), numbers(vectors, j)));
     to_.put(std::move(block));
   }
 
@@ -196,7 +169,7 @@ class ScoreSteps {
   Explanation& to_;
 };
 
-void explain_scale(const ExplainedQuery& query, const Numbers& unscaled, Explanation& to) {
+void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanation& to) {
   const AttentionRequest& request = query.request();
   const bool by_width = info(kind_of(request.score)).scales_by_width;
   const double scale = scale_of(request, query.geometry());
@@ -218,10 +191,11 @@ void explain_scale(const ExplainedQuery& query, const Numbers& unscaled, Explana
                "s_j = \\frac{q \\cdot k_j}{\\sqrt{d_k}} = \\frac{q \\cdot k_j}{\\sqrt{" + width +
                    "}} = " + shown + " \\cdot q \\cdot k_j");
   }
-  to.put(Explanation::Table{{query.key_column(), query.key_numbers("product", unscaled),
-                             query.key_numbers("score", query.row(query.result().scores))},
-                            query.shown_keys(),
-                            "keys"});
+  to.put(Explanation::Table{
+      {query.key_column(), query.key_numbers("product", {unscaled.data(), unscaled.size()}),
+       query.key_numbers("score", query.row(query.result().scores))},
+      query.shown_keys(),
+      "keys"});
 }
 
 void explain_softcap(const ExplainedQuery& query, Explanation& to) {
@@ -241,7 +215,7 @@ void explain_softcap(const ExplainedQuery& query, Explanation& to) {
 }  // namespace
 
 void explain_scores(const ExplainedQuery& query, Explanation& explanation) {
-  const Numbers unscaled = std::visit(ScoreSteps(query, explanation), query.request().score);
+  const Vector unscaled = std::visit(ScoreSteps(query, explanation), query.request().score);
   explain_scale(query, unscaled, explanation);
   explain_softcap(query, explanation);
 }

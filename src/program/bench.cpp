@@ -82,6 +82,11 @@ std::size_t count_of(const Shape& shape) {
   }
 }
 
+// Whether values of tanh are counted, not floating-point operations.
+bool counts_tanh(const BenchRequest& request) {
+  return request.kind == Kind::additive;
+}
+
 AttentionRequest attention_of(const BenchRequest& request) {
   const std::size_t width = request.width;
   const Shape query{request.batch, request.heads, request.queries, width};
@@ -108,7 +113,7 @@ AttentionRequest attention_of(const BenchRequest& request) {
     const Shape shape = shape_of(info(request.kind).parameters[i], width, width, width);
     *parameters[i] = random(shape, 4 + i, reduced);
   }
-  if (request.kind == Kind::dot_product || request.kind == Kind::general) attention.scale = reduced;
+  if (!info(request.kind).scales_by_width && !counts_tanh(request)) attention.scale = reduced;
   attention.mask.causal = request.causal;
   attention.mask.window = request.window;
   attention.weights = request.weights;
@@ -119,7 +124,7 @@ AttentionRequest attention_of(const BenchRequest& request) {
 double operations(const BenchRequest& request) {
   const double pairs = static_cast<double>(request.batch) * static_cast<double>(request.heads) *
                        static_cast<double>(request.queries) * static_cast<double>(request.keys);
-  const double each = request.kind == Kind::additive ? 1 : 4;
+  const double each = counts_tanh(request) ? 1 : 4;
   return each * pairs * static_cast<double>(request.width) * (request.causal ? 0.5 : 1);
 }
 
@@ -171,7 +176,7 @@ std::vector<BenchRequest> usual_shapes(const BenchRequest& request) {
     requests.back().queries = requests.back().keys = length;
     requests.back().width = width;
   };
-  if (request.kind == Kind::additive) {
+  if (counts_tanh(request)) {
     add(4, 1, 512, 128);
     return requests;
   }
@@ -219,9 +224,8 @@ std::string bench_heading() {
 
 std::string bench_text(const BenchResult& result) {
   const BenchRequest& request = result.request;
-  const std::string fraction = request.kind == Kind::additive
-                                   ? "-"
-                                   : formatted("%.1f", 100 * result.giga_rate / result.peak_gflops);
+  const std::string fraction =
+      counts_tanh(request) ? "-" : formatted("%.1f", 100 * result.giga_rate / result.peak_gflops);
   return line(shape_text(request),
               {std::to_string(result.runs), formatted("%.3f", result.seconds * 1e3),
                formatted("%.3f", result.best_seconds * 1e3), formatted("%.1f", result.giga_rate),
@@ -233,7 +237,7 @@ std::string bench_json(const BenchResult& result) {
   const BenchRequest& request = result.request;
   const std::string text =
       "{\"shape\":[" + shape_text(request) + "],\"seconds\":" + number_text(result.seconds);
-  if (request.kind == Kind::additive) {
+  if (counts_tanh(request)) {
     return text + ",\"gtanh\":" + number_text(result.giga_rate) +
            ",\"peak_gflops\":" + number_text(result.peak_gflops) + "}\n";
   }
