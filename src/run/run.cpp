@@ -185,8 +185,8 @@ class KindRun {
     file.provenance = provenance;
     if (options_.timing) file.seconds = seconds_;
     for (const auto& [name, tensor] : computed_.tensors) {
-      const bool weights =
-          name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights");
+      const bool weights = name == "weights" || name.ends_with(".weights") ||
+                           name.ends_with("pooled_weights") || name.ends_with("pooled_allowed");
       if (weights && !wants_weights()) continue;
       if (is_stage(name) && !options_.stages) continue;
       file.tensors.emplace_back(name, tensor);

@@ -82,6 +82,13 @@ TEST_CASE("the bins of a decoder's memory keep their own labels in a result") {
   }
 }
 
+TEST_CASE("without weights a map of bins is left out whole, with what is seen of it") {
+  const TemporaryFolder folder;
+  REQUIRE(run(folder, {"--pool", "4", "--no-weights", "--plots", "heatmap"}).exit_code == 0);
+  const auto names = attn::TensorFile::open(folder / "r" / "result.json").names();
+  CHECK(names == std::vector<std::string>{"output"});
+}
+
 TEST_CASE("a document asks for pooled weights too, and the flag goes before it") {
   const TemporaryFolder folder;
   const std::string pool = R"({"attention":"sdpa","query":{"randn":[40,8]},"seed":3,"pool":)";
