@@ -138,7 +138,7 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
   const std::string place = tensors.path(name).string();
   try {
     vocabulary_ = Vocabulary::from_text(tensors.bytes(name)->text(), place);
-    tokenizer_.emplace(*vocabulary_, lower, place);
+    tokenizer_ = Tokenizer::wordpiece(*vocabulary_, lower, place);
   } catch (const Error& error) {
     throw error.inside(file_at);
   }
@@ -149,11 +149,12 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
                                                   "pad",        "unknown", "position",  "recover"};
   expect_known_keys(embedding, known, embedding_at);
   if (const JsonValue* given = embedding.find("vocabulary")) {
-    vocabulary_ = read_vocabulary(*given, tensors, at("vocabulary"));
-    if (tokenizer_ && !same_tokens(*vocabulary_, tokenizer_->vocabulary())) {
+    Vocabulary own = read_vocabulary(*given, tensors, at("vocabulary"));
+    if (tokenizer_ && !same_tokens(own, *vocabulary_)) {
       throw input_error("the vocabulary is not that of the tokenizer", at("vocabulary"),
                         "leave it out: the tokenizer brings its own");
     }
+    vocabulary_ = std::move(own);
   }
   read_table(embedding, dtype, tensors);
   pad_ = read_special(embedding, "pad");
@@ -252,11 +253,18 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
   if (!tokenizer_)
     throw input_error("text needs a tokenizer", tokenizer_at,
                       "add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
-  if (bare) return {tokenizer_->encode(value.string(), where).ids};
+  const auto ids_of_text = [&](const std::string& text, const std::string& text_at) {
+    std::vector<std::int64_t> ids;
+    for (const TextToken& token : tokenizer_->encode(text, std::nullopt, true, text_at)) {
+      ids.push_back(token.id);
+    }
+    return ids;
+  };
+  if (bare) return {ids_of_text(value.string(), where)};
   TokenRows rows;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string row_at = pointer_to(where, i);
-    rows.push_back(tokenizer_->encode(expect_string(value.element(i), row_at), row_at).ids);
+    rows.push_back(ids_of_text(expect_string(value.element(i), row_at), row_at));
   }
   return rows;
 }

@@ -9,8 +9,8 @@
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
 #include "tokens/token_batch.hpp"
+#include "tokens/tokenizer.hpp"
 #include "tokens/vocabulary.hpp"
-#include "tokens/wordpiece.hpp"
 
 namespace attn {
 
@@ -53,7 +53,7 @@ class TokenReader {
                       const std::string& at) const;
 
   std::optional<Vocabulary> vocabulary_;
-  std::optional<WordPiece> tokenizer_;
+  std::optional<Tokenizer> tokenizer_;
   std::optional<std::int64_t> pad_, unknown_;
   Tensor table_;  ///< float64 [V,E]
   bool positions_ = false, recover_ = false;

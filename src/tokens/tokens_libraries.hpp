@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// The libraries of this layer with their versions: "utf8proc 2.8.0".
+/// The libraries of this layer with their versions: "utf8proc 2.8.0, PCRE2 10.42".
 std::string tokens_libraries();
 
 }  // namespace attn

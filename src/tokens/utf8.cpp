@@ -1,7 +1,5 @@
 #include "tokens/utf8.hpp"
 
-#include <array>
-
 #include <utf8proc.h>
 
 #include "attn/error.hpp"
@@ -24,13 +22,6 @@ std::u32string characters_of(std::string_view utf8, std::string_view where) {
     i += static_cast<std::size_t>(bytes);
   }
   return characters;
-}
-
-void append_utf8(std::string& text, char32_t character) {
-  std::array<utf8proc_uint8_t, 4> bytes{};
-  const utf8proc_ssize_t count =
-      utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes.data());
-  text.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(count));
 }
 
 }  // namespace attn

@@ -9,7 +9,4 @@ namespace attn {
 /// (surrogates and overlong forms included), at `where`.
 std::u32string characters_of(std::string_view utf8, std::string_view where);
 
-/// Appends one character, a Unicode scalar value, as UTF-8.
-void append_utf8(std::string& text, char32_t character);
-
 }  // namespace attn

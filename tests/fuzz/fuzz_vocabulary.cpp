@@ -1,6 +1,6 @@
 #include "fuzz/fuzz_input.hpp"
+#include "tokens/tokenizer.hpp"
 #include "tokens/vocabulary.hpp"
-#include "tokens/wordpiece.hpp"
 
 // The bytes up to the first zero are a vocabulary, those behind it a text to cut into its pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,10 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     fuzz::accept_refusals([&] { vocabulary.id(text, "/tokens/0"); });
     for (const bool lowercase : {false, true}) {
-      const WordPiece tokenizer(vocabulary, lowercase, "vocab.txt");
-      const Pieces pieces = tokenizer.encode(text, "/text/0");
-      fuzz::require(pieces.ids.size() == pieces.texts.size() && pieces.ids.size() >= 2);
-      for (const std::int64_t id : pieces.ids) vocabulary.token(id);
+      const Tokenizer tokenizer = Tokenizer::wordpiece(vocabulary, lowercase, "vocab.txt");
+      const auto tokens = tokenizer.encode(text, std::nullopt, true, "/text/0");
+      fuzz::require(tokens.size() >= 2);
+      for (const TextToken& token : tokens) {
+        vocabulary.token(token.id);
+        fuzz::require(token.begin <= token.end && token.end <= text.size());
+      }
     }
   });
   return 0;

@@ -1,5 +1,3 @@
-#include "tokens/wordpiece.hpp"
-
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -12,7 +10,8 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
-#include "tokens/utf8.hpp"
+#include "support/utf8.hpp"
+#include "tokens/tokenizer.hpp"
 
 namespace attn {
 namespace {
@@ -29,8 +28,8 @@ const Vocabulary& uncased() {
   return vocabulary;
 }
 
-const WordPiece& lower_casing() {
-  static const WordPiece tokenizer(uncased(), true, "/tokenizer/wordpiece");
+const Tokenizer& lower_casing() {
+  static const Tokenizer tokenizer = Tokenizer::wordpiece(uncased(), true, "/tokenizer/wordpiece");
   return tokenizer;
 }
 
@@ -58,20 +57,26 @@ std::string unescaped(std::string_view line) {
   return text;
 }
 
-std::string joined(const std::vector<std::int64_t>& ids) {
-  std::string text;
-  for (const std::int64_t id : ids) text += (text.empty() ? "" : " ") + std::to_string(id);
-  return text;
+std::string ids(const Tokenizer& tokenizer, const std::string& text) {
+  std::string joined;
+  for (const TextToken& token : tokenizer.encode(text, std::nullopt, true, "/text/0")) {
+    joined += (joined.empty() ? "" : " ") + std::to_string(token.id);
+  }
+  return joined;
 }
 
 std::vector<std::string> texts(const std::string& text) {
-  return lower_casing().encode(text, "/text/0").texts;
+  std::vector<std::string> pieces;
+  for (const TextToken& token : lower_casing().encode(text, std::nullopt, true, "/text/0")) {
+    pieces.push_back(token.piece);
+  }
+  return pieces;
 }
 
 }  // namespace
 
-TEST_CASE("WordPiece gives the ids of Hugging Face's BertTokenizer") {
-  const WordPiece case_keeping(uncased(), false, "/tokenizer/wordpiece");
+TEST_CASE("WordPiece gives the ids of Hugging Face's library") {
+  const Tokenizer case_keeping = Tokenizer::wordpiece(uncased(), false, "/tokenizer/wordpiece");
   std::istringstream cases(file("cases.txt"));
   std::size_t compared = 0;
   for (std::string row; std::getline(cases, row); ++compared) {
@@ -79,9 +84,8 @@ TEST_CASE("WordPiece gives the ids of Hugging Face's BertTokenizer") {
     REQUIRE(second != std::string::npos);
     const std::string text = unescaped(row.substr(0, first));
     CAPTURE(row);
-    CHECK(joined(lower_casing().encode(text, "/text/0").ids) ==
-          row.substr(first + 1, second - first - 1));
-    CHECK(joined(case_keeping.encode(text, "/text/0").ids) == row.substr(second + 1));
+    CHECK(ids(lower_casing(), text) == row.substr(first + 1, second - first - 1));
+    CHECK(ids(case_keeping, text) == row.substr(second + 1));
   }
   CHECK(compared == 1074);
 }
@@ -94,26 +98,26 @@ TEST_CASE("WordPiece names its pieces") {
 }
 
 TEST_CASE("WordPiece takes the longest piece and gives a word up as a whole") {
-  const WordPiece tokenizer(small(), true, "/v");
-  CHECK(joined(tokenizer.encode("unaffable", "").ids) == "1 3 4 5 2");
-  CHECK(joined(tokenizer.encode("able", "").ids) == "1 7 2");
-  CHECK(joined(tokenizer.encode("unable unaffx", "").ids) == "1 3 5 0 2");
+  const Tokenizer tokenizer = Tokenizer::wordpiece(small(), true, "/v");
+  CHECK(ids(tokenizer, "unaffable") == "1 3 4 5 2");
+  CHECK(ids(tokenizer, "able") == "1 7 2");
+  CHECK(ids(tokenizer, "unable unaffx") == "1 3 5 0 2");
   // "##" alone is an ordinary token, never the piece of no characters.
-  CHECK(joined(tokenizer.encode("xx", "").ids) == "1 0 2");
+  CHECK(ids(tokenizer, "xx") == "1 0 2");
 }
 
 TEST_CASE("WordPiece reads a special token only where the vocabulary has it") {
-  const WordPiece tokenizer(small(), true, "/v");
-  CHECK(joined(tokenizer.encode("x[SEP]x", "").ids) == "1 9 2 9 2");
-  CHECK(joined(tokenizer.encode("x[MASK]x", "").ids) == "1 9 0 0 0 9 2");
+  const Tokenizer tokenizer = Tokenizer::wordpiece(small(), true, "/v");
+  CHECK(ids(tokenizer, "x[SEP]x") == "1 9 2 9 2");
+  CHECK(ids(tokenizer, "x[MASK]x") == "1 9 0 0 0 9 2");
 }
 
 TEST_CASE("WordPiece rejects text that is no UTF-8") {
-  CHECK(error_from([] { lower_casing().encode("[CLS]ab\xE9", "/text/0"); }) ==
+  CHECK(error_from([] { lower_casing().encode("[CLS]ab\xE9", std::nullopt, true, "/text/0"); }) ==
         "byte 7 of the text is no UTF-8\n  where: /text/0\n  help:  write the text in UTF-8");
   // A surrogate, an overlong form, a character cut off, one beyond U+10FFFF.
   for (const char* text : {"\xED\xA0\x80", "\xC0\xAF", "\xE4\xBD", "\xF4\x90\x80\x80"}) {
-    CHECK(error_from([&] { lower_casing().encode(text, "/text/1"); }) ==
+    CHECK(error_from([&] { lower_casing().encode(text, std::nullopt, true, "/text/1"); }) ==
           "byte 0 of the text is no UTF-8\n  where: /text/1\n  help:  write the text in UTF-8");
   }
 }
@@ -121,7 +125,7 @@ TEST_CASE("WordPiece rejects text that is no UTF-8") {
 TEST_CASE("WordPiece needs its special tokens in the vocabulary") {
   const auto vocabulary = Vocabulary::from_list({"[UNK]", "[CLS]", "SEP", "a"}, "/v");
   CHECK(
-      error_from([&] { WordPiece(vocabulary, true, "vocab.txt"); }) ==
+      error_from([&] { Tokenizer::wordpiece(vocabulary, true, "vocab.txt"); }) ==
       "token \"[SEP]\" is not in the vocabulary\n  where: vocab.txt\n"
       "  help:  did you mean \"SEP\"? WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt "
       "has them");

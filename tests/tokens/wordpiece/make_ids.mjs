@@ -1,6 +1,8 @@
 // Fills in the ids of cases.txt: README.md says how to run it.
 import fs from "node:fs";
-import { Tokenizer } from "@huggingface/tokenizers";
+import { createRequire } from "node:module";
+
+const { Tokenizer } = createRequire(import.meta.url)("@anush008/tokenizers-linux-x64-gnu");
 
 const here = new URL(".", import.meta.url);
 const tokens = fs.readFileSync(new URL("vocab.txt", here), "utf8").split("\n").slice(0, -1);
@@ -10,8 +12,7 @@ const special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 // What tokenizer.json of bert-base-uncased holds, but for `lowercase`.
 function bert(lowercase) {
   const marker = (name) => ({ SpecialToken: { id: name, type_id: 0 } });
-  return new Tokenizer(
-    {
+  return Tokenizer.fromString(JSON.stringify({
       version: "1.0",
       added_tokens: special.map((content) => ({
         id: vocab[content], content, single_word: false, lstrip: false, rstrip: false,
@@ -25,7 +26,7 @@ function bert(lowercase) {
       post_processor: {
         type: "TemplateProcessing",
         single: [marker("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, marker("[SEP]")],
-        pair: [],
+        pair: [marker("[CLS]"), { Sequence: { id: "A", type_id: 0 } }, { Sequence: { id: "B", type_id: 1 } }],
         special_tokens: Object.fromEntries(
           ["[CLS]", "[SEP]"].map((t) => [t, { id: t, ids: [vocab[t]], tokens: [t] }])),
       },
@@ -34,9 +35,7 @@ function bert(lowercase) {
         type: "WordPiece", unk_token: "[UNK]", continuing_subword_prefix: "##",
         max_input_chars_per_word: 100, vocab,
       },
-    },
-    {},
-  );
+    }));
 }
 
 const unescaped = (text) =>
@@ -45,9 +44,11 @@ const unescaped = (text) =>
 
 const file = new URL("cases.txt", here);
 const uncased = bert(true), cased = bert(false);
-const rows = fs.readFileSync(file, "utf8").split("\n").slice(0, -1).map((row) => {
+const rows = [];
+for (const row of fs.readFileSync(file, "utf8").split("\n").slice(0, -1)) {
   const line = row.split("\t")[0];
   const text = unescaped(line);
-  return [line, uncased.encode(text).ids.join(" "), cased.encode(text).ids.join(" ")].join("\t");
-});
+  const ids = async (tokenizer) => (await tokenizer.encode(text, null, { addSpecialTokens: true })).getIds().join(" ");
+  rows.push([line, await ids(uncased), await ids(cased)].join("\t"));
+}
 fs.writeFileSync(file, rows.join("\n") + "\n");

@@ -1,0 +1,291 @@
+#include "tokens/tokenizer_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "io/json_events.hpp"
+#include "support/in_quotes.hpp"
+#include "tokens/tokenizer_config.hpp"
+#include "tokens/utf8.hpp"
+
+namespace attn {
+namespace {
+
+const std::string config_name = "tokenizer_config.json";
+
+// Calls read(), whose errors are inside a file.
+template <class Read>
+auto in_file(const std::string& name, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw error.inside(name);
+  }
+}
+
+TokenizerConfig config_of(const TokenizerFiles& files) {
+  return in_file(config_name, [&] { return TokenizerConfig(files.tokenizer_config); });
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void refuse_class(const std::string& name, const std::string& files) {
+  throw input_error("the tokenizer " + in_quotes(name) + " cannot be made from " + files + " alone",
+                    config_name + ", /tokenizer_class",
+                    "save it as tokenizer.json, with Python: "
+                    "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+}
+
+// The tokens that a tokenizer has by itself, unless the configuration gives them flags of its own.
+void add_special(std::vector<AddedToken>& added, const std::string& content, bool strip_left) {
+  const bool known = std::any_of(added.begin(), added.end(),
+                                 [&](const AddedToken& t) { return t.content == content; });
+  if (known || content.empty()) return;
+  AddedToken token;
+  token.content = content;
+  token.special = true;
+  token.strip_left = strip_left;
+  added.push_back(token);
+}
+
+struct Named {
+  std::string_view key, otherwise;  // of the configuration, and what it is without
+};
+
+// All added tokens: those of the configuration, and these special ones so far as the vocabulary has
+// them. The mask takes the space before it where `mask_strips`.
+AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
+                            std::initializer_list<Named> special, bool mask_strips,
+                            const std::vector<Normalizer>& normalizers) {
+  auto [added, ids] = in_file(config_name, [&] { return config.added(); });
+  for (const auto& [key, otherwise] : special) {
+    const std::string content = config.token(key).value_or(std::string(otherwise));
+    if (tokens.find(content)) add_special(added, content, mask_strips && key == "mask_token");
+  }
+  ids.resize(added.size());
+  return in_file(config_name, [&] {
+    const std::string where = "/added_tokens_decoder";
+    number_added_tokens(added, tokens, ids, where);
+    return AddedTokens(std::move(added), normalizers, where);
+  });
+}
+
+TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {
+  if (const auto id = tokens.find(token)) return *id;
+  throw input_error("the token " + in_quotes(token) + " is not in the vocabulary", where,
+                    "take the files of the folder as they were published together");
+}
+
+// vocab.txt.
+
+TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
+  const TokenizerConfig config = config_of(files);
+  std::string name = config.class_name();
+  if (name.empty()) name = files.model_type == "mpnet" ? "MPNetTokenizer" : "BertTokenizer";
+  const bool mpnet = name == "MPNetTokenizer";
+  if (!mpnet && !is_one_of(name, {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
+                                  "ConvBertTokenizer", "MobileBertTokenizer", "LayoutLMTokenizer",
+                                  "SqueezeBertTokenizer", "RetriBertTokenizer", "LxmertTokenizer",
+                                  "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"})) {
+    refuse_class(name, "vocab.txt");
+  }
+  BertSettings settings;
+  in_file(config_name, [&] {
+    settings.normalizer.lowercase = config.boolean("do_lower_case", true);
+    settings.normalizer.strip_accents =
+        config.boolean("strip_accents", settings.normalizer.lowercase);
+    settings.normalizer.chinese = config.boolean("tokenize_chinese_chars", true);
+    settings.first = config.token("cls_token").value_or(mpnet ? "<s>" : "[CLS]");
+    settings.last = config.token("sep_token").value_or(mpnet ? "</s>" : "[SEP]");
+    settings.unknown = config.token("unk_token").value_or("[UNK]");
+    if (!config.boolean("do_basic_tokenize", true)) {
+      throw input_error("\"do_basic_tokenize\": false is not supported", "/do_basic_tokenize",
+                        "save the tokenizer as tokenizer.json");
+    }
+  });
+  settings.doubled = mpnet;
+  const std::string file = "vocab.txt";
+  TokenizerParts parts = bert_parts(Vocabulary::from_text(*files.vocab_txt, file), settings, file);
+  parts.added = added_tokens_of(config, *parts.tokens,
+                                {{"unk_token", "[UNK]"},
+                                 {"cls_token", mpnet ? "<s>" : "[CLS]"},
+                                 {"sep_token", mpnet ? "</s>" : "[SEP]"},
+                                 {"pad_token", mpnet ? "<pad>" : "[PAD]"},
+                                 {"mask_token", mpnet ? "<mask>" : "[MASK]"}},
+                                mpnet, parts.normalizers);
+  return parts;
+}
+
+// vocab.json and merges.txt.
+
+std::shared_ptr<TokenTable> read_vocab_json(std::string_view text) {
+  auto tokens = std::make_shared<TokenTable>();
+  tokens->reserve(text.size() / 16, text.size() / 2);
+  JsonEvents events(text);
+  if (events.peek() != JsonValue::Type::object) {
+    throw input_error("expected an object of tokens and ids", "",
+                      "take the file as it was published");
+  }
+  read_token_ids(events, *tokens, "", text.size());
+  events.expect_end();
+  return tokens;
+}
+
+MergeList read_merges_txt(std::string_view text) {
+  characters_of(text, "");  // for its error
+  MergeList merges;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with("#version") || (line.empty() && text.empty())) continue;
+    if (!merges.add_line(line)) {
+      throw input_error("expected two tokens with a space between them, found " + in_quotes(line),
+                        "line " + std::to_string(number), "take the file as it was published");
+    }
+  }
+  return merges;
+}
+
+TokenizerParts parts_from_merges(const TokenizerFiles& files) {
+  const TokenizerConfig config = config_of(files);
+  std::string name = config.class_name();
+  if (name.empty()) {
+    name = is_one_of(files.model_type, {"roberta", "bart", "longformer"}) ? "RobertaTokenizer"
+           : files.model_type.starts_with("qwen")                         ? "Qwen2Tokenizer"
+                                                                          : "GPT2Tokenizer";
+  }
+  const bool roberta =
+      is_one_of(name, {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"});
+  const bool qwen = name == "Qwen2Tokenizer";
+  if (!roberta && !qwen && !is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"})) {
+    refuse_class(name, "vocab.json and merges.txt");
+  }
+  BytePairModel model;
+  model.tokens = in_file("vocab.json", [&] {
+    auto tokens = read_vocab_json(*files.vocab_json);
+    expect_no_hole(*tokens, "");
+    return tokens;
+  });
+  model.merges = in_file("merges.txt", [&] {
+    return read_merges_txt(*files.merges_txt).table(*model.tokens, "", "");
+  });
+  const auto tokens = model.tokens;
+  TokenizerParts parts{tokens, std::move(model), {}, {}, {}, {}, {}};
+  parts.written.letters_of_bytes = true;
+  const bool space =
+      in_file(config_name, [&] { return config.boolean("add_prefix_space", false); });
+  if (qwen) {
+    parts.normalizers.push_back(UnicodeForm{false, true});
+    parts.splitters.push_back(
+        isolate(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+)"
+                R"([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"));
+  }
+  parts.splitters.push_back([=](SplitText& text) { split_bytes(text, space, !qwen); });
+  if (roberta) {
+    parts.added = added_tokens_of(config, *tokens,
+                                  {{"bos_token", "<s>"},
+                                   {"eos_token", "</s>"},
+                                   {"unk_token", "<unk>"},
+                                   {"pad_token", "<pad>"},
+                                   {"mask_token", "<mask>"}},
+                                  true, parts.normalizers);
+    parts.around = enclosing_template(
+        id_of(*tokens, config.token("cls_token").value_or("<s>"), "vocab.json"),
+        id_of(*tokens, config.token("sep_token").value_or("</s>"), "vocab.json"), true);
+    return parts;
+  }
+  parts.added = added_tokens_of(config, *tokens,
+                                {{"bos_token", "<|endoftext|>"},
+                                 {"eos_token", "<|endoftext|>"},
+                                 {"unk_token", "<|endoftext|>"},
+                                 {"pad_token", "<|endoftext|>"}},
+                                false, parts.normalizers);
+  const bool first = in_file(
+      config_name, [&] { return config.boolean("add_bos_token", files.model_type == "opt"); });
+  if (first && !qwen) {
+    const std::string token =
+        config.token("bos_token").value_or(files.model_type == "opt" ? "</s>" : "<|endoftext|>");
+    const TextTemplate::Part begin{-1, 0, {id_of(*tokens, token, "vocab.json")}};
+    parts.around.single.insert(parts.around.single.begin(), begin);
+    parts.around.pair.insert(parts.around.pair.begin(), begin);
+  }
+  return parts;
+}
+
+}  // namespace
+
+TokenizerParts bert_parts(const Vocabulary& vocabulary, const BertSettings& settings,
+                          const std::string& where) {
+  constexpr std::string_view advice =
+      "WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt has them";
+  vocabulary.id(settings.unknown, where, advice);
+  const auto first = static_cast<TokenId>(vocabulary.id(settings.first, where, advice));
+  const auto last = static_cast<TokenId>(vocabulary.id(settings.last, where, advice));
+  const auto tokens = std::make_shared<TokenTable>();
+  tokens->reserve(vocabulary.size(), 0);
+  for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+    tokens->add(vocabulary.token(static_cast<std::int64_t>(id)), static_cast<TokenId>(id));
+  }
+  TokenizerParts parts{tokens, WordPieceModel{tokens, settings.unknown, "##", 100}, {}, {}, {}, {},
+                       {}};
+  parts.normalizers.emplace_back(settings.normalizer);
+  parts.splitters.emplace_back(split_as_bert);
+  parts.around = enclosing_template(first, last, settings.doubled);
+  parts.added =
+      added_tokens_of(TokenizerConfig(std::nullopt), *tokens,
+                      {{"", "[PAD]"}, {"", "[UNK]"}, {"", "[CLS]"}, {"", "[SEP]"}, {"", "[MASK]"}},
+                      false, parts.normalizers);
+  return parts;
+}
+
+TokenizerParts parts_from_files(const TokenizerFiles& files) {
+  if (files.tokenizer_json) {
+    return in_file("tokenizer.json", [&] { return read_tokenizer_json(*files.tokenizer_json); });
+  }
+  if (files.vocab_json && files.merges_txt) return parts_from_merges(files);
+  if (files.vocab_txt) return parts_from_vocab_txt(files);
+  if (files.vocab_json) {
+    throw input_error("there is a vocab.json, but no merges.txt", "",
+                      "take the folder's files as they were published together");
+  }
+  throw input_error("the folder has no tokenizer", "",
+                    "add tokenizer.json; or vocab.txt; or vocab.json and merges.txt");
+}
+
+SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& files) {
+  const TokenizerConfig config = config_of(files);
+  const auto id = [&](std::string_view key, std::initializer_list<std::string_view> usual) {
+    std::optional<std::int64_t> result;
+    const auto named = in_file(config_name, [&] { return config.token(key); });
+    if (named) {
+      result = parts.find(*named);
+      return result;
+    }
+    for (const std::string_view token : usual) {
+      const AddedToken* added = parts.added.find(token);
+      if (added != nullptr && added->special && !result) result = added->id;
+    }
+    return result;
+  };
+  SpecialIds ids;
+  ids.pad = id("pad_token", {"[PAD]", "<pad>"});
+  ids.mask = id("mask_token", {"[MASK]", "<mask>"});
+  ids.first = id("bos_token", {"<s>", "<bos>", "<|begin_of_text|>"});
+  ids.last = id("eos_token", {"</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"});
+  ids.classifier = id("cls_token", {"[CLS]"});
+  ids.separator = id("sep_token", {"[SEP]"});
+  ids.unknown = id("unk_token", {"[UNK]", "<unk>"});
+  return ids;
+}
+
+}  // namespace attn
