@@ -42,7 +42,7 @@ set(compare_public ${run_public} compare.hpp)
 set(batch_layers run ${run_layers})
 set(batch_public ${run_public} batch.hpp)
 set(program_layers tokens plot io attention kernels tensor support)
-set(program_public ${public_base} attn.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
+set(program_public ${public_base} io.hpp attn.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
 set(cli_public ${public_base} batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp attn.hpp)
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,8 +33,11 @@ class TensorFile {
   static TensorFile from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 std::string name, const Limits& limits = {});
 
-  /// "npy", "npz", "safetensors" or "json".
+  /// One of formats().
   std::string_view format() const noexcept;
+
+  /// The names of the formats that are recognised: "json", "npy"…
+  static std::span<const std::string_view> formats() noexcept;
 
   /// In the order of the file; a .npy file and a bare JSON array hold one tensor named "".
   const std::vector<std::string>& names() const noexcept;
@@ -53,13 +58,48 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+/// Takes the bytes of a file, piece by piece.
+using ByteSink = std::function<void(std::string_view)>;
+
 /// Whole files as bytes, equal for equal input. All that is written can be read back bit for bit.
 std::string npy_bytes(const Tensor& tensor);
+void write_npy(const Tensor& tensor, const ByteSink& to);
 std::string npz_bytes(std::span<const NamedTensor> tensors);
 std::string safetensors_bytes(std::span<const NamedTensor> tensors);
 
 /// One matrix [rows, columns] as comma-separated values, each in the shortest form that reads back
 /// the same. Throws Error(input) for what is no matrix.
 std::string csv_text(const Tensor& matrix);
+
+enum class TensorFormat { json, npy, npz, safetensors, csv };
+
+/// A format that the tensors of a result are written in.
+struct TensorFormatInfo {
+  TensorFormat value;
+  std::string_view name;  ///< and the extension of its files
+  /// What stands in one file: the result with its tensors, all tensors, one of them, or a matrix of
+  /// one.
+  enum class Unit { result, all, tensor, matrix } unit;
+  /// Writes a file of one unit; null for those of the result.
+  void (*write)(std::span<const NamedTensor> tensors, const ByteSink& to);
+};
+
+/// All of them, in the order they are listed to users.
+inline std::span<const TensorFormatInfo> tensor_formats() noexcept {
+  using Unit = TensorFormatInfo::Unit;
+  using Tensors = std::span<const NamedTensor>;
+  static constexpr auto formats = std::to_array<TensorFormatInfo>({
+      {TensorFormat::json, "json", Unit::result, nullptr},
+      {TensorFormat::npy, "npy", Unit::tensor,
+       [](Tensors tensors, const ByteSink& to) { write_npy(tensors[0].tensor, to); }},
+      {TensorFormat::npz, "npz", Unit::all,
+       [](Tensors tensors, const ByteSink& to) { to(npz_bytes(tensors)); }},
+      {TensorFormat::safetensors, "safetensors", Unit::all,
+       [](Tensors tensors, const ByteSink& to) { to(safetensors_bytes(tensors)); }},
+      {TensorFormat::csv, "csv", Unit::matrix,
+       [](Tensors tensors, const ByteSink& to) { to(csv_text(tensors[0].tensor)); }},
+  });
+  return formats;
+}
 
 }  // namespace attn

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attn/file_access.hpp"
+#include "attn/io.hpp"
 #include "attn/named.hpp"
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
@@ -51,12 +52,6 @@ struct MapSelection {
   bool plain() const;
 };
 
-/// Where a result's tensors are written: into result.json, or beside it as one .npy file a tensor,
-/// one `tensors.npz`, one `tensors.safetensors`, or one .csv file a matrix.
-enum class TensorFormat { json, npy, npz, safetensors, csv };
-
-std::span<const Named<TensorFormat>> tensor_formats() noexcept;
-
 /// An input document, and what is set on the command line in place of what it says.
 struct DocumentOptions {
   std::filesystem::path input;  ///< "-" = standard input
@@ -87,6 +82,8 @@ struct RunOptions : DocumentOptions {
   /// Whether result.json and the pictures tell the program's version, the CPU target and a hash of
   /// each input file.
   bool provenance = false;
+  /// Where the tensors are written: into result.json, or beside it as `weights.npy`…,
+  /// `tensors.npz`, `tensors.safetensors` or `weights.csv`…
   TensorFormat tensors = TensorFormat::json;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};

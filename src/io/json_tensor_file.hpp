@@ -22,6 +22,8 @@ bool looks_like_json(std::span<const std::byte> bytes) noexcept;
 /// ignored. Numbers are read as float64, those of a result that says "dtype":"float32" as float32.
 class JsonTensorFile {
  public:
+  static constexpr std::string_view format_name = "json";
+
   /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
   /// than `depth`, or holds nothing of these.
   JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,

@@ -318,11 +318,16 @@ std::string npy_header(const Shape& shape, DType dtype) {
   return result + dictionary;
 }
 
-std::string npy_bytes(const Tensor& tensor) {
+void write_npy(const Tensor& tensor, const ByteSink& to) {
   if (!tensor) throw Error(ErrorKind::internal, "an absent tensor was written as .npy", "", "");
-  std::string result = npy_header(tensor.shape(), tensor.dtype());
-  result.append(static_cast<const char*>(tensor.bytes()), tensor.size() * size_of(tensor.dtype()));
-  return result;
+  to(npy_header(tensor.shape(), tensor.dtype()));
+  to({static_cast<const char*>(tensor.bytes()), tensor.size() * size_of(tensor.dtype())});
+}
+
+std::string npy_bytes(const Tensor& tensor) {
+  std::string bytes;
+  write_npy(tensor, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
 }
 
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/file_access.hpp"
@@ -15,6 +16,8 @@ namespace attn {
 /// A zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
 class Npz {
  public:
+  static constexpr std::string_view format_name = "npz";
+
   /// Reads the table of contents. Throws Error(input) if it is damaged, if the archive is a PyTorch
   /// checkpoint, or if it holds no .npy file though it holds others.
   Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/tensor.hpp"
@@ -19,6 +20,8 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
 /// of all tensors.
 class Safetensors {
  public:
+  static constexpr std::string_view format_name = "safetensors";
+
   /// Checks the whole header: offsets must match shapes, be in range, and cover the data without
   /// overlap or gap. Throws Error(input) whose place is a byte or "header, " and a JSON pointer.
   Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);

@@ -51,6 +51,7 @@ std::string_view guess(std::string_view bytes) {
 }
 
 struct Npy {
+  static constexpr std::string_view format_name = "npy";
   Tensor tensor;
   std::vector<std::string> names{""};
 };
@@ -96,8 +97,7 @@ class TensorFile::Content {
   }
 
   std::string_view format() const noexcept {
-    constexpr std::array<std::string_view, 4> formats = {"npy", "npz", "safetensors", "json"};
-    return formats[parsed_.index()];
+    return std::visit([](const auto& parsed) { return parsed.format_name; }, parsed_);
   }
 
   const std::vector<std::string>& names() const noexcept {
@@ -184,6 +184,12 @@ TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
                                    const Limits& limits) {
   return TensorFile(std::make_shared<Content>(bytes, std::move(owner), std::move(name),
                                               std::nullopt, FileAccess{limits, std::nullopt, {}}));
+}
+
+std::span<const std::string_view> TensorFile::formats() noexcept {
+  static constexpr std::array names{JsonTensorFile::format_name, Npy::format_name, Npz::format_name,
+                                    Safetensors::format_name};
+  return names;
 }
 
 std::string_view TensorFile::format() const noexcept {

@@ -1,10 +1,10 @@
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
+#include "attn/io.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
@@ -13,8 +13,6 @@
 
 namespace attn {
 namespace {
-
-constexpr std::array<std::string_view, 4> read_formats{"json", "npy", "npz", "safetensors"};
 
 template <class Table>
 std::vector<std::string_view> names_of(const Table& table) {
@@ -67,7 +65,7 @@ std::string catalogue_text() {
     text += "  " + padded_right(part.name, 9) + std::string(part.meaning) + "\n";
   }
   text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
-  text += "\nFiles of tensors\n  read:     " + joined(read_formats, " ") +
+  text += "\nFiles of tensors\n  read:     " + joined(TensorFile::formats(), " ") +
           "\n  written:  " + joined(names_of(tensor_formats()), " ") + "\n";
   text += "\nPictures\n";
   for (const PlotKindInfo& kind : plot_kinds()) {
@@ -112,7 +110,7 @@ std::string catalogue_json() {
   json.key("mask");
   write_meanings(json, mask_parts());
   write_names(json, "colour_maps", colour_maps());
-  write_names(json, "tensor_files_read", read_formats);
+  write_names(json, "tensor_files_read", TensorFile::formats());
   write_names(json, "tensor_files_written", names_of(tensor_formats()));
   json.key("picture_kinds");
   write_meanings(json, plot_kinds());

@@ -1,11 +1,10 @@
 #include "result/tensor_writer.hpp"
 
-#include <array>
+#include <algorithm>
 #include <memory>
 
 #include "attn/io.hpp"
 
-#include "io/npy.hpp"
 #include "support/atomic_file.hpp"
 
 namespace attn {
@@ -22,66 +21,62 @@ std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_on
   return suffix;
 }
 
-TensorPlace plan_matrices(const std::string& name, const Tensor& tensor, bool heads_only,
-                          const std::filesystem::path& folder, FileTasks& tasks) {
-  const Shape& shape = tensor.shape();
-  const std::size_t columns = shape.size() < 2 ? 1 : shape.back();
-  const std::size_t rows = shape.size() < 2 ? tensor.size() : shape[shape.size() - 2];
-  const Shape leading(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
-                                                       shape.size() < 2 ? shape.size() : 2));
-  const std::size_t bytes = rows * columns * size_of(tensor.dtype());
-  const auto owner = std::make_shared<const Tensor>(tensor);
-  TensorPlace place;
-  for (std::size_t i = 0; i < tensor.size() / (rows * columns); ++i) {
-    const auto* elements = static_cast<const std::byte*>(tensor.bytes()) + i * bytes;
-    place.files.push_back(name + matrix_suffix(leading, i, heads_only) + ".csv");
-    const Tensor matrix = Tensor::borrowed({rows, columns}, tensor.dtype(), elements, owner);
-    tasks.add(folder / place.files.back(),
-              [matrix](AtomicFile& file) { file.write(csv_text(matrix)); });
-  }
-  return place;
+// What is written may be wanted after the caller's tensor is gone.
+Tensor matrix_of(const std::shared_ptr<const Tensor>& tensor, std::size_t index,
+                 const Shape& shape) {
+  const auto* elements = static_cast<const std::byte*>(tensor->bytes()) +
+                         index * element_count(shape) * size_of(tensor->dtype());
+  return Tensor::borrowed(shape, tensor->dtype(), elements, tensor);
 }
 
 }  // namespace
 
-std::span<const Named<TensorFormat>> tensor_formats() noexcept {
-  static constexpr auto formats =
-      std::to_array<Named<TensorFormat>>({{"json", TensorFormat::json},
-                                          {"npy", TensorFormat::npy},
-                                          {"npz", TensorFormat::npz},
-                                          {"safetensors", TensorFormat::safetensors},
-                                          {"csv", TensorFormat::csv}});
-  return formats;
-}
-
 std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
                                       TensorFormat format, bool heads_only,
                                       const std::filesystem::path& folder, FileTasks& tasks) {
+  const auto formats = tensor_formats();
+  const auto row = std::find_if(formats.begin(), formats.end(), [&](const TensorFormatInfo& known) {
+    return known.value == format;
+  });
+  const std::string extension = "." + std::string(row->name);
+  const auto add = [&](const std::string& stem, std::vector<NamedTensor> held) {
+    tasks.add(folder / (stem + extension),
+              [write = row->write, held = std::move(held)](AtomicFile& file) {
+                write(held, [&](std::string_view piece) { file.write(piece); });
+              });
+    return stem + extension;
+  };
   std::vector<TensorPlace> places;
-  if (format == TensorFormat::json || tensors.empty()) return places;
-  if (format == TensorFormat::npz || format == TensorFormat::safetensors) {
-    const bool npz = format == TensorFormat::npz;
-    const std::string file = npz ? "tensors.npz" : "tensors.safetensors";
-    std::vector<NamedTensor> named;
-    for (const auto& [name, tensor] : tensors) {
-      named.push_back({name, tensor});
-      places.push_back({{file}, name});
+  switch (tensors.empty() ? TensorFormatInfo::Unit::result : row->unit) {
+    case TensorFormatInfo::Unit::result:
+      break;
+    case TensorFormatInfo::Unit::all: {
+      std::vector<NamedTensor> named;
+      for (const auto& [name, tensor] : tensors) named.push_back({name, tensor});
+      const std::string file = add("tensors", named);
+      for (const auto& [name, tensor] : tensors) places.push_back({{file}, name});
+      break;
     }
-    tasks.add(folder / file, [npz, named](AtomicFile& to) {
-      to.write(npz ? npz_bytes(named) : safetensors_bytes(named));
-    });
-    return places;
-  }
-  for (const auto& [name, tensor] : tensors) {
-    if (format == TensorFormat::csv) {
-      places.push_back(plan_matrices(name, tensor, heads_only, folder, tasks));
-    } else {
-      places.push_back({{name + ".npy"}, ""});
-      tasks.add(folder / places.back().files[0], [array = tensor](AtomicFile& to) {
-        to.write(npy_header(array.shape(), array.dtype()));
-        to.write({static_cast<const char*>(array.bytes()), array.size() * size_of(array.dtype())});
-      });
-    }
+    case TensorFormatInfo::Unit::tensor:
+      for (const auto& [name, tensor] : tensors) {
+        places.push_back({{add(name, {{name, tensor}})}, ""});
+      }
+      break;
+    case TensorFormatInfo::Unit::matrix:
+      for (const auto& [name, tensor] : tensors) {
+        const Shape& shape = tensor.shape();
+        const std::ptrdiff_t axes = shape.size() < 2 ? 0 : 2;
+        const Shape leading(shape.begin(), axes == 0 ? shape.begin() : shape.end() - axes);
+        const Shape matrix =
+            axes == 0 ? Shape{tensor.size(), 1} : Shape(shape.end() - axes, shape.end());
+        const auto owner = std::make_shared<const Tensor>(tensor);
+        TensorPlace& place = places.emplace_back();
+        for (std::size_t i = 0; i < tensor.size() / element_count(matrix); ++i) {
+          place.files.push_back(add(name + matrix_suffix(leading, i, heads_only),
+                                    {{name, matrix_of(owner, i, matrix)}}));
+        }
+      }
+      break;
   }
   return places;
 }
