@@ -194,6 +194,10 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   const std::size_t count = element_count(shape);
   check_memory(count, sizeof(double), "a tensor of shape " + text(shape), at);
   check_element_limit(count, access_.limits.elements, at);
+  const std::string all = "what the document has made up to here";
+  if (__builtin_add_overflow(made_, count, &made_)) made_ = SIZE_MAX;
+  check_memory(made_, sizeof(double), all, at);
+  check_elements(static_cast<double>(made_), all, at);
   const JsonValue* const given = value.find("shape");
   if (form == "arange" && given) {
     const std::string shape_at = pointer_to(pointer, "shape");

@@ -59,6 +59,7 @@ class TensorSource {
   FileAccess access_;
   std::optional<TorchRandom> random_;
   std::map<std::string, TensorFile> files_;
+  std::size_t made_ = 0;  // elements of all tensors that were made, none of them read
 };
 
 /// Throws Error(input) at `where` if a tensor has more elements than Limits::elements allows.

@@ -89,10 +89,12 @@ std::string json_string(std::string_view text) {
       result += "\\t";
     } else if (c == '\r') {
       result += "\\r";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (const auto last = static_cast<unsigned char>(text[length - 1]);
+               static_cast<unsigned char>(c) < 0x20 || c == 0x7F || (c == '\xC2' && last < 0xA0)) {
+      // Controls, those up to U+009F too: some terminals take U+009B for the start of a command.
       result += "\\u00";
-      result += digits[c >> 4];
-      result += digits[c & 15];
+      result += digits[last >> 4];
+      result += digits[last & 15];
     } else {
       result += text.substr(0, length);
     }

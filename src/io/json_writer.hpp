@@ -11,8 +11,8 @@
 
 namespace attn {
 
-/// The text as a JSON string, in its quotes. UTF-8 is passed through, bytes that are none become
-/// U+FFFD.
+/// The text as a JSON string, in its quotes. UTF-8 is passed through but for control characters,
+/// which are escaped; bytes that are none become U+FFFD.
 std::string json_string(std::string_view text);
 
 /// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its

@@ -204,12 +204,22 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
   const Archive archive = open_archive(bytes);
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   bool arrays = false, pickle = false;
+  std::uint64_t stored_bytes = 0;
   for (std::uint64_t i = 0; std::cmp_less(i, entries); ++i) {
     const char* const given = zip_get_name(archive.get(), i, 0);
     if (given == nullptr) {
       throw input_error(
           std::string("the zip archive cannot be read: ") + zip_strerror(archive.get()), "",
           "the file is damaged: copy or download it again");
+    }
+    zip_stat_t status;
+    zip_stat_init(&status);
+    if (zip_stat_index(archive.get(), i, 0, &status) == 0 &&
+        (status.valid & ZIP_STAT_COMP_SIZE) != 0 &&
+        (__builtin_add_overflow(stored_bytes, status.comp_size, &stored_bytes) ||
+         stored_bytes > bytes.size())) {
+      // The same bytes would be unpacked again and again.
+      throw input_error("the members of the zip archive overlap", "", save_again);
     }
     std::string name = given;
     if (name.ends_with('/')) continue;

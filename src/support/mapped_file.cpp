@@ -113,6 +113,11 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
     throw input_error(name + " is no regular file, and --restrict allows no others", "",
                       "name a regular file");
   }
+  // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
+  if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
+    throw input_error(name + " has several names (hard links), and --restrict allows but one", "",
+                      "put a copy of the file there");
+  }
   return file.release();
 }
 
@@ -121,6 +126,10 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : in_quotes(path.native());
+  // The system would open the file of the name up to there.
+  if (path.native().find('\0') != std::string::npos) {
+    throw input_error("the file name " + name + " holds a zero byte", "", "check the name");
+  }
   const int descriptor = access.restrict_to ? open_inside(path, name, *access.restrict_to)
                          : standard_input   ? STDIN_FILENO
                                             : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -38,6 +38,12 @@ bool is_noncharacter(utf8proc_int32_t character) {
   return (character & 0xFFFE) == 0xFFFE || (character >= 0xFDD0 && character <= 0xFDEF);
 }
 
+// Ends of lines and paragraphs, and what changes the direction of what follows it.
+bool is_arranging(utf8proc_int32_t character) {
+  return (character >= 0x2028 && character <= 0x202E) ||
+         (character >= 0x2066 && character <= 0x2069);
+}
+
 utf8proc_int32_t character_of(std::string_view letter) {
   utf8proc_int32_t character = 0;
   utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(letter.data()),
@@ -62,7 +68,8 @@ std::string printable(std::string_view text) {
     const std::string_view letter = text.substr(0, length == 0 ? 1 : length);
     if (length == 0 || is_control(letter)) {
       result += escape(letter.back());
-    } else if (length > 2 && is_noncharacter(character_of(letter))) {
+    } else if (length > 2 &&
+               (is_noncharacter(character_of(letter)) || is_arranging(character_of(letter)))) {
       result += code_point(character_of(letter));
     } else {
       result += letter;

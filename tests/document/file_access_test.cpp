@@ -169,3 +169,26 @@ TEST_CASE("a document of a few letters cannot ask for large parameters beyond th
                 access)
             .starts_with("the set of parameters has "));
 }
+
+TEST_CASE(
+    "a restricted document opens no file that has a second name, and no name with a zero byte") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "in");
+  folder.write("out.npy", matrix);
+  fs::create_hard_link(folder / "out.npy", folder / "in/q.npy");
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  CHECK(verdict(folder, query_in("in/q.npy"), access) ==
+        "\"" + (folder / "in/q.npy").string() +
+            "\" has several names (hard links), and --restrict allows but one\n  where: " +
+            (folder / "doc.json").string() + ", /query/file\n" +
+            "  help:  put a copy of the file there");
+  fs::remove(folder / "out.npy");
+  CHECK(verdict(folder, query_in("in/q.npy"), access) == "valid");
+  for (const FileAccess& any : {access, FileAccess()}) {
+    CHECK(verdict(folder, query_in(R"(in/q.npy\u0000.txt)"), any) ==
+          "the file name \"" + (folder / "in/q.npy").string() +
+              "\\x00.txt\" holds a zero byte\n  where: " + (folder / "doc.json").string() +
+              ", /query/file\n  help:  check the name");
+  }
+}

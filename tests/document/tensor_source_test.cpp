@@ -119,3 +119,19 @@ TEST_CASE("a tensor larger than memory is refused before it is allocated") {
       text.starts_with("a tensor of shape [1000000,1000000,100] would take 800 TB, more than the "
                        "memory of this machine"));
 }
+
+TEST_CASE("the tensors that a document has made are counted together") {
+  attn::FileAccess access;
+  access.limits.elements = 10;
+  attn::TensorSource source("", access);
+  const attn::JsonValue ones = attn::parse_json(R"({"ones":[2,3]})");
+  CHECK(source.read(ones, attn::DType::float32, "/query").size() == 6);
+  CHECK(error_from([&] { source.read(ones, attn::DType::float32, "/key"); }) ==
+        "what the document has made up to here has 12 elements, and the limit is 10\n"
+        "  where: /key/ones\n"
+        "  help:  make it smaller, or raise the limit with --max-elements");
+  CHECK(refusal(R"({"zeros":[1e18]})") ==
+        "the number 1e+18 is no size\n"
+        "  where: /query/zeros/0\n"
+        "  help:  give whole numbers from 1 to 2^53");
+}

@@ -209,3 +209,9 @@ TEST_CASE("what is no JSON cannot be written") {
   CHECK_THROWS_WITH_AS(object.end_object(), "JSON brackets do not match", Error);
   CHECK_THROWS_WITH_AS(object.value(Tensor()), "an absent tensor was written as JSON", Error);
 }
+
+TEST_CASE("control characters are escaped in strings, and read back the same") {
+  const std::string text = std::string("\x1b\x7f\u009b\u00e9", 6) + std::string(1, '\0');
+  CHECK(json_string(text) == "\"\\u001b\\u007f\\u009b\u00e9\\u0000\"");
+  CHECK(parse_json(json_string(text)).string() == text);
+}

@@ -260,3 +260,17 @@ TEST_CASE("a compression that NumPy does not use is an error") {
         "  where: member \"float32\"\n"
         "  help:  save it with numpy.savez or numpy.savez_compressed");
 }
+
+TEST_CASE("members that overlap are an error before anything is unpacked") {
+  std::string bytes =
+      npz_bytes(std::vector<NamedTensor>{{"a", Tensor({100}, std::vector<float>(100))},
+                                         {"b", Tensor({100}, std::vector<float>(100))}});
+  // Each entry of the table of contents claims a thousand bytes.
+  for (std::size_t at = bytes.find("PK\x01\x02"); at != std::string::npos;
+       at = bytes.find("PK\x01\x02", at + 4)) {
+    bytes.replace(at + 20, 8, stored(1000, 4) + stored(1000, 4));
+  }
+  CHECK(open_error(bytes) ==
+        "the members of the zip archive overlap\n"
+        "  help:  save the arrays again with numpy.savez");
+}

@@ -29,4 +29,9 @@ TEST_CASE("what Unicode keeps out of text is escaped") {
   CHECK(printable("\xEF\xBF\xBD \xEF\xB7\x8F \xEF\xB7\xB0") == "\uFFFD \uFDCF \uFDF0");
 }
 
+TEST_CASE("what changes the direction of text or ends lines and paragraphs is escaped") {
+  CHECK(printable("a\u202Eb\u2028c\u2069") == "a\\u202eb\\u2028c\\u2069");
+  CHECK(printable("\u2027\u202F\u2065\u206A\u200F") == "\u2027\u202F\u2065\u206A\u200F");
+}
+
 }  // namespace
