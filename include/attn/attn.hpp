@@ -1,7 +1,6 @@
 #pragma once
 
 /// attn: exact attention, and pictures of it. Includes every public header.
-#define ATTN_VERSION "0.1.0"
 
 #include "attn/attention.hpp"
 #include "attn/batch.hpp"

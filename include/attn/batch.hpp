@@ -47,6 +47,9 @@ struct BatchOptions {
   Shard shard;
   bool resume = false;     ///< whether what an earlier batch finished is left as it is
   bool fail_fast = false;  ///< whether a failed item ends the batch
+
+  /// What the summary says in place of a text of an error or warning; absent = the text itself.
+  std::function<std::string(const std::string&)> wording;
 };
 
 /// What became of one document.

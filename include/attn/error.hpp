@@ -1,7 +1,9 @@
 #pragma once
 
 #include <exception>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace attn {
 
@@ -15,8 +17,9 @@ enum class ErrorKind {
 
 /// The one exception the library throws: what is wrong, where, and what to do about it.
 ///
-/// `what` is a sentence without a full stop; `where` names a file, byte, line or JSON pointer and
-/// may be empty; `help` says what the user can do and may be empty.
+/// `what` is a sentence without a full stop; `where` names a file, byte, line, JSON pointer or a
+/// field of what a function was given ("MapSelection::keys") and may be empty; `help` says what the
+/// user can do and may be empty.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string problem, std::string where, std::string help);
@@ -40,5 +43,9 @@ class Error : public std::exception {
 
 /// Error{ErrorKind::input, …}, by far the most frequent one.
 Error input_error(std::string problem, std::string where, std::string help);
+
+/// The help for a name that is not known: "did you mean \"causal\"?" or, where none of the known
+/// ones is near, "known: a, b, c".
+std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace attn

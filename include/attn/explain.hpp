@@ -29,7 +29,7 @@ struct ExplainOutcome {
 
 /// Computes the document in double precision and writes down every step for one query; of several
 /// kinds one after the other. Long sums, vectors and rows are left out in the middle, and what is
-/// left out is counted. Throws Error as run() does; Error(input) naming the flag if there is no
+/// left out is counted. Throws Error as run() does; Error(input) naming the field if there is no
 /// such sample, head, query or layer.
 ExplainOutcome explain(const ExplainOptions& options);
 

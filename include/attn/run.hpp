@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,12 +53,12 @@ struct MapSelection {
   bool plain() const;
 };
 
-/// An input document, and what is set on the command line in place of what it says.
+/// An input document, and what is set in place of what it says.
 struct DocumentOptions {
   std::filesystem::path input;  ///< "-" = standard input
 
-  std::vector<std::string> attention;  ///< kinds; several are computed one after the other
-  std::optional<std::string> dtype;
+  std::vector<Kind> attention;  ///< several are computed one after the other
+  std::optional<DType> dtype;   ///< one of document_dtypes()
   std::optional<std::size_t> heads;
   std::optional<double> scale;
   std::optional<std::int64_t> seed;
@@ -73,10 +74,9 @@ struct DocumentOptions {
 struct RunOptions : DocumentOptions {
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
 
-  bool stages = false;    ///< whether the steps of the score are written too
-  bool weights = true;    ///< whether the weights are written
-  bool heatmaps = false;  ///< whether the report's heatmaps are wanted, even if nothing else is
-                          ///< that needs the weights
+  bool stages = false;            ///< whether the steps of the score are written too
+  bool weights = true;            ///< whether the weights are written
+  bool reported_weights = false;  ///< whether reports have them even if nothing else needs them
   bool timing =
       false;  ///< whether result.json tells the seconds taken (its bytes then differ each time)
   /// Whether result.json and the pictures tell the program's version, the CPU target and a hash of
@@ -87,9 +87,8 @@ struct RunOptions : DocumentOptions {
   TensorFormat tensors = TensorFormat::json;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
-  /// Whether those were asked for. If not, and the weights are not wanted and very many, they are
-  /// not computed for a heatmap alone.
-  bool plots_asked_for = false;
+  /// A heatmap that alone needs more weights than so many is left out, with a warning.
+  std::size_t most_weights_for_heatmap = std::numeric_limits<std::size_t>::max();
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
@@ -160,12 +159,12 @@ struct PlotRequest {
 
 /// Throws Error: (file) if a file cannot be read, (input) if it holds nothing that such a picture
 /// shows, or options do not fit it.
-Picture plot(const PlotRequest& request);
+Picture draw(const PlotRequest& request);
 
-/// The map of the sample and head that PlotKind::heatmap would draw. Throws as plot().
+/// The map of the sample and head that PlotKind::heatmap would draw. Throws as draw().
 Heatmap read_heatmap(const PlotRequest& request);
 
-/// The map as a result with one tensor, which plot() and compare() read: its numbers as "weights",
+/// The map as a result with one tensor, which draw() and compare() read: its numbers as "weights",
 /// its labels, and its title as "description".
 std::string heatmap_json(const Heatmap& heatmap);
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -61,10 +60,6 @@ std::span<const KindInfo> kinds() noexcept;
 const KindInfo& info(Kind kind) noexcept;
 /// By name or alias; null if there is none.
 const KindInfo* find_kind(std::string_view name) noexcept;
-
-/// What to tell a user who wrote a name that is not known: "did you mean \"causal\"?", or all the
-/// known ones where none is near.
-std::string nearest_known(std::string_view name, std::span<const std::string_view> known);
 
 /// What is compared and weighed. Query, key and value are [L,D], [B,L,D] or [B,H,L,D], all of one
 /// rank; a batch axis of 1 is repeated. With `heads` a tensor without a head axis is split:

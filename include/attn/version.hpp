@@ -1,5 +1,8 @@
 #pragma once
 
+/// The one place that states it; CMakeLists.txt reads it here.
+#define ATTN_VERSION "0.1.0"
+
 #include <string>
 
 namespace attn {

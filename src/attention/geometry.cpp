@@ -377,12 +377,13 @@ Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::siz
 void check_weights_memory(const Geometry& geometry, std::size_t attentions,
                           std::size_t bytes_each) {
   const Shape shape = geometry.weights_shape();
-  check_memory(element_count(shape), attentions * bytes_each,
-               "the weights " + text(shape) +
-                   (attentions > 1 ? " of " + std::to_string(attentions) + " layers" : ""),
-               "",
-               "let a map of bins take their place with --pool 1024, or leave them out with "
-               "--no-weights");
+  check_memory(
+      element_count(shape), attentions * bytes_each,
+      "the weights " + text(shape) +
+          (attentions > 1 ? " of " + std::to_string(attentions) + " layers" : ""),
+      "",
+      "let a map of bins take their place with AttentionRequest::pool 1024, or leave them out with "
+      "AttentionRequest::weights");
 }
 
 void check_sequences_together(const Sequences& sequences) {

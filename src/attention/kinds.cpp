@@ -3,7 +3,6 @@
 
 #include "attn/spec.hpp"
 
-#include "support/nearest_name.hpp"
 #include "support/overloaded.hpp"
 
 namespace attn {
@@ -257,10 +256,6 @@ std::vector<Tensor*> parameters_of(Score& score) {
                    return Tensors{&additive.W_k, &additive.W_q, &additive.w_v};
                  }},
       score);
-}
-
-std::string nearest_known(std::string_view name, std::span<const std::string_view> known) {
-  return suggestion(name, known);
 }
 
 bool Mask::hides() const noexcept {

@@ -51,7 +51,8 @@ void make_folders_above(const fs::path& folder) {
     throw Error(ErrorKind::file,
                 "cannot make the folder " + in_quotes(folder.parent_path().native()) + ": " +
                     error.message(),
-                "--out", "check the permissions of the folders above, and what is in the way");
+                "RunOptions::out",
+                "check the permissions of the folders above, and what is in the way");
   }
 }
 
@@ -110,6 +111,15 @@ class Batch {
   }
 
  private:
+  void reword(BatchItem& item) const {
+    const auto& wording = options_.wording;
+    for (std::string& warning : item.warnings) warning = wording(warning);
+    if (!item.error) return;
+    const Error& error = *item.error;
+    item.error = Error(error.kind(), wording(error.problem()), wording(error.where()),
+                       wording(error.help()));
+  }
+
   bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
 
   void deal_with(const ListedDocument& document) {
@@ -122,6 +132,7 @@ class Batch {
     } catch (const std::exception& exception) {
       record.item.error = error_of(exception);
     }
+    if (options_.wording) reword(record.item);
     record.item.seconds = seconds_since(start);
     if (!record.item.skipped) {
       record.items = items_;
@@ -238,7 +249,8 @@ void check_shard(const Shard& shard) {
   throw Error(ErrorKind::usage,
               "there is no part " + std::to_string(shard.index) + " of " +
                   std::to_string(shard.count) + ": parts count from 0",
-              "--shard", "give 0/" + std::to_string(shard.count) + " for the first of them");
+              "BatchOptions::shard",
+              "give 0/" + std::to_string(shard.count) + " for the first of them");
 }
 
 }  // namespace
@@ -254,7 +266,7 @@ BatchOutcome merge_summaries(const fs::path& folder) {
   const Summaries summaries = Summaries::read(folder);
   if (summaries.size() == 0) {
     throw Error(ErrorKind::file, "there is no summary of a batch in " + in_quotes(folder.native()),
-                "--merge", "name the folder that was --out of the batch");
+                "merge_summaries()", "name the folder that was RunOptions::out of the batch");
   }
   BatchOutcome outcome;
   outcome.summary = folder / summary_name({});

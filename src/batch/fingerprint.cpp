@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#include "attn/attn.hpp"
+#include "attn/version.hpp"
 
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"
@@ -104,7 +104,7 @@ std::string options_hash(const RunOptions& options) {
   describe(static_cast<const DocumentOptions&>(options), description);
   description.add(options.stages, options.weights, options.timing, options.provenance,
                   options.tensors, options.sample, options.head, options.plots,
-                  options.plots_asked_for, options.format);
+                  options.most_weights_for_heatmap, options.format);
   describe(options.selection, description);
   describe(options.plot, description);
   return content_hash(std::as_bytes(std::span(description.text())));

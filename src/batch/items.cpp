@@ -228,14 +228,15 @@ std::string ListedDocument::place() const {
 
 std::vector<ListedDocument> list_documents(const BatchOptions& options) {
   if (options.inputs.empty() && !options.files_from) {
-    throw Error(ErrorKind::usage, "no input documents given", "attn-cli batch",
-                "name documents, folders, patterns or .jsonl files, or a list with --files-from");
+    throw Error(ErrorKind::usage, "no input documents given", "BatchOptions::inputs",
+                "name documents, folders, patterns or .jsonl files, or a list with "
+                "BatchOptions::files_from");
   }
   const bool reads_lines =
       std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();
   if (reads_lines && options.files_from == "-") {
     throw Error(ErrorKind::usage, "standard input is given both as documents and as their list",
-                "--files-from", "leave one of them out");
+                "BatchOptions::files_from", "leave one of them out");
   }
   Listing listing(options);
   for (const std::string& input : options.inputs) listing.add_input(input);
@@ -247,7 +248,7 @@ std::vector<ListedDocument> list_documents(const BatchOptions& options) {
   }
   std::vector<ListedDocument> documents = std::move(listing).documents();
   if (documents.empty()) {
-    throw Error(ErrorKind::file, "there are no documents in what was given", "attn-cli batch",
+    throw Error(ErrorKind::file, "there are no documents in what was given", "BatchOptions::inputs",
                 "documents end in .json, files with a document a line in .jsonl");
   }
   return documents;

@@ -35,7 +35,8 @@ std::vector<Row> rows(const BatchOutcome& outcome) {
   }
   rows.emplace_back("failed", std::to_string(counts.failed));
   if (counts.left() > 0) {
-    rows.emplace_back("left", std::to_string(counts.left()) + ", to be done with --resume");
+    rows.emplace_back("left",
+                      std::to_string(counts.left()) + ", to be done with BatchOptions::resume");
   }
   rows.emplace_back("seconds", seconds_text(outcome.seconds));
   rows.emplace_back("summary", outcome.summary.string());

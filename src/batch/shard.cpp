@@ -25,7 +25,7 @@ class Variables {
       throw Error(
           ErrorKind::usage,
           std::string("the variable ") + name + " is \"" + text + "\", which is no whole number",
-          name, "correct it, or say which part this is with --shard");
+          name, "correct it, or say which part this is with BatchOptions::shard");
     }
     return number;
   }
@@ -39,7 +39,7 @@ FoundShard checked(std::size_t index, std::size_t count, const std::string& sour
     throw Error(ErrorKind::usage,
                 "part " + std::to_string(index) + " of " + std::to_string(count) +
                     " parts, which count from 0, is what " + source + " say",
-                source, "say which part this is with --shard");
+                source, "say which part this is with BatchOptions::shard");
   }
   return {{index, count}, source};
 }
@@ -84,7 +84,7 @@ std::optional<FoundShard> find_array_task(const Variables& variables) {
       throw Error(ErrorKind::usage,
                   "the tasks of the Slurm array are not evenly spaced, so that their numbers do "
                   "not tell the parts",
-                  source, "say which part this is with --shard");
+                  source, "say which part this is with BatchOptions::shard");
     }
     return checked((id - first) / step, count, source);
   }
@@ -95,7 +95,7 @@ std::optional<FoundShard> find_array_task(const Variables& variables) {
                   "many they are",
                   "JOB_COMPLETION_INDEX",
                   "set the variable JOB_COMPLETIONS in the Job to what spec.completions is, or say "
-                  "which part this is with --shard");
+                  "which part this is with BatchOptions::shard");
     }
     return checked(variables.number("JOB_COMPLETION_INDEX"), variables.number("JOB_COMPLETIONS"),
                    "JOB_COMPLETION_INDEX, JOB_COMPLETIONS");

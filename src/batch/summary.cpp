@@ -283,7 +283,7 @@ void SummaryFile::fail(int reason) const {
   throw Error(ErrorKind::file,
               "cannot write " + in_quotes(path_.native()) + ": " + std::strerror(reason), "",
               reason == ENOSPC || reason == EDQUOT || reason == EFBIG
-                  ? "free some space, then go on with --resume"
+                  ? "free some space, then go on with BatchOptions::resume"
                   : "check the permissions of the folder and the file");
 }
 

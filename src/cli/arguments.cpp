@@ -27,7 +27,7 @@ namespace {
     std::vector<std::string> names;
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
     throw Error(ErrorKind::usage, "unknown command \"" + word + "\"", "",
-                nearest_known(word, std::vector<std::string_view>(names.begin(), names.end())));
+                suggestion(word, std::vector<std::string_view>(names.begin(), names.end())));
   }
   const std::string flag = word.substr(0, word.find('='));
   std::vector<std::string> names;
@@ -36,7 +36,7 @@ namespace {
   }
   throw Error(ErrorKind::usage, "unknown flag \"" + flag + "\"",
               command.empty() ? "attn-cli" : command,
-              nearest_known(flag, std::vector<std::string_view>(names.begin(), names.end())));
+              suggestion(flag, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
 /// A command among those of CLI11, with what is given to it.

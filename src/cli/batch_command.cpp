@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
+#include "cli/flags_of_fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/run_flags.hpp"
@@ -48,7 +49,7 @@ Shard chosen_shard(const Given& given) {
 }
 
 void print_report(const BatchOutcome& outcome, const Common& common) {
-  if (!common.quiet) print(common.json ? batch_json(outcome) : batch_text(outcome));
+  if (!common.quiet) print(common.json ? batch_json(outcome) : with_flags(batch_text(outcome)));
 }
 
 int merge(const Given& given) {
@@ -66,6 +67,7 @@ int compute(const Given& given) {
   BatchOptions options = given.options;
   options.run.threads = options.run.plot.threads = given.common.threads;
   options.shard = chosen_shard(given);
+  options.wording = [](const std::string& text) { return with_flags(text); };
   BatchProgress progress(given.common);
   const BatchOutcome outcome = run_batch(
       options,

@@ -50,14 +50,6 @@ Window window_of(const std::string& text) {
   return window;
 }
 
-Kind kind_of(const std::string& name) {
-  if (const KindInfo* kind = find_kind(name)) return kind->kind;
-  std::vector<std::string_view> names;
-  for (const KindInfo& known : kinds()) names.push_back(known.name);
-  throw input_error("unknown kind of attention \"" + name + "\"", "--attention",
-                    nearest_known(name, names));
-}
-
 std::vector<BenchRequest> requests_of(const Given& given) {
   BenchRequest request = given.request;
   request.threads = given.common.threads;
@@ -109,8 +101,8 @@ Command bench_command() {
            [given = given.get()](const std::string& text) { given->shapes.push_back(text); })
       .repeats = true;
   add_kind(flags, "Kind of attention (default scaled_dot_product)",
-           [given = given.get()](const std::string& text) {
-             given->request.kind = kind_of(text);
+           [given = given.get()](Kind kind) {
+             given->request.kind = kind;
              given->kind = true;
            });
   flags.toggle("--causal", request.causal, "Hide the keys after each query");

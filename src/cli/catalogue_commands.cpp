@@ -16,17 +16,7 @@ int print_example(const std::vector<std::string>& given) {
     throw Error(ErrorKind::usage, given.empty() ? "no kind given" : "more than one kind given",
                 "attn-cli example", "name one of the kinds that attn-cli list shows");
   }
-  const KindInfo* kind = find_kind(given[0]);
-  if (!kind) {
-    std::vector<std::string_view> names;
-    for (const KindInfo& known : kinds()) {
-      names.push_back(known.name);
-      names.insert(names.end(), known.aliases.begin(), known.aliases.end());
-    }
-    throw Error(ErrorKind::input, "unknown kind of attention \"" + given[0] + "\"",
-                "attn-cli example", nearest_known(given[0], names));
-  }
-  print(example_document(kind->kind));
+  print(example_document(kind_named(given[0], "attn-cli example")));
   return 0;
 }
 

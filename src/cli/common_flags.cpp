@@ -56,9 +56,20 @@ void add_provenance(Flags& flags, bool& target, const std::string& where) {
                "Write the program's version, the CPU target and hashes of the input into " + where);
 }
 
-Flag& add_kind(Flags& flags, const std::string& help,
-               std::function<void(const std::string& text)> take) {
-  Flag& flag = flags.add("--attention", "KIND", help, std::move(take));
+Kind kind_named(const std::string& name, const std::string& where) {
+  if (const KindInfo* kind = find_kind(name)) return kind->kind;
+  std::vector<std::string_view> names;
+  for (const KindInfo& known : kinds()) {
+    names.push_back(known.name);
+    names.insert(names.end(), known.aliases.begin(), known.aliases.end());
+  }
+  throw input_error("unknown kind of attention \"" + name + "\"", where, suggestion(name, names));
+}
+
+Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take) {
+  Flag& flag = flags.add(
+      "--attention", "KIND", help,
+      [take = std::move(take)](const std::string& text) { take(kind_named(text, "--attention")); });
   const auto names = names_of(kinds());
   flag.words.assign(names.begin(), names.end());
   return flag;

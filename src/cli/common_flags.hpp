@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attn/file_access.hpp"
+#include "attn/spec.hpp"
 
 #include "cli/flags.hpp"
 
@@ -26,8 +27,10 @@ void add_files(Flags& flags, FileAccess& access);
 /// `where` is what it is written into.
 void add_provenance(Flags& flags, bool& target, const std::string& where);
 
+/// By name or alias. Throws Error(input) that names `where`.
+Kind kind_named(const std::string& name, const std::string& where);
+
 /// --attention, which takes kinds.
-Flag& add_kind(Flags& flags, const std::string& help,
-               std::function<void(const std::string& text)> take);
+Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take);
 
 }  // namespace attn::cli

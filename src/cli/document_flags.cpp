@@ -10,7 +10,7 @@ namespace attn::cli {
 
 void add_document(Flags& flags, DocumentOptions& options) {
   add_kind(flags, "Kind of attention, instead of the document's; again for several",
-           [&](const std::string& text) { options.attention.push_back(text); })
+           [&](Kind kind) { options.attention.push_back(kind); })
       .repeats = true;
   flags.toggle("--causal", options.causal, "Hide the keys after each query");
   flags.add("--valid-lens", "N,N,…", "Valid keys, one number a sample",
@@ -26,9 +26,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
             [&](const std::string& text) { options.scale = finite_number("--scale", text); });
   flags.add("--seed", "N", "Seed of random tensors",
             [&](const std::string& text) { options.seed = integer("--seed", text); });
-  const auto dtypes = names_of(document_dtypes());
-  flags.text("--dtype", options.dtype, "TYPE", alternatives(dtypes))
-      .words.assign(dtypes.begin(), dtypes.end());
+  flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");
   add_files(flags, options.files);
 }
 

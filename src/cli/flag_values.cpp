@@ -72,7 +72,7 @@ std::size_t choice(const std::string& flag, const std::string& text,
     if (names[i] == text) return i;
   }
   throw Error(ErrorKind::usage, "\"" + text + "\" is not what " + flag + " takes", flag,
-              nearest_known(text, names));
+              suggestion(text, names));
 }
 
 std::string alternatives(std::span<const std::string_view> names) {

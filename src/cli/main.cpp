@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/flags_of_fields.hpp"
 #include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/shortened_file.hpp"
@@ -21,7 +22,7 @@ int main(int count, char** words) {
   try {
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {
-    complain(error.what());
+    complain(with_flags(error.what()));
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
     complain(

@@ -1,7 +1,7 @@
 #include <string>
 #include <string_view>
 
-#include "attn/attn.hpp"
+#include "attn/version.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"

@@ -8,6 +8,8 @@
 
 #include "attn/error.hpp"
 
+#include "cli/flags_of_fields.hpp"
+
 namespace attn::cli {
 namespace {
 
@@ -42,7 +44,7 @@ void print(std::string_view text) {
 }
 
 void warn(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) complain("warning: " + warning);
+  for (const std::string& warning : warnings) complain("warning: " + with_flags(warning));
 }
 
 void show(std::string_view text) noexcept {

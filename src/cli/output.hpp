@@ -14,7 +14,7 @@ void occupy_closed_streams() noexcept;
 /// failure is an Error(file).
 void print(std::string_view text);
 
-/// "warning: …" lines on standard error.
+/// "warning: …" lines on standard error, with flags in place of options' fields.
 void warn(const std::vector<std::string>& warnings);
 
 /// The text as it is on standard error.

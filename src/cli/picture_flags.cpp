@@ -42,7 +42,7 @@ void take_head(const std::string& text, MapSelection& selection, std::size_t& he
     selection.heads = heads;
     return;
   }
-  const std::string near = nearest_known(text, names_of(head_words));
+  const std::string near = suggestion(text, names_of(head_words));
   throw wrong_value("--head", text,
                     "a whole number, " + alternatives(names_of(head_words)) +
                         (near.starts_with("known") ? std::string() : "; " + near));

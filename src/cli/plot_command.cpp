@@ -41,7 +41,7 @@ int draw(const Given& given) {
   const bool to_standard_output = *given.out == "-";
   if (!to_standard_output) request.format = picture_format(*given.out);
   request.options.threads = given.common.threads;
-  const Picture picture = plot(request);
+  const Picture picture = attn::draw(request);
   if (to_standard_output) {
     print(picture.bytes);
   } else {

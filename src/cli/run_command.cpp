@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
+#include "cli/flags_of_fields.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/run_flags.hpp"
@@ -43,7 +44,7 @@ int compute(const Given& given) {
                 "--show", "leave one of them out");
   }
   RunOptions options = given.options;
-  options.heatmaps = given.show;
+  options.reported_weights = given.show;
   options.threads = options.plot.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.cmap;
@@ -51,10 +52,13 @@ int compute(const Given& given) {
   if (progress.shown()) {
     options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   }
-  const RunOutcome outcome = run(options);
+  RunOutcome outcome = run(options);
   progress.clear();
   if (common.quiet) return 0;
-  for (const RunReport& report : outcome.reports) warn(report.warnings);
+  for (RunReport& report : outcome.reports) {
+    for (std::string& warning : report.warnings) warning = with_flags(warning);
+    warn(report.warnings);
+  }
   print(common.json ? report_json(outcome) : report_text(outcome));
   if (given.show) print(drawn(outcome, terminal));
   return 0;

@@ -52,7 +52,7 @@ void add_plots(Flags& flags, RunOptions& options) {
   Flag& flag = flags.add("--plots", "LIST", alternatives(known) + " (default " + usual + ")",
                          [&](const std::string& text) {
                            options.plots = plots(text);
-                           options.plots_asked_for = true;
+                           options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
                          });
   flag.words.assign(known.begin(), known.end());
   flag.list = true;
@@ -61,6 +61,8 @@ void add_plots(Flags& flags, RunOptions& options) {
 }  // namespace
 
 void add_results(Flags& flags, RunOptions& options) {
+  // Weights that nothing but a heatmap needs are computed up to here unless pictures are asked for.
+  options.most_weights_for_heatmap = std::size_t{1} << 28U;
   flags.text("--out", options.out, "DIR", "Folder of the results (default attention_results)");
   add_plots(flags, options);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");

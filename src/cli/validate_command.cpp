@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
+#include "cli/flags_of_fields.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -26,6 +27,7 @@ int check(const Given& given) {
   std::vector<Validation> validations;
   for (const std::string& input : given.inputs) {
     validations.push_back(validate(input, given.files));
+    for (Error& problem : validations.back().problems) problem = with_flags(problem);
     for (const Error& problem : validations.back().problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }

@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "support/mapped_file.hpp"
+#include "support/names_option.hpp"
 
 namespace attn {
 namespace {
@@ -54,25 +55,25 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
   return document;
 }
 
-void Document::override_with(std::string_view key, JsonValue value, std::string flag) {
+void Document::override_with(std::string_view key, JsonValue value, std::string field) {
   member(root_, key) = std::move(value);
-  flags_.emplace_back(pointer_to("", key), std::move(flag));
+  fields_.emplace_back(pointer_to("", key), std::move(field));
 }
 
 void Document::override_inside(std::string_view key, std::string_view inner, JsonValue value,
-                               std::string flag) {
+                               std::string field) {
   JsonValue& object = member(root_, key);
   if (object.is(JsonValue::Type::null)) object.data = JsonValue::Object{};
   if (!object.is(JsonValue::Type::object)) return;  // reported when the document is read
   member(object, inner) = std::move(value);
-  flags_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(flag));
+  fields_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(field));
 }
 
 Error Document::placed(const Error& error) const {
-  if (error.where().starts_with("--")) return error;
-  for (const auto& [pointer, flag] : flags_) {
+  if (names_option(error.where())) return error;
+  for (const auto& [pointer, field] : fields_) {
     if (error.where() == pointer || error.where().starts_with(pointer + "/")) {
-      return {error.kind(), error.problem(), flag, error.help()};
+      return {error.kind(), error.problem(), field, error.help()};
     }
   }
   return error.inside(name_);

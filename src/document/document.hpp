@@ -25,13 +25,13 @@ class Document {
                         const JsonOptions& options = {.dtype = DType::float32});
 
   /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
-  /// there name the flag.
-  void override_with(std::string_view key, JsonValue value, std::string flag);
+  /// there name the field that gave it.
+  void override_with(std::string_view key, JsonValue value, std::string field);
   void override_inside(std::string_view key, std::string_view inner, JsonValue value,
-                       std::string flag);
+                       std::string field);
 
   /// The error with its JSON pointer put into words a user can follow: "doc.json, /query/1", or the
-  /// flag that gave the value. An error that names a flag already stays as it is.
+  /// field that gave the value. An error that names a field already stays as it is.
   Error placed(const Error& error) const;
 
   const JsonValue& root() const noexcept { return root_; }
@@ -44,7 +44,7 @@ class Document {
   std::string name_;
   std::filesystem::path folder_;
   FileAccess access_;
-  std::vector<std::pair<std::string, std::string>> flags_;  ///< JSON pointer → flag
+  std::vector<std::pair<std::string, std::string>> fields_;  ///< JSON pointer → field
 };
 
 }  // namespace attn

@@ -70,7 +70,7 @@ void check_limit(double count, std::uint64_t most, const std::string& what,
   if (count <= static_cast<double>(most)) return;
   throw input_error(
       what + " has " + number_text(count) + " elements, and the limit is " + std::to_string(most),
-      pointer, "make it smaller, or raise the limit with --max-elements");
+      pointer, "make it smaller, or raise the limit with Limits::elements");
 }
 
 template <class T>

@@ -26,7 +26,7 @@ void check_choice(const char* noun, const char* plural, std::size_t index, std::
   throw input_error(
       "there is no " + std::string(noun) + " " + std::to_string(index) + ": the attention has " +
           (count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + plural),
-      std::string("--") + noun,
+      std::string("ExplainOptions::") + noun,
       count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
 }
 

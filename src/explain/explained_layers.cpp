@@ -173,7 +173,7 @@ void explain_layers(const TransformerRequest& request, const TransformerResult& 
   explanation.part("All layers");
   explanation.step("What each layer makes of this hidden state");
   explanation.paragraph("The walk above is through layer " + std::to_string(layer) +
-                        "; --layer chooses another.");
+                        "; any other can be asked for.");
   Explanation::Vectors block{
       {}, Excerpt(request.layers.size(), most_layers, first_layers, last_layers), "layers"};
   block.rows.include(layer);

@@ -120,7 +120,7 @@ class Builder {
       throw input_error(
           "arrays and objects are nested deeper than " + std::to_string(depth_) + " levels",
           pointer(std::min(open_.size(), steps_shown)) + (cut ? "/…" : ""),
-          "look for brackets that are not closed, or raise the limit with --max-nesting");
+          "look for brackets that are not closed, or raise the limit with Limits::nesting");
     }
   }
 

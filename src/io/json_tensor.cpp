@@ -301,7 +301,8 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (open && value.find("file") != nullptr) return read_reference(value, pointer, open);
   if (value.find("files") != nullptr) {
     throw input_error("the tensor stands in comma-separated files, which are not read back",
-                      pointer, "write the result with --tensors json, npy, npz or safetensors");
+                      pointer,
+                      "write the result with RunOptions::tensors json, npy, npz or safetensors");
   }
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);

@@ -146,7 +146,7 @@ void check_claims(const zip_stat_t& status, const Limits& limits) {
                           " bytes, and the limit is " + std::to_string(limits.unpacked_bytes),
                       "",
                       "save it as a .npy file, which need not be unpacked, or raise the limit with "
-                      "--max-unpacked-size");
+                      "Limits::unpacked_bytes");
   }
   // Deflate turns no byte into more than 1032; beyond that the claim is a lie and not worth the
   // memory.

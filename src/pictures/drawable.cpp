@@ -32,7 +32,7 @@ std::string wanted_tensor(const PlotRequest& request, std::span<const std::strin
   }
   if (std::find(names.begin(), names.end(), *request.name) != names.end()) return *request.name;
   const std::vector<std::string_view> known(names.begin(), names.end());
-  throw input_error("there is no tensor \"" + *request.name + "\"", "--name",
+  throw input_error("there is no tensor \"" + *request.name + "\"", "PlotRequest::name",
                     suggestion(*request.name, known));
 }
 

@@ -16,7 +16,7 @@ void check_index(std::size_t index, std::size_t count, const char* noun) {
   throw input_error(
       "there is no " + std::string(noun) + " " + std::to_string(index) + ": the weights have " +
           only(count, noun),
-      std::string("--") + noun,
+      std::string("RunOptions::") + noun,
       count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
 }
 

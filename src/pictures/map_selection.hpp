@@ -26,7 +26,7 @@ class Maps {
   /// One matrix [Lq,Lk], sharing the elements.
   Tensor matrix(std::size_t sample, std::size_t head) const;
 
-  /// Throws Error(input) naming the flag if there is no such sample or head.
+  /// Throws Error(input) naming the field if there is no such sample or head.
   void check(std::size_t sample, std::size_t head) const;
 
  private:
@@ -34,7 +34,7 @@ class Maps {
   std::size_t samples_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
 };
 
-/// Throws Error(input) naming the flag if there is no such sample or head.
+/// Throws Error(input) naming the field if there is no such sample or head.
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads);
 
 /// Throws Error(input) unless there are as many labels as positions on the axis, "query" or "key".

@@ -49,7 +49,8 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
     if (known.back() == *name) return attention;
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  throw input_error("there is no attention \"" + *name + "\"", "--name", suggestion(*name, names));
+  throw input_error("there is no attention \"" + *name + "\"", "PlotRequest::name",
+                    suggestion(*name, names));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "result/provenance.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/atomic_file.hpp"
+#include "support/names_option.hpp"
 
 namespace attn {
 namespace {
@@ -26,8 +27,8 @@ SelectedMaps selected(const DrawableMaps& maps, const PlotRequest& request,
 
 void check_is_map(const Drawable& drawable) {
   if (is_map(drawable.tensor)) return;
-  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys", "--name",
-                    "draw it as a heatmap");
+  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys",
+                    "PlotRequest::name", "draw it as a heatmap");
 }
 
 Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& chosen) {
@@ -49,9 +50,9 @@ std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& chos
   return heads;
 }
 
-// A flag's error speaks of the command line, not of the file.
+// An error of the request is no error of the file.
 Error placed(const Error& error, const Drawable& drawable) {
-  return error.where().starts_with("--") ? error : error.inside(drawable.name);
+  return names_option(error.where()) ? error : error.inside(drawable.name);
 }
 
 Picture draw_dimension_chart(const PlotRequest& request, const Drawable& drawable) {
@@ -91,9 +92,10 @@ Picture draw_known_stages(const PlotRequest& request, const Drawable& drawable) 
   check_is_map(drawable);
   const DrawableMaps maps = maps_of(drawable);
   if (!drawable.scores) {
-    throw input_error("there are no stages to draw", "",
-                      "compute the result with attn-cli run --stages, or draw them with attn-cli "
-                      "run --plots stages");
+    throw input_error(
+        "there are no stages to draw", "",
+        "compute the result with run() and RunOptions::stages, or draw them with attn-cli "
+        "run() and RunOptions::plots stages");
   }
   for (const Tensor* stage : {&drawable.scores, &drawable.capped, &drawable.masked}) {
     if (*stage && stage->shape() != drawable.weights.shape()) {
@@ -145,9 +147,10 @@ Picture draw_files(PlotRequest request, const Provenance& provenance, const File
       }
       if (columns.back().size() != columns[0].size() ||
           columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
-        throw input_error("the weights have another shape than those of " + paths[0].string(), "",
-                          "compare weights of one shape, or choose equal parts with --queries and "
-                          "--keys");
+        throw input_error(
+            "the weights have another shape than those of " + paths[0].string(), "",
+            "compare weights of one shape, or choose equal parts with MapSelection::queries and "
+            "MapSelection::keys");
       }
     } catch (const Error& error) {
       throw placed(error, drawable);
@@ -186,7 +189,7 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
 
 }  // namespace
 
-Picture plot(const PlotRequest& given) {
+Picture draw(const PlotRequest& given) {
   PlotRequest request = given;
   Provenance provenance;
   FileAccess access = request.files;
@@ -235,7 +238,7 @@ PictureFormat picture_format(const std::filesystem::path& path) {
   throw input_error(extension.empty()
                         ? "\"" + path.string() + "\" has no extension that names a picture format"
                         : "unsupported picture format \"" + extension + "\"",
-                    "--out", "name a file that ends in " + known);
+                    "picture_format()", "name a file that ends in " + known);
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {

@@ -22,21 +22,21 @@ std::string range_text(const PositionRange& range) {
 }
 
 Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
-                       const std::string& flag, const char* noun, const char* nouns) {
+                       const std::string& field, const char* noun, const char* nouns) {
   if (!range) return {0, count};
   const auto size = static_cast<std::int64_t>(count);
   const auto absolute = [&](std::int64_t position) {
     if (position >= -size && position <= size) return position < 0 ? position + size : position;
     throw input_error("the range " + range_text(*range) + " goes beyond the " +
                           count_text(count, noun, nouns) + " there " + (count == 1 ? "is" : "are"),
-                      flag, "give positions from 0 to " + std::to_string(count));
+                      field, "give positions from 0 to " + std::to_string(count));
   };
   const std::int64_t first = absolute(range->first.value_or(0));
   const std::int64_t end = absolute(range->end.value_or(size));
   if (first >= end) {
     throw input_error(
         "the range " + range_text(*range) + " holds none of the " + count_text(count, noun, nouns),
-        flag, "give a start that stands before the end");
+        field, "give a start that stands before the end");
   }
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
@@ -151,15 +151,16 @@ bool MapSelection::plain() const {
 }
 
 Positions selected_queries(const MapSelection& selection, std::size_t count) {
-  return positions_in(selection.queries, count, "--queries", "query", "queries");
+  return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
 }
 
 Positions selected_keys(const MapSelection& selection, std::size_t count) {
-  Positions keys = positions_in(selection.keys, count, "--keys", "key", "keys");
+  Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
   if (selection.drop_first >= keys.end) {
     throw input_error("without the first " + std::to_string(selection.drop_first) +
                           " no key is left of " + count_text(count, "key"),
-                      "--drop-first", "give a number from 0 to " + std::to_string(keys.end - 1));
+                      "MapSelection::drop_first",
+                      "give a number from 0 to " + std::to_string(keys.end - 1));
   }
   keys.first = std::max(keys.first, selection.drop_first);
   return keys;
@@ -216,7 +217,8 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   // 3. The words.
   if (selection.merge_pieces) {
     if (heatmap.query_labels.empty() && heatmap.key_labels.empty()) {
-      throw input_error("there are no labels that tell which pieces make a word", "--merge-pieces",
+      throw input_error("there are no labels that tell which pieces make a word",
+                        "MapSelection::merge_pieces",
                         "give the tokens as labels: {\"query\": […], \"key\": […]}");
     }
     const auto query_words = words_or_positions(heatmap.query_labels, spelling, shown.rows);

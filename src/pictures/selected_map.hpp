@@ -21,7 +21,7 @@ struct SelectedMaps {
 };
 
 /// One matrix of them: that of the head, or the mean or the largest of all heads. Throws
-/// Error(input) that names the flag for positions that are not there.
+/// Error(input) that names the field for positions that are not there.
 Heatmap selected_heatmap(const SelectedMaps& maps);
 /// The same for another sample and head than the chosen ones.
 Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size_t head);
@@ -36,7 +36,7 @@ HeadLines selected_lines(const SelectedMaps& maps);
 /// "(Sample 1, Head 1)", or what is shown of the heads instead.
 std::string place_text(const SelectedMaps& maps);
 
-/// The positions that a range means among `count`, from 0. Throws Error(input) naming the flag.
+/// The positions that a range means among `count`, from 0. Throws Error(input) naming the field.
 struct Positions {
   std::size_t first = 0, end = 0;
   std::size_t count() const { return end - first; }

@@ -35,8 +35,9 @@ Picture draw_weights(PlotKind kind, const SelectedMaps& maps, PlotOptions option
 Heatmap plain_heatmap(const std::string& name, const SelectedMaps& maps) {
   const MapSelection& selection = maps.selection;
   if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0) {
-    throw input_error("\"" + name + "\" has no keys", "--name",
-                      "leave out --drop-first, --renormalize and --merge-pieces");
+    throw input_error("\"" + name + "\" has no keys", "PlotRequest::name",
+                      "leave out MapSelection::drop_first, MapSelection::renormalize and "
+                      "MapSelection::merge_pieces");
   }
   const Labels none;
   Heatmap heatmap =

@@ -12,6 +12,7 @@
 #include <hb-ot.h>
 
 #include "attn/error.hpp"
+#include "attn/version.hpp"
 
 #include "plot/png.hpp"
 #include "support/printable.hpp"

@@ -10,6 +10,7 @@
 #include <libdeflate.h>
 
 #include "attn/error.hpp"
+#include "attn/version.hpp"
 
 #include "support/large_block.hpp"
 

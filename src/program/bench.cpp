@@ -78,7 +78,7 @@ std::size_t count_of(const Shape& shape) {
   try {
     return element_count(shape);
   } catch (const Error& error) {
-    throw error.inside("--shape");
+    throw error.inside("the sizes of BenchRequest");
   }
 }
 
@@ -95,7 +95,8 @@ AttentionRequest attention_of(const BenchRequest& request) {
   // A sum of counts that fit by themselves does not overflow.
   const std::size_t numbers =
       2 * (count_of(query) + count_of(key)) + (request.weights ? count_of(weights) : 0);
-  check_memory(numbers, size_of(request.dtype), "the tensors of a shape", "--shape");
+  check_memory(numbers, size_of(request.dtype), "the tensors of a shape",
+               "the sizes of BenchRequest");
   const auto random = [&](const Shape& shape, std::uint64_t seed, double deviation = 1) {
     return random_tensor(shape, request.dtype, seed, deviation);
   };
@@ -190,9 +191,9 @@ std::vector<BenchRequest> usual_shapes(const BenchRequest& request) {
 
 BenchResult bench(const BenchRequest& request) {
   if (info(request.kind).family != Family::score) {
-    throw Error(ErrorKind::usage,
-                std::string(info(request.kind).name) + " attention cannot be timed", "--attention",
-                "choose dot_product, scaled_dot_product, general or additive");
+    throw Error(
+        ErrorKind::usage, std::string(info(request.kind).name) + " attention cannot be timed",
+        "BenchRequest::kind", "choose dot_product, scaled_dot_product, general or additive");
   }
   const AttentionRequest attention = attention_of(request);
   BenchResult result;

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "attn/error.hpp"
-#include "attn/spec.hpp"
 
 #include "kernels/cpu_target.hpp"
 
@@ -19,7 +18,7 @@ void use_cpu_target(std::string_view name) {
   for (const std::string_view target : cpu_targets()) {
     available += (available.empty() ? "" : ", ") + std::string(target);
   }
-  const std::string nearest = nearest_known(name, cpu_targets());
+  const std::string nearest = suggestion(name, cpu_targets());
   throw Error(
       ErrorKind::usage, "this machine has no CPU target \"" + std::string(name) + "\"", "",
       (nearest.starts_with("did you mean") ? nearest + " " : "") + "available: " + available);

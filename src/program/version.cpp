@@ -1,7 +1,5 @@
 #include "attn/version.hpp"
 
-#include "attn/attn.hpp"
-
 #include "io/io_libraries.hpp"
 #include "kernels/cpu_target.hpp"
 #include "kernels/kernels_libraries.hpp"

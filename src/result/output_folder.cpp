@@ -15,7 +15,8 @@ void make_output_folder(const std::filesystem::path& folder) {
   if (error || !std::filesystem::is_directory(folder, ignored)) {
     const std::string reason = error ? error.message() : "it is not a folder";
     throw Error(ErrorKind::file, "cannot make the folder \"" + folder.string() + "\": " + reason,
-                "--out", "name a folder whose parent folder exists and can be written to");
+                "RunOptions::out",
+                "name a folder whose parent folder exists and can be written to");
   }
 }
 

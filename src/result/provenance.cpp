@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "attn/attn.hpp"
+#include "attn/version.hpp"
 
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"

@@ -50,27 +50,25 @@ bool shows_weights(PlotKind kind) {
   return kind != PlotKind::dimensions && kind != PlotKind::mask;
 }
 
-// Weights that nothing but a picture needs are computed up to here unless the picture is asked for.
-constexpr std::size_t most_unasked_weights = std::size_t{1} << 28U;
-
 // A map of bins has no single positions.
 void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
-  const auto refuse = [](const char* flag) {
-    throw Error(
-        ErrorKind::usage, std::string(flag) + " chooses positions, and pooled weights have bins",
-        flag,
-        std::string("leave out ") + flag + ", or the document's \"pool\" and the number of --pool");
+  const auto refuse = [](const char* field) {
+    throw Error(ErrorKind::usage,
+                std::string(field) + " chooses positions, and pooled weights have bins", field,
+                std::string("leave out ") + field +
+                    ", or the document's \"pool\" and DocumentOptions::pool.size");
   };
-  if (selection.queries) refuse("--queries");
-  if (selection.keys) refuse("--keys");
-  if (selection.drop_first > 0) refuse("--drop-first");
-  if (selection.merge_pieces) refuse("--merge-pieces");
-  if (selection.renormalize) refuse("--renormalize");
+  if (selection.queries) refuse("MapSelection::queries");
+  if (selection.keys) refuse("MapSelection::keys");
+  if (selection.drop_first > 0) refuse("MapSelection::drop_first");
+  if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
+  if (selection.renormalize) refuse("MapSelection::renormalize");
   if (std::find(options.plots.begin(), options.plots.end(), PlotKind::stages) !=
       options.plots.end()) {
-    throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn", "--plots",
-                "leave out stages, or the document's \"pool\" and the number of --pool");
+    throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn",
+                "RunOptions::plots",
+                "leave out stages, or the document's \"pool\" and DocumentOptions::pool.size");
   }
 }
 
@@ -94,12 +92,15 @@ class KindRun {
     const std::optional<Pooling>& pool = plan_.options().pool;
     if (pool) check_pooled(options);
     plots_ = options.plots;
-    if (!options.plots_asked_for && !pool && !wants_weights() && !options.heatmaps &&
-        element_count(plan_.attentions[0].geometry.weights_shape()) > most_unasked_weights) {
-      std::erase(plots_, PlotKind::heatmap);
-      warn("the heatmap of so many weights is left out: ask for a map of bins with --pool 1024");
+    if (!pool && !wants_weights() && !options.reported_weights &&
+        element_count(plan_.attentions[0].geometry.weights_shape()) >
+            options.most_weights_for_heatmap &&
+        std::erase(plots_, PlotKind::heatmap) > 0) {
+      warn(
+          "the heatmap of so many weights is left out: ask for a map of bins with "
+          "DocumentOptions::pool 1024");
     }
-    plan_.options().weights = wants_weights() || draws_weights() || options.heatmaps;
+    plan_.options().weights = wants_weights() || draws_weights() || options.reported_weights;
     plan_.options().stages = options.stages || wants(PlotKind::stages);
     plan_.options().threads = options.threads;
     report_.document = document.name();
@@ -374,7 +375,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   if (!options.weights) {
     JsonValue no;
     no.data = false;
-    document.override_with("weights", std::move(no), "--no-weights");
+    document.override_with("weights", std::move(no), "RunOptions::weights");
   }
   std::vector<Plan> plans = read_plans(document);
   std::vector<std::unique_ptr<KindRun>> runs;

@@ -65,12 +65,12 @@ std::string help_for(int reason) {
                               std::uint64_t most) {
   throw input_error(
       name + " is " + size + " large, and the limit is " + bytes_text(static_cast<double>(most)),
-      "", "make it smaller, or raise the limit with --max-file-size");
+      "", "make it smaller, or raise the limit with Limits::file_bytes");
 }
 
 [[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
   throw input_error(name + " is not in the folder " + in_quotes(folder.native()) +
-                        ", to which --restrict confines the files of documents",
+                        ", to which FileAccess::restrict_to confines the files of documents",
                     "", "put a copy of the file there");
 }
 
@@ -88,7 +88,7 @@ fs::path real_folder(const fs::path& folder) {
   if (error) {
     throw Error(ErrorKind::file,
                 "cannot open the folder " + in_quotes(folder.native()) + ": " + error.message(),
-                "--restrict", "name a folder that exists");
+                "FileAccess::restrict_to", "name a folder that exists");
   }
   return real;
 }
@@ -110,8 +110,8 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   struct stat status {};
   if (fstat(descriptor, &status) != 0) fail("open", name, errno);
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    throw input_error(name + " is no regular file, and --restrict allows no others", "",
-                      "name a regular file");
+    throw input_error(name + " is no regular file, and FileAccess::restrict_to allows no others",
+                      "", "name a regular file");
   }
   // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "attn/error.hpp"
+
 namespace attn {
 namespace {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace attn {
@@ -10,8 +9,5 @@ namespace attn {
 /// one) to become `name`, ignoring case; empty if even the best takes more than a third of the
 /// longer one's letters, but at least 2.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
-
-/// "did you mean \"causal\"?" or, where nothing is near, "known: a, b, c".
-std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace attn

@@ -1,4 +1,3 @@
-#include <array>
 #include <set>
 #include <string>
 #include <string_view>
@@ -100,12 +99,6 @@ TEST_CASE("parameters are listed in their order of construction") {
         "W_v.bias[G·dv]? W_o.weight[out,H·dv]? W_o.bias[out]? ");
   CHECK(listed(Kind::self) == listed(Kind::multi_head));
   CHECK(listed(Kind::cross) == listed(Kind::multi_head));
-}
-
-TEST_CASE("an unknown name is answered with the nearest known one, or with all") {
-  constexpr std::array<std::string_view, 3> known{"causal", "window", "fill"};
-  CHECK(attn::nearest_known("causual", known) == "did you mean \"causal\"?");
-  CHECK(attn::nearest_known("q", known) == "known: causal, window, fill");
 }
 
 }  // namespace

@@ -173,12 +173,13 @@ TEST_CASE("a batch without documents is an error") {
         "  help:  documents end in .json, files with a document a line in .jsonl");
   CHECK(error_of(options_for(folder, {})) ==
         "no input documents given\n  where: attn-cli batch\n  help:  name documents, folders, "
-        "patterns or .jsonl files, or a list with --files-from");
+        "patterns or .jsonl files, or a list with BatchOptions::files_from");
   BatchOptions twice = options_for(folder, {});
   twice.inputs = {"-"};
   twice.files_from = "-";
   CHECK(error_of(twice) ==
-        "standard input is given both as documents and as their list\n  where: --files-from\n"
+        "standard input is given both as documents and as their list\n  where: "
+        "BatchOptions::files_from\n"
         "  help:  leave one of them out");
 }
 
@@ -225,7 +226,8 @@ TEST_CASE("a shard that has no items is done at once, and one that cannot be is 
   CHECK(run_batch(options).counts.items == 0);
   options.shard = {4, 4};
   CHECK(error_of(options) ==
-        "there is no part 4 of 4: parts count from 0\n  where: --shard\n  help:  give 0/4 for the "
+        "there is no part 4 of 4: parts count from 0\n  where: BatchOptions::shard\n  help:  give "
+        "0/4 for the "
         "first of them");
 }
 
@@ -349,10 +351,10 @@ TEST_CASE("the bytes of a batch with pictures do not depend on the number of job
 TEST_CASE("summaries that are not there cannot be merged") {
   const TemporaryFolder folder;
   const std::string name = folder.path();
-  CHECK_THROWS_WITH_AS(
-      merge_summaries(folder.path()),
-      ("there is no summary of a batch in \"" + name +
-       "\"\n  where: --merge\n  help:  name the folder that was --out of the batch")
-          .c_str(),
-      Error);
+  CHECK_THROWS_WITH_AS(merge_summaries(folder.path()),
+                       ("there is no summary of a batch in \"" + name +
+                        "\"\n  where: merge_summaries()\n  help:  name the folder that was "
+                        "RunOptions::out of the batch")
+                           .c_str(),
+                       Error);
 }

@@ -16,11 +16,11 @@ using namespace attn;
 TEST_CASE("every option that changes a result changes the hash of the options") {
   const std::vector<std::function<void(RunOptions&)>> changes{
       [](RunOptions&) {},
-      [](RunOptions& o) { o.attention = {"self"}; },
+      [](RunOptions& o) { o.attention = {Kind::self}; },
       [](RunOptions& o) {
-        o.attention = {"self", "cross"};
+        o.attention = {Kind::self, Kind::cross};
       },
-      [](RunOptions& o) { o.dtype = "float64"; },
+      [](RunOptions& o) { o.dtype = DType::float64; },
       [](RunOptions& o) { o.heads = 2; },
       [](RunOptions& o) { o.scale = 2; },
       [](RunOptions& o) { o.seed = 2; },
@@ -37,6 +37,7 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
       [](RunOptions& o) { o.head = 1; },
       [](RunOptions& o) { o.plots = {}; },
       [](RunOptions& o) { o.plots = {PlotKind::heatmap}; },
+      [](RunOptions& o) { o.most_weights_for_heatmap = 1; },
       [](RunOptions& o) { o.format = PictureFormat::svg; },
       [](RunOptions& o) { o.selection.heads = MapSelection::Heads::mean; },
       [](RunOptions& o) {

@@ -55,7 +55,7 @@ TEST_CASE("an array of Slurm may start anywhere and go in steps, if they are eve
         "the tasks of the Slurm array are not evenly spaced, so that their numbers do not tell the "
         "parts\n"
         "  where: SLURM_ARRAY_TASK_ID, SLURM_ARRAY_TASK_COUNT\n"
-        "  help:  say which part this is with --shard");
+        "  help:  say which part this is with BatchOptions::shard");
 }
 
 TEST_CASE("the tasks of a job in an array share the array's parts among them") {
@@ -84,15 +84,15 @@ TEST_CASE("variables of an engine that make no sense are errors, not a batch of 
   CHECK(found({{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}) ==
         "part 4 of 4 parts, which count from 0, is what PMI_RANK, PMI_SIZE say\n"
         "  where: PMI_RANK, PMI_SIZE\n"
-        "  help:  say which part this is with --shard");
+        "  help:  say which part this is with BatchOptions::shard");
   CHECK(found({{"PMI_RANK", "one"}, {"PMI_SIZE", "4"}}) ==
         "the variable PMI_RANK is \"one\", which is no whole number\n"
         "  where: PMI_RANK\n"
-        "  help:  correct it, or say which part this is with --shard");
+        "  help:  correct it, or say which part this is with BatchOptions::shard");
   CHECK(
       found({{"JOB_COMPLETION_INDEX", "1"}}) ==
       "this is a pod of an indexed Kubernetes Job, which does not tell its pods how many they are\n"
       "  where: JOB_COMPLETION_INDEX\n"
       "  help:  set the variable JOB_COMPLETIONS in the Job to what spec.completions is, or say "
-      "which part this is with --shard");
+      "which part this is with BatchOptions::shard");
 }

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/attn.hpp"
+#include "attn/cpu.hpp"
+#include "attn/document.hpp"
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+#include "attn/spec.hpp"
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"

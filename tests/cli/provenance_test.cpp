@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/attn.hpp"
+#include "attn/version.hpp"
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"

@@ -115,7 +115,7 @@ TEST_CASE("a hundred thousand nested brackets are refused, not followed") {
   CHECK(problems_of(R"({"attention":"sdpa","query":)" + deep) ==
         "arrays and objects are nested deeper than 512 levels\n"
         "  where: doc.json, /query/0/0/0/0/0/0/0/…\n"
-        "  help:  look for brackets that are not closed, or raise the limit with --max-nesting");
+        "  help:  look for brackets that are not closed, or raise the limit with Limits::nesting");
 }
 
 TEST_CASE("every problem is found, not only the first") {
@@ -152,14 +152,14 @@ TEST_CASE("what a flag overrides is blamed on the flag") {
   attn::Document document = attn::Document::parse(with(""), "doc.json", {});
   attn::JsonValue lens;
   lens.data = attn::JsonValue::Array{attn::parse_json("5")};
-  document.override_with("valid_lens", lens, "--valid-lens");
+  document.override_with("valid_lens", lens, "DocumentOptions::valid_lens");
   attn::Problems problems;
   const auto kinds = attn::read_kinds(document.root());
   attn::read_plan(document, kinds[0], kinds, problems);
   REQUIRE(problems.errors().size() == 1);
   CHECK(std::string(document.placed(problems.errors()[0]).what()) ==
         "the valid length 5 is not between 0 and 2\n"
-        "  where: --valid-lens\n"
+        "  where: DocumentOptions::valid_lens\n"
         "  help:  give the number of leading keys that are valid");
 }
 

@@ -45,7 +45,8 @@ TEST_CASE("a restricted document may name files in the folder and below, and non
   CHECK(verdict(folder, query_in("in/below/../q.npy"), access) == "valid");
   const auto refused = [&](const std::string& file) {
     return "\"" + (folder / file).string() + "\" is not in the folder \"" +
-           (folder / "in").string() + "\", to which --restrict confines the files of documents\n" +
+           (folder / "in").string() +
+           "\", to which FileAccess::restrict_to confines the files of documents\n" +
            "  where: " + (folder / "doc.json").string() + ", /query/file\n" +
            "  help:  put a copy of the file there";
   };
@@ -104,7 +105,7 @@ TEST_CASE("a restricted document can neither wait for a named pipe nor read stan
   access.restrict_to = folder / "in";
   CHECK(verdict(folder, query_in("in/pipe"), access) ==
         "\"" + (folder / "in/pipe").string() +
-            "\" is no regular file, and --restrict allows no others\n  where: " +
+            "\" is no regular file, and FileAccess::restrict_to allows no others\n  where: " +
             (folder / "doc.json").string() + ", /query/file\n  help:  name a regular file");
   CHECK_THROWS_AS(TensorFile::open("-", access), Error);
 }
@@ -117,7 +118,7 @@ TEST_CASE("a folder of restriction that is not there is an error of the flag") {
   CHECK(verdict(folder, query_in("q.npy"), access) ==
         "cannot open the folder \"" + (folder / "none").string() +
             "\": No such file or directory\n  where: " + (folder / "doc.json").string() +
-            ", /query/file, --restrict\n  help:  name a folder that exists");
+            ", /query/file, FileAccess::restrict_to\n  help:  name a folder that exists");
 }
 
 TEST_CASE("limits of size, elements and nesting are told with the flags that raise them") {
@@ -128,10 +129,10 @@ TEST_CASE("limits of size, elements and nesting are told with the flags that rai
   CHECK(verdict(folder, query_in("q.npy") + std::string(100, ' '), access) ==
         "\"" + doc +
             "\" is 145 bytes large, and the limit is 60 bytes\n"
-            "  help:  make it smaller, or raise the limit with --max-file-size");
+            "  help:  make it smaller, or raise the limit with Limits::file_bytes");
   access = {};
   access.limits.elements = 3;
-  const std::string help = "\n  help:  make it smaller, or raise the limit with --max-elements";
+  const std::string help = "\n  help:  make it smaller, or raise the limit with Limits::elements";
   for (const std::string tensor : {R"("ones":[2,2]})", R"("arange":4})",
                                    R"("shape":[4],"data":[1,2,3,4]})", R"("rand":[4],"seed":1})"}) {
     CAPTURE(tensor);
@@ -151,7 +152,7 @@ TEST_CASE("limits of size, elements and nesting are told with the flags that rai
   CHECK(verdict(folder, R"({"attention":"sdpa","query":[[[1]]]})", access) ==
         "arrays and objects are nested deeper than 3 levels\n  where: " + doc +
             ", /query/0/0\n  help:  look for brackets that are not closed, or raise the limit with "
-            "--max-nesting");
+            "Limits::nesting");
 }
 
 TEST_CASE("a document of a few letters cannot ask for large parameters beyond the limit") {

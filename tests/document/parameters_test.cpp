@@ -198,7 +198,7 @@ TEST_CASE("each kind of a list may have parameters of its own, by name or alias"
         run_document(R"({"attention":"additive",)" + start + additive + "}").bytes);
   // One of them alone, as a flag chooses it.
   CHECK(run_document(R"({"attention":["general","bahdanau"],)" + start + each + "}", folder,
-                     {"additive"})
+                     {attn::Kind::additive})
             .bytes == run_document(R"({"attention":"additive",)" + start + additive + "}").bytes);
 }
 

@@ -232,7 +232,7 @@ TEST_CASE("the terms that are shown add up to the sums that are shown") {
 TEST_CASE("of several kinds each is explained") {
   const std::filesystem::path document = std::filesystem::path(ATTN_DATA) / "causal.json";
   ExplainOptions choice;
-  choice.document.attention = {"dot_product", "scaled_dot_product"};
+  choice.document.attention = {attn::Kind::dot_product, attn::Kind::scaled_dot_product};
   const std::string text = explained(document, choice);
   CHECK(text.starts_with("dot_product attention, step by step\n"));
   CHECK(text.find("\n\nscaled_dot_product attention, step by step\n") != std::string::npos);
@@ -296,14 +296,15 @@ TEST_CASE("a choice that is not there names its flag and what there is") {
   sample.sample = 7;
   layer.layer = 1;
   CHECK(error_of(document, query) ==
-        "there is no query 3: the attention has 3 queries\n  where: --query\n"
+        "there is no query 3: the attention has 3 queries\n  where: ExplainOptions::query\n"
         "  help:  give 0 to 2");
   CHECK(error_of(document, head) ==
-        "there is no head 2: the attention has 2 heads\n  where: --head\n  help:  give 0 to 1");
+        "there is no head 2: the attention has 2 heads\n  where: ExplainOptions::head\n  help:  "
+        "give 0 to 1");
   CHECK(error_of(document, sample) ==
-        "there is no sample 7: the attention has 2 samples\n  where: --sample\n"
+        "there is no sample 7: the attention has 2 samples\n  where: ExplainOptions::sample\n"
         "  help:  give 0 to 1");
   CHECK(error_of(document, layer) ==
-        "there is no layer 1: the attention has only one layer\n  where: --layer\n"
+        "there is no layer 1: the attention has only one layer\n  where: ExplainOptions::layer\n"
         "  help:  leave it out, or give 0");
 }

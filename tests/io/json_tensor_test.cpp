@@ -260,5 +260,5 @@ TEST_CASE("an object that is no tensor says what it lacks") {
         "  help:  add \"shape\", such as [2,3,4]");
   CHECK(error_in(R"({"files": ["a.csv"]})") ==
         "the tensor stands in comma-separated files, which are not read back\n  where: /query\n"
-        "  help:  write the result with --tensors json, npy, npz or safetensors");
+        "  help:  write the result with RunOptions::tensors json, npy, npz or safetensors");
 }

@@ -178,14 +178,14 @@ TEST_CASE("nesting goes as deep as the limit and no deeper") {
       parse_json(nested(513)),
       "arrays and objects are nested deeper than 512 levels\n"
       "  where: /0/0/0/0/0/0/0/0/…\n"
-      "  help:  look for brackets that are not closed, or raise the limit with --max-nesting",
+      "  help:  look for brackets that are not closed, or raise the limit with Limits::nesting",
       Error);
   CHECK_NOTHROW(parse_json("[{\"a\":1}]", {.depth = 2}));
   CHECK_THROWS_WITH_AS(
       parse_json("[{\"a\":[]}]", {.depth = 2}),
       "arrays and objects are nested deeper than 2 levels\n"
       "  where: /0/a\n"
-      "  help:  look for brackets that are not closed, or raise the limit with --max-nesting",
+      "  help:  look for brackets that are not closed, or raise the limit with Limits::nesting",
       Error);
 }
 

@@ -202,7 +202,7 @@ TEST_CASE("a member beyond the limit is an error before it is read") {
   CHECK(read_error(read_text(files + "compressed.npz"), 0, {.unpacked_bytes = 200}) ==
         "the member takes 224 bytes, and the limit is 200\n  where: member \"weights\"\n"
         "  help:  save it as a .npy file, which need not be unpacked, or raise the limit with "
-        "--max-unpacked-size");
+        "Limits::unpacked_bytes");
 }
 
 TEST_CASE("a member that would take more than the memory is refused before it is unpacked") {

@@ -91,13 +91,14 @@ TEST_CASE("what only keys can have is refused for a tensor that is no map") {
   renormalized.selection.renormalize = true;
   for (PlotRequest request : {merged, dropped, renormalized}) {
     const std::string refusal =
-        "\"output\" has no keys\n  where: --name\n"
-        "  help:  leave out --drop-first, --renormalize and --merge-pieces";
+        "\"output\" has no keys\n  where: PlotRequest::name\n"
+        "  help:  leave out MapSelection::drop_first, MapSelection::renormalize and "
+        "MapSelection::merge_pieces";
     CHECK(error_from([&] { read_heatmap(request); }) == refusal);
-    CHECK(error_from([&] { plot(request); }) == refusal);
+    CHECK(error_from([&] { draw(request); }) == refusal);
     request.kind = PlotKind::comparison;
     request.others = {request.input};
-    CHECK(error_from([&] { plot(request); }) == refusal);
+    CHECK(error_from([&] { draw(request); }) == refusal);
   }
 }
 
@@ -109,9 +110,9 @@ TEST_CASE("kinds of pictures that need queries and keys refuse a tensor that is 
       PlotRequest request = request_for(folder, name);
       request.kind = kind;
       request.selection.keys = PositionRange{2, 3};
-      CHECK(error_from([&] { plot(request); }) ==
+      CHECK(error_from([&] { draw(request); }) ==
             "\"" + std::string(name) +
-                "\" is no map of queries and keys\n  where: --name\n"
+                "\" is no map of queries and keys\n  where: PlotRequest::name\n"
                 "  help:  draw it as a heatmap");
     }
   }
@@ -132,7 +133,7 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
   request.others = {folder / "other.json"};
   request.selection.heads = MapSelection::Heads::all;
   Names texts;
-  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"r: Head 1", "other: Head 2", "Dimension", "Position", "Value"}) {
     CAPTURE(std::string(text));
     CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
@@ -144,14 +145,14 @@ TEST_CASE("a heatmap of all heads of a tensor that is no map shows them side by 
   PlotRequest request = request_for(folder, "heads");
   request.selection.heads = MapSelection::Heads::all;
   Names texts;
-  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"heads", "Head 1", "Head 2", "Dimension", "Position", "Value"}) {
     CAPTURE(std::string(text));
     CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
   }
   request.name = "output";
   texts.clear();
-  for (const PictureText& text : plot(request).texts) texts.push_back(text.text);
+  for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   CHECK(std::find(texts.begin(), texts.end(), "output") != texts.end());
   CHECK(std::find(texts.begin(), texts.end(), "Head 1") == texts.end());
 }

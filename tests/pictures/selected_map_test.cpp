@@ -78,20 +78,23 @@ TEST_CASE("ranges that are not there are refused with what there is") {
   MapSelection selection;
   selection.keys = PositionRange{0, 9};
   CHECK(error_of(selection) ==
-        "the range 0:9 goes beyond the 4 keys there are | --keys | give positions from 0 to 4");
+        "the range 0:9 goes beyond the 4 keys there are | MapSelection::keys | give positions from "
+        "0 to 4");
   selection.keys = PositionRange{2, 2};
-  CHECK(
-      error_of(selection) ==
-      "the range 2:2 holds none of the 4 keys | --keys | give a start that stands before the end");
+  CHECK(error_of(selection) ==
+        "the range 2:2 holds none of the 4 keys | MapSelection::keys | give a start that stands "
+        "before the end");
   selection.keys.reset();
   selection.queries = PositionRange{-3, std::nullopt};
   CHECK(error_of(selection) ==
-        "the range -3: goes beyond the 2 queries there are | --queries | give positions from 0 to "
+        "the range -3: goes beyond the 2 queries there are | MapSelection::queries | give "
+        "positions from 0 to "
         "2");
   selection.queries.reset();
   selection.drop_first = 4;
   CHECK(error_of(selection) ==
-        "without the first 4 no key is left of 4 keys | --drop-first | give a number from 0 to 3");
+        "without the first 4 no key is left of 4 keys | MapSelection::drop_first | give a number "
+        "from 0 to 3");
 }
 
 TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {

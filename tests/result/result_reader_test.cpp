@@ -99,7 +99,7 @@ TEST_CASE("every file of a result is opened as its reader may open files") {
   ResultReader confined(path, access);
   CHECK(error_from([&] { confined.numbers("weights"); }) ==
         "\"" + (folder / "t.npy").string() + "\" is not in the folder \"" +
-            (folder / "in").string() + "\", to which --restrict confines the files of documents\n" +
-            "  where: " + path.string() + ", /tensors/weights/file\n" +
-            "  help:  put a copy of the file there");
+            (folder / "in").string() +
+            "\", to which FileAccess::restrict_to confines the files of documents\n" + "  where: " +
+            path.string() + ", /tensors/weights/file\n" + "  help:  put a copy of the file there");
 }

@@ -22,7 +22,7 @@ struct DocumentResult {
 
 /// Runs a document that stands in `folder`; the results go to a folder "out" there.
 inline DocumentResult run_document(const std::string& text, const TemporaryFolder& folder,
-                                   const std::vector<std::string>& kinds = {}) {
+                                   const std::vector<attn::Kind>& kinds = {}) {
   attn::RunOptions options;
   options.input = folder.write("doc.json", text);
   options.out = folder / "out";

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/error.hpp"
+
 using namespace attn;
 
 namespace {

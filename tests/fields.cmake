@@ -1,0 +1,37 @@
+# Fails if a text of the library names a flag of the command line, or a field of options for which the command line has no
+# flag.
+#   cmake -D ROOT=<project> -P fields.cmake
+
+cmake_minimum_required(VERSION 3.25)
+
+file(GLOB_RECURSE files ${ROOT}/src/*.cpp ${ROOT}/src/*.hpp)
+list(FILTER files EXCLUDE REGEX "/src/cli/")
+file(READ ${ROOT}/src/cli/flags_of_fields.cpp flags)
+set(violations "")
+set(fields "")
+foreach(file ${files})
+  file(RELATIVE_PATH shown ${ROOT} ${file})
+  file(READ ${file} text)
+  # Brackets and semicolons would join and part the elements of a list.
+  string(REGEX REPLACE "[][;]|\\\\\"" " " text "${text}")
+  string(REGEX MATCHALL "\"[^\"\n]*\"" literals "${text}")
+  foreach(literal ${literals})
+    if(literal MATCHES "--[a-z]")
+      list(APPEND violations "${shown}: name a field in place of the flag in ${literal}")
+    endif()
+    string(REGEX MATCHALL "[A-Z][A-Za-z]+::[a-z_]+" named "${literal}")
+    list(APPEND fields ${named})
+    foreach(field ${named})
+      if(NOT flags MATCHES "\"${field}\"")
+        list(APPEND violations "${shown}: src/cli/flags_of_fields.cpp has no flag for ${field}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+if(NOT "DocumentOptions::heads" IN_LIST fields)
+  message(FATAL_ERROR "the texts of the library were not read")
+endif()
+if(violations)
+  list(JOIN violations "\n  " text)
+  message(FATAL_ERROR "Options of the library are fields, flags those of the command line:\n  ${text}")
+endif()
