@@ -92,10 +92,9 @@ Picture draw_known_stages(const PlotRequest& request, const Drawable& drawable) 
   check_is_map(drawable);
   const DrawableMaps maps = maps_of(drawable);
   if (!drawable.scores) {
-    throw input_error(
-        "there are no stages to draw", "",
-        "compute the result with run() and RunOptions::stages, or draw them with attn-cli "
-        "run() and RunOptions::plots stages");
+    throw input_error("there are no stages to draw", "",
+                      "compute the result with run() and RunOptions::stages, or draw them with "
+                      "run() and RunOptions::plots stages");
   }
   for (const Tensor* stage : {&drawable.scores, &drawable.capped, &drawable.masked}) {
     if (*stage && stage->shape() != drawable.weights.shape()) {
