@@ -75,8 +75,9 @@ struct BatchCounts {
 struct BatchOutcome {
   BatchCounts counts;
   Shard shard;
-  std::filesystem::path summary;    ///< the file with a line an item
-  std::vector<BatchItem> failures;  ///< the first ones, at most `most_failures_kept`
+  std::filesystem::path summary;      ///< the file with a line an item
+  std::vector<BatchItem> failures;    ///< the first ones, at most `most_failures_kept`
+  std::vector<std::string> warnings;  ///< of lines of earlier summaries that are none
   double seconds = 0;
   bool interrupted = false;  ///< it was told to stop before all was done
 };
@@ -89,7 +90,8 @@ using BatchObserver = std::function<void(const BatchItem&, const BatchCounts&)>;
 /// Computes many documents, each as run() would, into folders below `run.out` that mirror where the
 /// documents are. A line for each item is appended to `summary.jsonl` there, or to
 /// `summary.I-of-N.jsonl` of a shard, when its files are whole. A failed item does not keep the
-/// others from being done. While `*stop` is true no new item is begun.
+/// others from being done; an input that cannot be read, such as a folder or a file of lines, is
+/// one. While `*stop` is true no new item is begun.
 ///
 /// Throws Error if the batch as a whole cannot be done: there are no items, the folder cannot be
 /// made, the summary cannot be written.
@@ -98,7 +100,7 @@ BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observe
 
 /// Joins the summaries of the folder's shards, and of any batch without shards, into
 /// `summary.jsonl`, a line an item, the last one of each, sorted by name. The items that no summary
-/// tells of count as left. Throws Error if there are none or one is malformed.
+/// tells of count as left. Throws Error if there are no summaries.
 BatchOutcome merge_summaries(const std::filesystem::path& folder);
 
 /// The counts and the failures, to read.

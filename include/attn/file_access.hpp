@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -23,6 +24,8 @@ struct Limits {
 /// Values within values are destroyed one within the other, each with some of the stack.
 inline constexpr std::size_t deepest_nesting = 10000;
 
+class MappedFiles;
+
 /// Which files may be opened on behalf of a document.
 struct FileAccess {
   Limits limits;
@@ -33,6 +36,16 @@ struct FileAccess {
 
   /// Called with every file that was opened; its bytes are there only during the call.
   std::function<void(const std::filesystem::path&, std::span<const std::byte>)> opened;
+
+  /// The files that were memory-mapped for one piece of work, such as a call of run(), which sets
+  /// it.
+  std::shared_ptr<MappedFiles> mapped;
 };
+
+/// For a handler of SIGBUS, which the system sends to who reads a mapped file behind the end that
+/// another program gave it meanwhile: whether `address` lies in a file of a FileAccess::mapped. If
+/// so, what is missing reads as zeros from now on, the handler is to return, and the work ends with
+/// Error(file) naming the file. Without such a handler, the signal ends the program.
+bool cover_shortened_file(const void* address) noexcept;
 
 }  // namespace attn

@@ -18,7 +18,9 @@
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
+#include "support/path_text.hpp"
 
 namespace attn {
 namespace {
@@ -43,31 +45,6 @@ std::string now_text() {
   return text;
 }
 
-// The folders above the item's, which run() expects to be there.
-void make_folders_above(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder.parent_path(), error);
-  if (error) {
-    throw Error(ErrorKind::file,
-                "cannot make the folder " + in_quotes(folder.parent_path().native()) + ": " +
-                    error.message(),
-                "RunOptions::out",
-                "check the permissions of the folders above, and what is in the way");
-  }
-}
-
-// What a program that was killed while it replaced a file left behind.
-void remove_leftovers(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    if (!name.starts_with(".attn-") || !name.ends_with(".part")) continue;
-    std::error_code ignored;
-    fs::remove(entry->path(), ignored);
-  }
-}
-
 // Any exception as the error that `attn-cli run` would end with.
 Error error_of(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
@@ -90,20 +67,21 @@ class Batch {
   BatchOutcome run() {
     const auto start = Clock::now();
     const Shard shard = options_.shard;
-    std::vector<ListedDocument> documents = list_documents(options_);
+    const DocumentList documents(options_);
     items_ = documents.size();
     outcome_.counts.items = (items_ + shard.count - 1 - shard.index) / shard.count;
     outcome_.shard = shard;
     make_output_folder(options_.run.out);
     outcome_.summary = options_.run.out / summary_name(shard);
-    if (options_.resume) earlier_ = Summaries::read(options_.run.out);
+    if (options_.resume) {
+      earlier_ = Summaries::read(options_.run.out);
+      outcome_.warnings = earlier_->warnings();
+    }
     summary_.emplace(outcome_.summary, options_.resume);
 
     parallel_for(outcome_.counts.items, options_.jobs, [&](std::size_t i) {
       if (is_stopped()) return;
-      ListedDocument& document = documents[shard.index + i * shard.count];
-      deal_with(document);
-      document.lines.reset();
+      deal_with(documents, shard.index + i * shard.count);
     });
     outcome_.seconds = seconds_since(start);
     outcome_.interrupted = stop_ != nullptr && *stop_ && outcome_.counts.left() > 0;
@@ -122,14 +100,21 @@ class Batch {
 
   bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
 
-  void deal_with(const ListedDocument& document) {
+  void deal_with(const DocumentList& documents, std::size_t index) {
     const auto start = Clock::now();
+    const ListedDocument document = documents[index];
     SummaryRecord record;
     record.item.name = document.name;
     record.item.input = document.place();
     try {
-      compute(document, record);
+      with_whole_files(options_.run.files, [&](const FileAccess& access) {
+        FileAccess anywhere = access;
+        anywhere.restrict_to.reset();
+        compute(document, documents.text(index, anywhere), access, record);
+        return true;
+      });
     } catch (const std::exception& exception) {
+      record.item.skipped = false;
       record.item.error = error_of(exception);
     }
     if (options_.wording) reword(record.item);
@@ -143,43 +128,42 @@ class Batch {
     count(record.item);
   }
 
-  void compute(const ListedDocument& document, SummaryRecord& record) {
-    const auto file =
-        document.lines
-            ? document.lines
-            : MappedFile::open(document.path, {options_.run.files.limits, std::nullopt, {}});
-    const std::string_view text =
-        document.line == 0 ? file->text() : file->text().substr(document.begin, document.size);
-    record.inputs.emplace_back(record.item.input, content_hash(std::as_bytes(std::span(text))));
+  void compute(const ListedDocument& document, const DocumentText& text, const FileAccess& access,
+               SummaryRecord& record) {
+    const auto bytes = std::as_bytes(std::span(text.text));
+    record.inputs.emplace_back(record.item.input, content_hash(bytes));
     const fs::path folder = options_.run.out / document.name;
-    if (is_done(record, folder)) {
+    if (is_done(record, folder, access)) {
       record.item.skipped = true;
       return;
     }
 
     RunOptions options = options_.run;
+    options.files = access;
     options.out = folder;
     Provenance provenance;
     if (options.threads == 0) options.threads = 1;
     options.plot.threads = options.threads;
-    options.files.opened = [&](const fs::path& path, std::span<const std::byte> bytes) {
-      const std::string name = path.string();
+    options.files.opened = [&](const fs::path& path, std::span<const std::byte> content) {
+      const std::string name = path_text(path.native());
       const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),
                                       [&](const auto& input) { return input.first == name; });
       if (known == record.inputs.end()) {
-        record.inputs.emplace_back(name, hashes_.hash(path, bytes));
+        record.inputs.emplace_back(name, hashes_.hash(path, content));
       }
     };
     if (options.provenance) {
       provenance.watch(options.files);
-      provenance.add(record.item.input, std::as_bytes(std::span(text)));
+      provenance.add(record.item.input, bytes);
     }
+    JsonOptions reading = json_options(options);
+    reading.owner = text.owner;
     Document parsed = Document::parse(
-        text, record.item.input, document.path == "-" ? fs::path() : document.path.parent_path(),
-        options.files, json_options(options));
+        text.text, record.item.input,
+        document.path == "-" ? fs::path() : document.path.parent_path(), options.files, reading);
     put_options(options, parsed);
-    make_folders_above(folder);
-    if (options_.resume) remove_leftovers(folder);
+    make_folders_below(options_.run.out, fs::path(document.name).parent_path());
+    refuse_link(folder);
     const RunOutcome outcome =
         run_document(options, std::move(parsed), options.provenance ? &provenance : nullptr);
     for (const RunReport& report : outcome.reports) {
@@ -197,7 +181,7 @@ class Batch {
   }
 
   // Whether an earlier batch did the same with the same, and its files are still there.
-  bool is_done(const SummaryRecord& record, const fs::path& folder) {
+  bool is_done(const SummaryRecord& record, const fs::path& folder, const FileAccess& access) {
     if (!earlier_) return false;
     const std::optional<SummaryRecord> before = earlier_->find(record.item.name);
     if (!before || before->item.error || before->options != fingerprint_ ||
@@ -206,11 +190,15 @@ class Batch {
     }
     for (const auto& [file, bytes] : before->files) {
       std::error_code error;
-      if (fs::file_size(folder / file, error) != bytes || error) return false;
+      const fs::path path = folder / file;
+      if (!fs::is_regular_file(fs::symlink_status(path, error)) ||
+          fs::file_size(path, error) != bytes || error) {
+        return false;
+      }
     }
     return std::all_of(before->inputs.begin() + 1, before->inputs.end(), [&](const auto& input) {
       try {
-        return hashes_.hash(input.first) == input.second;
+        return hashes_.hash(path_of_text(input.first), access) == input.second;
       } catch (const Error&) {
         return false;  // the document will tell what is wrong with the file
       }
@@ -269,6 +257,7 @@ BatchOutcome merge_summaries(const fs::path& folder) {
                 "merge_summaries()", "name the folder that was RunOptions::out of the batch");
   }
   BatchOutcome outcome;
+  outcome.warnings = summaries.warnings();
   outcome.summary = folder / summary_name({});
   std::string newest;
   AtomicFile merged(outcome.summary);

@@ -12,6 +12,7 @@
 
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"
+#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 
@@ -110,28 +111,48 @@ std::string options_hash(const RunOptions& options) {
   return content_hash(std::as_bytes(std::span(description.text())));
 }
 
-template <class Read>
-std::string FileHashes::find_or(const std::filesystem::path& path, const Read& read) {
+// Nothing for what is no regular file.
+std::optional<FileHashes::Identity> FileHashes::identity_of(const std::filesystem::path& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return read();
-  const Identity identity{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                          status.st_mtim.tv_nsec};
-  {
-    const std::lock_guard lock(guard_);
-    const auto known = known_.find(identity);
-    if (known != known_.end()) return known->second;
-  }
-  std::string hash = read();
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return Identity{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                  status.st_mtim.tv_nsec};
+}
+
+std::optional<std::string> FileHashes::find(const std::optional<Identity>& identity) {
+  if (!identity) return std::nullopt;
   const std::lock_guard lock(guard_);
-  return known_.emplace(identity, std::move(hash)).first->second;
+  const auto known = known_.find(*identity);
+  return known == known_.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::string FileHashes::keep(const std::optional<Identity>& identity,
+                             const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  std::string hash = content_hash(bytes);
+  // A file that changed meanwhile is another one.
+  if (identity && identity == identity_of(path)) {
+    const std::lock_guard lock(guard_);
+    known_.emplace(*identity, hash);
+  }
+  return hash;
 }
 
 std::string FileHashes::hash(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  return find_or(path, [&] { return content_hash(bytes); });
+  std::optional<Identity> identity = identity_of(path);
+  if (identity && static_cast<std::size_t>(std::get<2>(*identity)) != bytes.size())
+    identity.reset();
+  if (const auto known = find(identity)) return *known;
+  return keep(identity, path, bytes);
 }
 
-std::string FileHashes::hash(const std::filesystem::path& path) {
-  return find_or(path, [&] { return content_hash(MappedFile::open(path)->bytes()); });
+std::string FileHashes::hash(const std::filesystem::path& path, const FileAccess& access) {
+  const std::optional<Identity> identity = identity_of(path);
+  if (!identity) {
+    throw Error(ErrorKind::file, in_quotes(path.native()) + " is no regular file", "",
+                "name a regular file");
+  }
+  if (const auto known = find(identity)) return *known;
+  return keep(identity, path, MappedFile::open(path, access)->bytes());
 }
 
 }  // namespace attn

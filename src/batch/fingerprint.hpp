@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -20,16 +21,20 @@ std::string options_hash(const RunOptions& options);
 /// Hashes of files, each read once as long as it stays as it is. Several threads may ask at once.
 class FileHashes {
  public:
-  /// `bytes` are those of the file, if they are at hand. Throws Error(file) if it cannot be read.
+  /// `bytes` are those of the file.
   std::string hash(const std::filesystem::path& path, std::span<const std::byte> bytes);
-  std::string hash(const std::filesystem::path& path);
+  /// Reads the file. Throws Error if it cannot or may not be read, or is no regular file: what a
+  /// pipe would give is not to be waited for.
+  std::string hash(const std::filesystem::path& path, const FileAccess& access);
 
  private:
   /// Device, number on it, size, and seconds and nanoseconds of the last change.
   using Identity = std::tuple<unsigned long, unsigned long, long, long, long>;
 
-  template <class Read>
-  std::string find_or(const std::filesystem::path& path, const Read& read);
+  static std::optional<Identity> identity_of(const std::filesystem::path& path);
+  std::optional<std::string> find(const std::optional<Identity>& identity);
+  std::string keep(const std::optional<Identity>& identity, const std::filesystem::path& path,
+                   std::span<const std::byte> bytes);
 
   std::mutex guard_;
   std::map<Identity, std::string> known_;

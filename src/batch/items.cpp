@@ -4,26 +4,28 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
 
+#include <fcntl.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include "attn/error.hpp"
 
-#include "batch/names.hpp"
+#include "support/descriptor.hpp"
 #include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+#include "support/path_text.hpp"
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& what, const std::string& reason,
-                       const std::string& help) {
-  throw Error(ErrorKind::file, what + ": " + reason, "", help);
+Error file_error(const std::string& what, const std::string& reason, const std::string& help) {
+  return {ErrorKind::file, what + ": " + reason, "", help};
 }
 
 bool is_hidden(const fs::path& path) {
@@ -53,9 +55,18 @@ fs::path real_path(const fs::path& path) {
   return fs::weakly_canonical(path, ignored);
 }
 
-// Named pipes and devices are left alone; a link that leads nowhere is an item that fails.
+// Named pipes and devices are left alone, and so are links to folders; a link that leads nowhere or
+// in a circle is an item that fails.
 bool is_readable(const fs::file_status& status) {
-  return fs::is_regular_file(status) || status.type() == fs::file_type::not_found;
+  return !fs::is_other(status) && !fs::is_directory(status);
+}
+
+// What glob() could not read; its callback takes no argument of ours.
+thread_local std::vector<std::pair<std::string, int>> unreadable_folders;
+
+int note_unreadable(const char* folder, int reason) {
+  unreadable_folders.emplace_back(folder, reason);
+  return 0;
 }
 
 // The folders that every match of the pattern begins with, up to and with their last slash, as they
@@ -74,135 +85,38 @@ std::string fixed_folders(std::string_view pattern) {
   return fixed;
 }
 
-class Listing {
- public:
-  explicit Listing(const BatchOptions& options)
-      : limits_{options.run.files.limits, std::nullopt, {}}, results_(real_path(options.run.out)) {}
-
-  void add_input(const std::string& input) {
-    if (input == "-") {
-      add_file(input, "stdin.jsonl");
-      return;
-    }
-    std::error_code ignored;
-    const fs::path path(input);
-    // What is there is meant as it stands, even if its name looks like a pattern.
-    if (fs::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos) {
-      add_path(path);
-      return;
-    }
-    add_pattern(input);
+// A line of a file that was listed before, up to its end.
+std::string line_at(const ListedDocument& document, std::uint64_t begin, const Limits& limits) {
+  const std::string name = in_quotes(document.path.native());
+  // Something else may be there by now: a pipe is not to be waited for.
+  const Descriptor file(open(document.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (file.get() < 0) {
+    throw file_error("cannot open " + name, std::strerror(errno), "check the file");
   }
-
-  void add_path(const fs::path& path) {
-    std::error_code error;
-    if (fs::is_directory(path, error)) {
-      add_folder(path, "");
-    } else {
-      add_file(path, fs::path(whole_name(path)).filename().generic_string());
+  // With the end of the line before, so that a file that was written anew is noticed.
+  const std::uint64_t from = begin == 0 ? 0 : begin - 1;
+  std::string text;
+  std::size_t end = std::string::npos;
+  for (std::size_t piece = 4096; end == std::string::npos; piece *= 2) {
+    const std::size_t used = text.size();
+    if (used > limits.file_bytes) {
+      throw input_error("the line is longer than the limit of files", document.place(),
+                        "make it shorter, or raise the limit with Limits::file_bytes");
     }
+    text.resize(used + piece);
+    const ssize_t count =
+        pread(file.get(), text.data() + used, piece, static_cast<off_t>(from + used));
+    if (count < 0) throw file_error("cannot read " + name, std::strerror(errno), "check the file");
+    text.resize(used + static_cast<std::size_t>(count));
+    if (count == 0) break;
+    end = text.find('\n', std::max<std::size_t>(used, begin - from));
   }
-
-  std::vector<ListedDocument> documents() && {
-    const std::vector<std::string> names = unlike_names(choices_);
-    for (std::size_t i = 0; i < names.size(); ++i) found_[i].name = names[i];
-    return std::move(found_);
+  if (text.size() <= begin - from || (begin > 0 && text[0] != '\n')) {
+    throw Error(ErrorKind::file, name + " was changed while the batch was reading it",
+                document.place(), "run the batch again when no other program writes the file");
   }
-
- private:
-  void add_pattern(const std::string& pattern) {
-    glob_t matches{};
-    const int outcome = glob(pattern.c_str(), GLOB_ERR, nullptr, &matches);
-    std::vector<std::string> paths;
-    for (std::size_t i = 0; outcome == 0 && i < matches.gl_pathc; ++i) {
-      paths.emplace_back(matches.gl_pathv[i]);
-    }
-    globfree(&matches);
-    if (outcome == GLOB_NOSPACE) throw std::bad_alloc();
-    if (outcome == GLOB_ABORTED) {
-      fail("cannot read what " + in_quotes(pattern) + " matches", std::strerror(errno),
-           "check the permissions of its folders");
-    }
-    if (paths.empty()) {
-      fail("no document", "nothing matches " + in_quotes(pattern), "check the pattern");
-    }
-    // Names are mirrored from the first folder that varies.
-    const std::string fixed = fixed_folders(pattern);
-    for (const std::string& path : paths) {
-      std::string below = path.substr(0, path.find_last_not_of('/') + 1);
-      if (below.starts_with(fixed)) below.erase(0, fixed.size());
-      std::error_code error;
-      if (fs::is_directory(path, error)) {
-        add_folder(path, below);
-      } else {
-        add_file(path, below);
-      }
-    }
-  }
-
-  void add_folder(const fs::path& folder, const std::string& below) {
-    std::error_code error;
-    if (!results_.empty() && real_path(folder) == results_) return;
-    std::vector<fs::directory_entry> entries;
-    for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-         entry.increment(error)) {
-      entries.push_back(*entry);
-    }
-    if (error) {
-      fail("cannot read the folder " + in_quotes(folder.native()), error.message(),
-           "check its permissions");
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.path().native() < b.path().native(); });
-    for (const fs::directory_entry& entry : entries) {
-      const fs::path& path = entry.path();
-      if (is_hidden(path)) continue;
-      const std::string name =
-          (below.empty() ? "" : below + "/") + path.filename().generic_string();
-      // Links to folders may lead in circles.
-      if (entry.is_directory(error) && !entry.is_symlink(error)) {
-        add_folder(path, name);
-      } else if ((path.extension() == ".json" || path.extension() == ".jsonl") &&
-                 is_readable(entry.status(error))) {
-        add_file(path, name);
-      }
-    }
-  }
-
-  void add_file(const fs::path& path, const std::string& below) {
-    const bool standard_input = path == "-";
-    const std::string whole = standard_input ? below : whole_name(path);
-    std::error_code ignored;
-    if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
-    if (!standard_input && path.extension() != ".jsonl") {
-      add({"", path, nullptr, 0, 0, 0}, {below, whole, ""});
-      return;
-    }
-    const auto file = MappedFile::open(path, limits_);
-    const std::string_view text = file->text();
-    std::size_t line = 0;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      ++line;
-      const std::string_view content = text.substr(begin, end - begin);
-      if (content.find_first_not_of(" \t\r") != std::string_view::npos) {
-        add({"", path, file, begin, content.size(), line}, {below, whole, line_suffix(line)});
-      }
-      begin = end + 1;
-    }
-  }
-
-  void add(ListedDocument document, NameChoice choice) {
-    found_.push_back(std::move(document));
-    choices_.push_back(std::move(choice));
-  }
-
-  FileAccess limits_;
-  fs::path results_;
-  std::vector<ListedDocument> found_;
-  std::vector<NameChoice> choices_;
-  std::unordered_set<std::string> seen_;
-};
+  return text.substr(begin - from, end == std::string::npos ? end : end - (begin - from));
+}
 
 std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& access) {
   const auto file = MappedFile::open(list, access);
@@ -219,14 +133,7 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
   return inputs;
 }
 
-}  // namespace
-
-std::string ListedDocument::place() const {
-  const std::string file = path == "-" ? "standard input" : path.string();
-  return line == 0 ? file : file + ":" + std::to_string(line);
-}
-
-std::vector<ListedDocument> list_documents(const BatchOptions& options) {
+void check_inputs(const BatchOptions& options) {
   if (options.inputs.empty() && !options.files_from) {
     throw Error(ErrorKind::usage, "no input documents given", "BatchOptions::inputs",
                 "name documents, folders, patterns or .jsonl files, or a list with "
@@ -238,20 +145,229 @@ std::vector<ListedDocument> list_documents(const BatchOptions& options) {
     throw Error(ErrorKind::usage, "standard input is given both as documents and as their list",
                 "BatchOptions::files_from", "leave one of them out");
   }
-  Listing listing(options);
-  for (const std::string& input : options.inputs) listing.add_input(input);
-  if (options.files_from) {
-    const FileAccess access{options.run.files.limits, std::nullopt, {}};
-    for (const std::string& input : listed_inputs(*options.files_from, access)) {
-      listing.add_path(input);
+}
+
+}  // namespace
+
+class DocumentList::Listing {
+ public:
+  Listing(const BatchOptions& options, std::vector<Source>& found)
+      : limits_{options.run.files.limits, std::nullopt, {}, {}},
+        results_(real_path(options.run.out)),
+        found_(found) {}
+
+  void add_input(const std::string& input) {
+    if (input == "-") {
+      add_lines(input, "stdin.jsonl", read_lines(input));
+      return;
+    }
+    std::error_code ignored;
+    const fs::path path(input);
+    // What is there is meant as it stands, even if its name looks like a pattern.
+    if (fs::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos) {
+      add_path(path);
+      return;
+    }
+    add_pattern(input);
+  }
+
+  void add_path(const fs::path& path) { add_path(path, "", fs::path(whole_name(path)).filename()); }
+
+ private:
+  // A folder's files are named below `folder_name`; a file, or a folder that cannot be read, is
+  // named by itself.
+  void add_path(const fs::path& path, const std::string& folder_name, const std::string& name) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      add_folder(path, folder_name, name);
+    } else {
+      add_file(path, name);
     }
   }
-  std::vector<ListedDocument> documents = std::move(listing).documents();
-  if (documents.empty()) {
-    throw Error(ErrorKind::file, "there are no documents in what was given", "BatchOptions::inputs",
+
+  void add_pattern(const std::string& pattern) {
+    glob_t matches{};
+    unreadable_folders.clear();
+    const int outcome = glob(pattern.c_str(), 0, note_unreadable, &matches);
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; outcome == 0 && i < matches.gl_pathc; ++i) {
+      paths.emplace_back(matches.gl_pathv[i]);
+    }
+    globfree(&matches);
+    if (outcome == GLOB_NOSPACE) throw std::bad_alloc();
+    const auto unreadable = std::exchange(unreadable_folders, {});
+    if (paths.empty() && unreadable.empty()) {
+      throw file_error("no document", "nothing matches " + in_quotes(pattern), "check the pattern");
+    }
+    // Names are mirrored from the first folder that varies.
+    const std::string fixed = fixed_folders(pattern);
+    const auto below_fixed = [&](const std::string& path) {
+      std::string below = path.substr(0, path.find_last_not_of('/') + 1);
+      if (below.starts_with(fixed)) below.erase(0, fixed.size());
+      return below;
+    };
+    for (const std::string& path : paths) add_path(path, below_fixed(path), below_fixed(path));
+    for (const auto& [folder, reason] : unreadable) {
+      add_unreadable(folder, below_fixed(folder), std::strerror(reason));
+    }
+  }
+
+  void add_folder(const fs::path& folder, const std::string& below, const std::string& name) {
+    std::error_code error;
+    if (!results_.empty() && real_path(folder) == results_) return;
+    std::vector<fs::directory_entry> entries;
+    for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+      entries.push_back(*entry);
+    }
+    if (error) add_unreadable(folder, name, error.message());
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.path().native() < b.path().native(); });
+    for (const fs::directory_entry& entry : entries) {
+      const fs::path& path = entry.path();
+      if (is_hidden(path)) continue;
+      const std::string inside =
+          (below.empty() ? "" : below + "/") + path.filename().generic_string();
+      // Links to folders may lead in circles.
+      if (entry.is_directory(error) && !entry.is_symlink(error)) {
+        add_folder(path, inside, inside);
+      } else if ((path.extension() == ".json" || path.extension() == ".jsonl") &&
+                 is_readable(entry.status(error))) {
+        add_file(path, inside);
+      }
+    }
+  }
+
+  void add_unreadable(const fs::path& folder, const std::string& name, const std::string& reason) {
+    add_error(folder, name.empty() ? "folder" : name,
+              file_error("cannot read the folder " + in_quotes(folder.native()), reason,
+                         "check its permissions"));
+  }
+
+  void add_error(const fs::path& path, const std::string& below, const Error& error) {
+    found_.push_back({path.string(), below, 0, nullptr, std::make_unique<Error>(error)});
+  }
+
+  void add_file(const fs::path& path, const std::string& below) {
+    std::error_code ignored;
+    if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
+    if (path.extension() != ".jsonl") {
+      found_.push_back({path.string(), below, 0, nullptr, nullptr});
+      return;
+    }
+    try {
+      add_lines(path, below, read_lines(path));
+    } catch (const Error& error) {
+      add_error(path, below, error);
+    }
+  }
+
+  void add_lines(const fs::path& path, const std::string& below, std::unique_ptr<Lines> lines) {
+    if (lines->begins.empty()) return;
+    found_.push_back({path.string(), below, 0, std::move(lines), nullptr});
+  }
+
+  std::unique_ptr<Lines> read_lines(const fs::path& path) const {
+    return with_whole_files(limits_, [&](const FileAccess& access) {
+      const auto file = MappedFile::open(path, access);
+      const std::string_view text = file->text();
+      auto lines = std::make_unique<Lines>();
+      bool all = true;
+      std::uint64_t number = 0;
+      for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        ++number;
+        const std::string_view content = text.substr(begin, end - begin);
+        if (content.find_first_not_of(" \t\r") != std::string_view::npos) {
+          lines->begins.push_back(begin);
+          if (!all) lines->numbers.push_back(number);
+        } else if (std::exchange(all, false)) {
+          for (std::uint64_t before = 1; before < number; ++before) {
+            lines->numbers.push_back(before);
+          }
+        }
+        begin = end + 1;
+      }
+      lines->begins.shrink_to_fit();
+      if (!file->can_be_read_again()) lines->whole = {file, text};
+      return lines;
+    });
+  }
+
+  FileAccess limits_;
+  fs::path results_;
+  std::vector<Source>& found_;
+  std::unordered_set<std::string> seen_;
+};
+
+std::string ListedDocument::place() const {
+  const std::string file = path == "-" ? "standard input" : path_text(path.native());
+  return line == 0 ? file : file + ":" + std::to_string(line);
+}
+
+DocumentList::DocumentList(const BatchOptions& options) {
+  check_inputs(options);
+  Listing listing(options, sources_);
+  for (const std::string& input : options.inputs) listing.add_input(input);
+  if (options.files_from) {
+    const auto inputs = with_whole_files(
+        FileAccess{options.run.files.limits, std::nullopt, {}, {}},
+        [&](const FileAccess& access) { return listed_inputs(*options.files_from, access); });
+    for (const std::string& input : inputs) listing.add_path(input);
+  }
+  for (Source& source : sources_) {
+    source.first = count_;
+    count_ += source.lines ? source.lines->begins.size() : 1;
+  }
+  if (count_ == 0) {
+    throw Error(ErrorKind::file, "there are no documents in what was given", "attn-cli batch",
                 "documents end in .json, files with a document a line in .jsonl");
   }
-  return documents;
+  names_ =
+      UnlikeNames({count_, [this](std::size_t index) { return path_text(source_of(index).below); },
+                   [this](std::size_t index) {
+                     const Source& source = source_of(index);
+                     return path_text(source.path == "-" ? source.below : whole_name(source.path));
+                   },
+                   [this](std::size_t index) {
+                     const std::size_t line = line_of(source_of(index), index);
+                     return line == 0 ? std::string() : line_suffix(line);
+                   }});
+}
+
+const DocumentList::Source& DocumentList::source_of(std::size_t index) const {
+  const auto next = std::upper_bound(
+      sources_.begin(), sources_.end(), index,
+      [](std::size_t number, const Source& source) { return number < source.first; });
+  return *std::prev(next);
+}
+
+std::size_t DocumentList::line_of(const Source& source, std::size_t index) const {
+  if (!source.lines) return 0;
+  const std::vector<std::uint64_t>& numbers = source.lines->numbers;
+  return numbers.empty() ? index - source.first + 1 : numbers[index - source.first];
+}
+
+ListedDocument DocumentList::operator[](std::size_t index) const {
+  const Source& source = source_of(index);
+  return {names_[index], source.path, line_of(source, index)};
+}
+
+DocumentText DocumentList::text(std::size_t index, const FileAccess& access) const {
+  const Source& source = source_of(index);
+  if (source.error) throw Error(*source.error);
+  if (!source.lines) {
+    const auto file = MappedFile::open(source.path, access);
+    return {file, file->text()};
+  }
+  const std::uint64_t begin = source.lines->begins[index - source.first];
+  if (const DocumentText& whole = source.lines->whole; whole.owner) {
+    const std::size_t end = std::min(whole.text.find('\n', begin), whole.text.size());
+    return {whole.owner, whole.text.substr(begin, end - begin)};
+  }
+  const auto line =
+      std::make_shared<const std::string>(line_at((*this)[index], begin, access.limits));
+  return {line, *line};
 }
 
 }  // namespace attn

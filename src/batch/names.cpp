@@ -1,9 +1,9 @@
 #include "batch/names.hpp"
 
-#include <cstddef>
+#include <bit>
+#include <cstdint>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 namespace attn {
 namespace {
@@ -24,44 +24,98 @@ bool is_summary(std::string_view name) {
          name.find('/') == std::string_view::npos;
 }
 
-}  // namespace
+/// Names by their hashes: 8 bytes each, some more for room. Two of one hash count as one name,
+/// which makes one of them longer than it need be.
+class NameSet {
+ public:
+  explicit NameSet(std::size_t expected) : slots_(std::bit_ceil(expected + expected / 3 + 2)) {}
 
-std::vector<std::string> unlike_names(const std::vector<NameChoice>& choices) {
-  // 1. Short names, and whole ones where they meet.
-  std::unordered_map<std::string, std::size_t> met;
-  for (const NameChoice& choice : choices) ++met[without_extension(choice.below) + choice.line];
-  std::vector<const std::string*> chosen;
-  std::vector<std::string> names;
-  for (const NameChoice& choice : choices) {
-    names.push_back(without_extension(choice.below) + choice.line);
-    chosen.push_back(&choice.below);
-    if (met[names.back()] > 1) {
-      names.back() = without_extension(choice.whole) + choice.line;
-      chosen.back() = &choice.whole;
+  /// Whether it was not there.
+  bool insert(std::string_view name) {
+    if (4 * (used_ + 1) > 3 * slots_.size()) grow();
+    return put(std::hash<std::string_view>()(name) | 1U);
+  }
+  bool contains(std::string_view name) const {
+    const std::uint64_t hash = std::hash<std::string_view>()(name) | 1U;
+    return slots_[place_of(hash)] == hash;
+  }
+
+ private:
+  // The slot of the hash, or the free one where it belongs.
+  std::size_t place_of(std::uint64_t hash) const {
+    std::size_t at = hash >> 1U & (slots_.size() - 1);
+    while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+  bool put(std::uint64_t hash) {
+    std::uint64_t& slot = slots_[place_of(hash)];
+    if (slot == hash) return false;
+    slot = hash;
+    ++used_;
+    return true;
+  }
+  void grow() {
+    const std::vector<std::uint64_t> before =
+        std::exchange(slots_, std::vector<std::uint64_t>(2 * slots_.size()));
+    used_ = 0;
+    for (const std::uint64_t hash : before) {
+      if (hash != 0) put(hash);
     }
   }
+
+  std::vector<std::uint64_t> slots_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+UnlikeNames::UnlikeNames(NameChoices choices)
+    : choices_(std::move(choices)), whole_(choices_.count) {
+  const std::size_t count = choices_.count;
+  {  // 1. Short names, and whole ones where they meet.
+    NameSet met(count), met_again(0);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = chosen(i);
+      if (!met.insert(name)) met_again.insert(name);
+    }
+    for (std::size_t i = 0; i < count; ++i) whole_[i] = met_again.contains(chosen(i));
+  }
   // 2. The folders above the names; below, only the last parts of names change.
-  std::unordered_set<std::string> taken;
-  for (const std::string& name : names) {
+  NameSet taken(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = chosen(i);
     for (std::size_t slash = name.find('/'); slash != std::string::npos;
          slash = name.find('/', slash + 1)) {
-      taken.insert(name.substr(0, slash));
+      taken.insert(std::string_view(name).substr(0, slash));
     }
   }
   // 3. Whoever comes first has the name.
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const auto is_free = [&](const std::string& name) {
-      return !is_summary(name) && taken.insert(name).second;
+      return !is_summary(name) && taken.insert(name);
     };
-    if (is_free(names[i])) continue;
-    const std::string full = *chosen[i] + choices[i].line;
-    std::string name = full;
+    if (is_free(chosen(i))) continue;
+    const std::string longer = full(i);
+    std::string name = longer;
     for (std::size_t number = 2; !is_free(name); ++number) {
-      name = full + "~" + std::to_string(number);
+      name = longer + "~" + std::to_string(number);
     }
-    names[i] = name;
+    others_.emplace(i, std::move(name));
   }
-  return names;
+}
+
+std::string UnlikeNames::operator[](std::size_t index) const {
+  const auto other = others_.find(index);
+  return other == others_.end() ? chosen(index) : other->second;
+}
+
+std::string UnlikeNames::chosen(std::size_t index) const {
+  return without_extension(whole_[index] ? choices_.whole(index) : choices_.below(index)) +
+         choices_.line(index);
+}
+
+std::string UnlikeNames::full(std::size_t index) const {
+  return (whole_[index] ? choices_.whole(index) : choices_.below(index)) + choices_.line(index);
 }
 
 }  // namespace attn

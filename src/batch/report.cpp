@@ -95,6 +95,10 @@ std::string batch_json(const BatchOutcome& outcome) {
   write("seconds", outcome.seconds);
   write("interrupted", outcome.interrupted);
   write("summary", outcome.summary.string());
+  json.key("warnings");
+  json.begin_array();
+  for (const std::string& warning : outcome.warnings) json.value(warning);
+  json.end_array();
   json.key("failures");
   json.begin_array();
   for (const BatchItem& item : outcome.failures) {

@@ -5,20 +5,20 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
 #include "io/json_writer.hpp"
+#include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 
@@ -122,15 +122,36 @@ std::optional<Error> error_of(const JsonValue& line) {
   return Error(*kind, text_of(error, "problem"), text_of(error, "where"), text_of(error, "help"));
 }
 
-// A summary that other processes may be shortening: a mapping of it could end under our feet.
-std::string read_whole(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
-    throw Error(ErrorKind::file, "cannot read " + in_quotes(path.native()), "",
-                "check the permissions of the file");
+constexpr std::size_t most_warnings = 10;
+
+// Neither a link is followed nor a pipe waited for that somebody put in a summary's place.
+constexpr int only_files = O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+
+bool is_file(const Descriptor& file) {
+  struct stat status {};
+  return fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+[[noreturn]] void fail_to_read(const fs::path& path, int reason) {
+  throw Error(ErrorKind::file,
+              "cannot read " + in_quotes(path.native()) + ": " + std::strerror(reason), "",
+              "check the permissions of the file");
+}
+
+// Where the last whole line ends. A summary is read, not mapped, as other processes may shorten it.
+std::uint64_t end_of_lines(const Descriptor& file, const fs::path& path) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) fail_to_read(path, errno);
+  std::array<char, 1 << 16> piece;
+  for (auto end = static_cast<std::uint64_t>(status.st_size); end > 0;) {
+    const std::uint64_t begin = end - std::min<std::uint64_t>(end, piece.size());
+    const ssize_t count = pread(file.get(), piece.data(), end - begin, static_cast<off_t>(begin));
+    if (count < 0) fail_to_read(path, errno);
+    const std::string_view text(piece.data(), static_cast<std::size_t>(count));
+    if (const std::size_t last = text.rfind('\n'); last != text.npos) return begin + last + 1;
+    end = begin;
   }
-  return text;
+  return 0;
 }
 
 bool is_summary(const std::string& name) {
@@ -201,82 +222,193 @@ std::string summary_name(const Shard& shard) {
 
 Summaries Summaries::read(const fs::path& folder) {
   Summaries summaries;
-  std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
-    if (is_summary(entry->path().filename().native())) files.push_back(entry->path());
+    if (is_summary(entry->path().filename().native())) summaries.files_.push_back(entry->path());
   }
   if (error) {
     throw Error(ErrorKind::file,
                 "cannot read the folder " + in_quotes(folder.native()) + ": " + error.message(), "",
                 "name the folder of a batch");
   }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    const std::string text = read_whole(file);
-    std::size_t number = 0;
-    for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos;
-         begin = end + 1) {
-      ++number;
-      const std::string_view line = std::string_view(text).substr(begin, end - begin);
-      try {
-        SummaryRecord record = read_record(line);
-        Line& known = summaries.lines_[record.item.name];
-        if (record.finished < known.finished) continue;
-        known = {std::move(record.finished), std::string(line)};
-      } catch (const Error& wrong) {
-        throw wrong.inside(file.string() + ":" + std::to_string(number));
-      }
-    }
+  std::sort(summaries.files_.begin(), summaries.files_.end());
+  for (std::uint32_t file = 0; file < summaries.files_.size(); ++file) summaries.read_file(file);
+  summaries.keep_last_ones();
+  if (summaries.left_out_ > most_warnings) {
+    summaries.warnings_.push_back(std::to_string(summaries.left_out_ - most_warnings) +
+                                  " more lines of summaries are left out");
   }
   return summaries;
 }
 
+void Summaries::read_file(std::uint32_t number_of_file) {
+  const fs::path& path = files_[number_of_file];
+  const Descriptor file(::open(path.c_str(), O_RDONLY | only_files));
+  if (file.get() < 0 && errno != ELOOP) fail_to_read(path, errno);
+  if (file.get() < 0 || !is_file(file)) return;  // it will be replaced
+  constexpr std::size_t piece = std::size_t{1} << 20U;
+  std::string text;
+  std::uint64_t begin = 0;  // of the text in the file
+  for (std::size_t number = 1;;) {
+    const std::size_t used = text.size();
+    text.resize(used + piece);
+    const ssize_t count = ::read(file.get(), text.data() + used, piece);
+    if (count < 0 && errno != EINTR) fail_to_read(path, errno);
+    text.resize(used + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count == 0) return;
+    std::size_t at = 0;
+    for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      add(std::string_view(text).substr(at, end - at), begin + at, number_of_file, number++);
+    }
+    text.erase(0, at);
+    begin += at;
+  }
+}
+
+void Summaries::add(std::string_view text, std::uint64_t offset, std::uint32_t file,
+                    std::size_t number) {
+  try {
+    const SummaryRecord record = read_record(text);
+    lines_.push_back({names_.size(), offset, static_cast<std::uint32_t>(record.item.name.size()),
+                      static_cast<std::uint32_t>(text.size()), file});
+    names_ += record.item.name;
+  } catch (const Error& wrong) {
+    if (++left_out_ > most_warnings) return;
+    warnings_.push_back(files_[file].string() + ":" + std::to_string(number) +
+                        " is left out, and its item counts as not done: " + wrong.problem());
+  }
+}
+
+// Of several lines of an item the one that was finished last, and of those the last one.
+void Summaries::keep_last_ones() {
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [this](const Line& a, const Line& b) { return name_of(a) < name_of(b); });
+  std::size_t kept = 0;
+  for (std::size_t first = 0, end; first < lines_.size(); first = end) {
+    end = first + 1;
+    while (end < lines_.size() && name_of(lines_[end]) == name_of(lines_[first])) ++end;
+    std::size_t last = first;
+    std::string finished;
+    for (std::size_t i = first; i < end && end - first > 1; ++i) {
+      std::string when = read_record(text_of(lines_[i])).finished;
+      if (when < finished) continue;
+      finished = std::move(when);
+      last = i;
+    }
+    lines_[kept++] = lines_[last];
+  }
+  lines_.resize(kept);
+  lines_.shrink_to_fit();
+}
+
+std::string_view Summaries::name_of(const Line& line) const {
+  return std::string_view(names_).substr(line.name, line.name_size);
+}
+
+std::string Summaries::text_of(const Line& line) const {
+  const fs::path& path = files_[line.file];
+  const Descriptor file(::open(path.c_str(), O_RDONLY | only_files));
+  if (file.get() < 0) fail_to_read(path, errno);
+  std::string text(line.size, '\0');
+  const ssize_t count =
+      pread(file.get(), text.data(), text.size(), static_cast<off_t>(line.offset));
+  if (count < 0) fail_to_read(path, errno);
+  text.resize(static_cast<std::size_t>(count));
+  return text;
+}
+
 std::optional<SummaryRecord> Summaries::find(const std::string& item) const {
-  const auto line = lines_.find(item);
-  if (line == lines_.end()) return std::nullopt;
-  return read_record(line->second.text);
+  const auto line = std::lower_bound(
+      lines_.begin(), lines_.end(), item,
+      [this](const Line& known, const std::string& name) { return name_of(known) < name; });
+  if (line == lines_.end() || name_of(*line) != item) return std::nullopt;
+  try {
+    SummaryRecord record = read_record(text_of(*line));
+    if (record.item.name == item) return record;
+  } catch (const Error&) {
+    // Another process has changed the file since.
+  }
+  return std::nullopt;
 }
 
 SummaryFile::SummaryFile(fs::path path, bool keep) : path_(std::move(path)) {
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail(errno);
-  // A batch that was just killed may still be ending.
+  open(keep);
+  size_ = keep ? end_of_lines(file_, path_) : 0;
+  if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) fail(errno);
+}
+
+void SummaryFile::open(bool keep) {
+  while (true) {
+    file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_APPEND | only_files));
+    if (file_.get() < 0 && errno == ENOENT) {
+      file_ = Descriptor(
+          ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | only_files, 0666));
+      if (file_.get() < 0 && errno == EEXIST) continue;
+    }
+    const bool link = file_.get() < 0 && errno == ELOOP;
+    if (file_.get() < 0 && !link && errno != ENXIO) fail(errno);
+    if (file_.get() < 0 || !is_file(file_)) {
+      if (unlink(path_.c_str()) != 0 && errno != ENOENT) fail(errno);
+      continue;
+    }
+    lock();
+    struct stat own {
+    }, named{};
+    if (fstat(file_.get(), &own) != 0) fail(errno);
+    // Whoever had the lock may have put another file in its place.
+    if (lstat(path_.c_str(), &named) != 0 || own.st_dev != named.st_dev ||
+        own.st_ino != named.st_ino) {
+      continue;
+    }
+    if (own.st_nlink == 1) return;
+    copy(keep);
+  }
+}
+
+// A batch that was just killed may still be ending.
+void SummaryFile::lock() const {
   constexpr int attempts = 20;
-  for (int attempt = 1; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++attempt) {
-    if (errno != EWOULDBLOCK) break;  // a file system without locks
+  for (int attempt = 1; flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
+    if (errno != EWOULDBLOCK) return;  // a file system without locks
     if (attempt == attempts) {
-      close(descriptor_);
       throw Error(ErrorKind::file, "another batch is writing " + in_quotes(path_.native()), "",
                   "wait for it to end, or write into another folder");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  off_t whole = 0;
-  if (keep) {
-    const std::string text = read_whole(path_);
-    whole = static_cast<off_t>(text.rfind('\n') + 1);  // npos + 1 = 0
-  }
-  if (ftruncate(descriptor_, whole) != 0) {
-    const int reason = errno;
-    close(descriptor_);
-    fail(reason);
-  }
 }
 
-SummaryFile::~SummaryFile() {
-  close(descriptor_);
+// Puts a file of its own in the place of one that has other names, whose users do not expect it to
+// change.
+void SummaryFile::copy(bool keep) const {
+  AtomicFile own(path_);
+  std::array<char, 1 << 16> piece;
+  for (off_t offset = 0; keep;) {
+    const ssize_t count = pread(file_.get(), piece.data(), piece.size(), offset);
+    if (count < 0) fail_to_read(path_, errno);
+    if (count == 0) break;
+    own.write({piece.data(), static_cast<std::size_t>(count)});
+    offset += count;
+  }
+  own.commit();
 }
 
 void SummaryFile::append(std::string_view line) {
   const std::lock_guard lock(guard_);
-  while (!line.empty()) {
-    const ssize_t count = write(descriptor_, line.data(), line.size());
+  if (failure_ != 0) fail(failure_);
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t count = write(file_.get(), rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
-    line.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0) {
+      failure_ = errno;
+      // What is there of the line must not become the start of another one.
+      [[maybe_unused]] const int cut = ftruncate(file_.get(), static_cast<off_t>(size_));
+      fail(failure_);
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
   }
+  size_ += line.size();
 }
 
 void SummaryFile::fail(int reason) const {

@@ -49,7 +49,9 @@ Shard chosen_shard(const Given& given) {
 }
 
 void print_report(const BatchOutcome& outcome, const Common& common) {
-  if (!common.quiet) print(common.json ? batch_json(outcome) : with_flags(batch_text(outcome)));
+  if (common.quiet) return;
+  warn(outcome.warnings);
+  print(common.json ? batch_json(outcome) : with_flags(batch_text(outcome)));
 }
 
 int merge(const Given& given) {

@@ -12,7 +12,7 @@
 
 int main(int count, char** words) {
   using namespace attn::cli;
-  explain_shortened_files();
+  survive_shortened_files();
   keep_freed_memory();
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);

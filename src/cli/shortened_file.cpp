@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "attn/error.hpp"
+#include "attn/file_access.hpp"
 
 namespace attn::cli {
 namespace {
 
 // Only what a signal handler may call.
-void on_missing_page(int) {
+void on_missing_page(int, siginfo_t* signal, void*) {
+  if (signal->si_code == BUS_ADRERR && cover_shortened_file(signal->si_addr)) return;
   constexpr std::string_view message =
       "attn-cli: a file became shorter, or its disk failed, while it was read\n"
       "  help:  run again when no other program writes the input files\n";
@@ -21,8 +23,11 @@ void on_missing_page(int) {
 
 }  // namespace
 
-void explain_shortened_files() {
-  std::signal(SIGBUS, on_missing_page);
+void survive_shortened_files() {
+  struct sigaction action {};
+  action.sa_sigaction = on_missing_page;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
 }
 
 }  // namespace attn::cli

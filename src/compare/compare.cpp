@@ -14,6 +14,7 @@
 #include "pictures/difference_picture.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 namespace {
@@ -141,9 +142,10 @@ bool Comparison::agree() const noexcept {
   });
 }
 
-Comparison compare(const CompareRequest& request) {
+namespace {
+
+Comparison compared(const CompareRequest& request, FileAccess access) {
   Provenance provenance;
-  FileAccess access = request.files;
   if (request.provenance) provenance.watch(access);
   const TensorFile a = TensorFile::open(request.a, access), b = TensorFile::open(request.b, access);
   Comparison comparison;
@@ -179,6 +181,13 @@ Comparison compare(const CompareRequest& request) {
   }
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
+}
+
+}  // namespace
+
+Comparison compare(const CompareRequest& request) {
+  return with_whole_files(request.files,
+                          [&](const FileAccess& access) { return compared(request, access); });
 }
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
 #include "support/count_text.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 namespace {
@@ -18,29 +19,33 @@ bool same(const Error& a, const Error& b) {
 
 }  // namespace
 
-Validation validate(const std::filesystem::path& path, const FileAccess& access) {
+Validation validate(const std::filesystem::path& path, const FileAccess& given) {
   Validation validation{path == "-" ? "standard input" : path.string(), {}};
   std::vector<Error>& all = validation.problems;
   try {
-    const Document document = Document::open(path, access, {.dtype = DType::float32, .threads = 0});
-    Problems problems;
-    std::vector<Kind> kinds;
-    if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {
-      // Without a kind only the names of the keys can be judged.
-      check_document_keys(document.root(), problems);
-    }
-    for (const Kind kind : kinds) read_plan(document, kind, kinds, problems);
-    for (const Error& problem : problems.errors()) {
-      const Error placed = document.placed(problem);
-      // Several kinds may stumble over the same thing.
-      if (std::none_of(all.begin(), all.end(),
-                       [&](const Error& known) { return same(known, placed); })) {
-        all.push_back(placed);
+    with_whole_files(given, [&](const FileAccess& access) {
+      const Document document =
+          Document::open(path, access, {.dtype = DType::float32, .threads = 0});
+      Problems problems;
+      std::vector<Kind> kinds;
+      if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {
+        // Without a kind only the names of the keys can be judged.
+        check_document_keys(document.root(), problems);
       }
-    }
+      for (const Kind kind : kinds) read_plan(document, kind, kinds, problems);
+      for (const Error& problem : problems.errors()) {
+        const Error placed = document.placed(problem);
+        // Several kinds may stumble over the same thing.
+        if (std::none_of(all.begin(), all.end(),
+                         [&](const Error& known) { return same(known, placed); })) {
+          all.push_back(placed);
+        }
+      }
+      return true;
+    });
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::internal) throw;
-    all.push_back(error);
+    all.assign(1, error);
   }
   return validation;
 }

@@ -17,6 +17,7 @@
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_writer.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 namespace {
@@ -146,9 +147,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
   json.end_object();
 }
 
-}  // namespace
-
-ExplainOutcome explain(const ExplainOptions& options) {
+ExplainOutcome explained_document(const ExplainOptions& options) {
   const Document document = open_document(options.document);
   std::vector<Plan> plans = read_plans(document);
   std::vector<KindExplanation> explained;
@@ -180,6 +179,16 @@ ExplainOutcome explain(const ExplainOptions& options) {
   if (list) json.end_array();
   if (options.format == ExplanationFormat::json) json.finish();
   return outcome;
+}
+
+}  // namespace
+
+ExplainOutcome explain(const ExplainOptions& given) {
+  return with_whole_files(given.document.files, [&](const FileAccess& access) {
+    ExplainOptions options = given;
+    options.document.files = access;
+    return explained_document(options);
+  });
 }
 
 }  // namespace attn

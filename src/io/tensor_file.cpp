@@ -183,7 +183,8 @@ TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
                                    std::shared_ptr<const void> owner, std::string name,
                                    const Limits& limits) {
   return TensorFile(std::make_shared<Content>(bytes, std::move(owner), std::move(name),
-                                              std::nullopt, FileAccess{limits, std::nullopt, {}}));
+                                              std::nullopt,
+                                              FileAccess{limits, std::nullopt, {}, {}}));
 }
 
 std::span<const std::string_view> TensorFile::formats() noexcept {

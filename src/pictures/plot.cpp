@@ -13,6 +13,7 @@
 #include "result/provenance.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/atomic_file.hpp"
+#include "support/mapped_file.hpp"
 #include "support/names_option.hpp"
 
 namespace attn {
@@ -186,12 +187,8 @@ Picture draw(const PlotRequest& request, const Drawable& drawable) {
   return draw_weights(request.kind, chosen, options, request.format);
 }
 
-}  // namespace
-
-Picture draw(const PlotRequest& given) {
-  PlotRequest request = given;
+Picture plotted(PlotRequest request, FileAccess access) {
   Provenance provenance;
-  FileAccess access = request.files;
   if (request.provenance) provenance.watch(access);
   if (request.kind == PlotKind::comparison) return draw_files(request, provenance, access);
   const Drawable drawable = read_drawable(request, access);
@@ -203,14 +200,23 @@ Picture draw(const PlotRequest& given) {
   }
 }
 
+}  // namespace
+
+Picture draw(const PlotRequest& request) {
+  return with_whole_files(request.files,
+                          [&](const FileAccess& access) { return plotted(request, access); });
+}
+
 Heatmap read_heatmap(const PlotRequest& request) {
-  const Drawable drawable = read_drawable(request, request.files);
-  try {
-    const DrawableMaps maps = maps_of(drawable);
-    return heatmap_of(drawable, selected(maps, request, drawable));
-  } catch (const Error& error) {
-    throw placed(error, drawable);
-  }
+  return with_whole_files(request.files, [&](const FileAccess& access) {
+    const Drawable drawable = read_drawable(request, access);
+    try {
+      const DrawableMaps maps = maps_of(drawable);
+      return heatmap_of(drawable, selected(maps, request, drawable));
+    } catch (const Error& error) {
+      throw placed(error, drawable);
+    }
+  });
 }
 
 std::span<const PlotKindInfo> plot_kinds() noexcept {
@@ -241,7 +247,7 @@ PictureFormat picture_format(const std::filesystem::path& path) {
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {
-  write_whole_file(path, picture.bytes);
+  write_whole_file(path, picture.bytes, Existing::followed);
 }
 
 }  // namespace attn

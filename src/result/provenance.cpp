@@ -7,6 +7,7 @@
 
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"
+#include "support/path_text.hpp"
 
 namespace attn {
 
@@ -19,7 +20,7 @@ void Provenance::watch(FileAccess& access) {
 }
 
 void Provenance::add(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const std::string name = path == "-" ? "standard input" : path.string();
+  const std::string name = path == "-" ? "standard input" : path_text(path.native());
   const std::lock_guard lock(guard_);
   const bool known = std::any_of(inputs_.begin(), inputs_.end(),
                                  [&](const Input& input) { return input.name == name; });

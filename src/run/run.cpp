@@ -27,6 +27,7 @@
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/count_text.hpp"
+#include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -167,6 +168,7 @@ class KindRun {
         }
       }
     }
+    if (out_ != options_.out) make_folders_below(options_.out, out_.filename());
     make_output_folder(out_);
     FileTasks tasks;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
@@ -361,12 +363,15 @@ std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<Kin
 
 }  // namespace
 
-RunOutcome run(const RunOptions& options) {
-  if (!options.provenance) return run_document(options, open_document(options));
-  Provenance provenance;
-  RunOptions watched = options;
-  provenance.watch(watched.files);
-  return run_document(watched, open_document(watched), &provenance);
+RunOutcome run(const RunOptions& given) {
+  return with_whole_files(given.files, [&](const FileAccess& access) {
+    RunOptions options = given;
+    options.files = access;
+    if (!options.provenance) return run_document(options, open_document(options));
+    Provenance provenance;
+    provenance.watch(options.files);
+    return run_document(options, open_document(options), &provenance);
+  });
 }
 
 RunOutcome run_document(const RunOptions& given, Document document, const Provenance* provenance) {
@@ -413,6 +418,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   parallel_for(tasks.size(), options.threads, [&](std::size_t i) { tasks[i](); });
 
   // 4. Write.
+  if (options.files.mapped) options.files.mapped->check();
   RunOutcome outcome;
   if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write(provenance);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,47 +90,64 @@ Destination follow_links(fs::path path) {
   return {{}, std::nullopt, ELOOP};
 }
 
+constexpr std::string_view hidden_start = ".attn-", hidden_end = ".part";
+
 // A name no other file of the folder is likely to have; hidden, so that what a killed program
 // leaves is out of sight.
 fs::path hidden_name(const fs::path& target) {
   std::random_device random;
-  char name[32];
-  std::snprintf(name, sizeof name, ".attn-%08x%08x.part", random(), random());
-  return folder_of(target) / name;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%08x%08x", random(), random());
+  return folder_of(target) / (std::string(hidden_start) + digits).append(hidden_end);
+}
+
+// While it is held, the file is one that a living program writes. Not every file system has locks.
+bool lock(int descriptor) {
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+bool has_a_name(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  Destination destination = follow_links(path_);
-  if (destination.reason != 0) fail(destination.reason);
-  if (destination.descriptor) {
-    // A copy of the open file, not a second opening, which would start again at its beginning.
-    descriptor_ = fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
-    if (descriptor_ < 0) fail(errno);
-    return;
-  }
-  target_ = std::move(destination.target);
+AtomicFile::AtomicFile(fs::path path, Existing existing) : path_(std::move(path)), target_(path_) {
+  if (existing == Existing::followed && !find_target()) return;
   if (target_.empty()) fail(ENOENT);
   struct stat status {};
-  if (stat(target_.c_str(), &status) == 0) {
+  if (lstat(target_.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) fail(EISDIR);
-    if (!S_ISREG(status.st_mode)) {
+    replaces_ = true;
+    if (S_ISREG(status.st_mode)) {
+      // The folder's permissions alone decide on a rename; a file set read-only is meant to stay.
+      if (faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+      kept_mode_ = status.st_mode & 0777;
+    } else if (existing == Existing::followed) {
       descriptor_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
       if (descriptor_ < 0) fail(errno);
       target_.clear();
       return;
     }
-    // The folder's permissions alone decide on a rename; a file set read-only is meant to stay.
-    if (faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
-    replaces_ = true;
-    kept_mode_ = status.st_mode & 07777;
   } else if (errno != ENOENT) {
     fail(errno);
   } else if (!target_.has_filename()) {
     fail(EISDIR);
   }
   open_temporary();
+}
+
+// Follows the path's links; false if they lead to an open file of this process.
+bool AtomicFile::find_target() {
+  Destination destination = follow_links(path_);
+  if (destination.reason != 0) fail(destination.reason);
+  target_ = std::move(destination.target);
+  if (!destination.descriptor) return true;
+  // A copy of the open file, not a second opening, which would start again at its beginning.
+  descriptor_ = fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (descriptor_ < 0) fail(errno);
+  return false;
 }
 
 void AtomicFile::open_temporary() {
@@ -141,6 +159,7 @@ void AtomicFile::open_temporary() {
     close(descriptor_);
     descriptor_ = -1;
   }
+  if (descriptor_ >= 0) lock(descriptor_);
   while (descriptor_ < 0) {
     temporary_ = hidden_name(target_);
     descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
@@ -149,8 +168,12 @@ void AtomicFile::open_temporary() {
       temporary_.clear();
       fail(reason);
     }
+    // Before it was locked, remove_leftovers() may have taken it away.
+    if (descriptor_ >= 0 && lock(descriptor_) && !has_a_name(descriptor_)) {
+      close(std::exchange(descriptor_, -1));
+    }
   }
-  if (replaces_ && fchmod(descriptor_, kept_mode_) != 0) {
+  if (kept_mode_ && fchmod(descriptor_, *kept_mode_) != 0) {
     const int reason = errno;
     close(descriptor_);
     if (!temporary_.empty()) unlink(temporary_.c_str());
@@ -208,10 +231,28 @@ void AtomicFile::fail(int reason) const {
               help_for(reason));
 }
 
-void write_whole_file(const fs::path& path, std::string_view bytes) {
-  AtomicFile file(path);
+void write_whole_file(const fs::path& path, std::string_view bytes, Existing existing) {
+  AtomicFile file(path, existing);
   file.write(bytes);
   file.commit();
+}
+
+void remove_leftovers(const fs::path& folder) {
+  constexpr std::size_t digits = 16;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name.size() != hidden_start.size() + digits + hidden_end.size() ||
+        !name.starts_with(hidden_start) || !name.ends_with(hidden_end)) {
+      continue;
+    }
+    const int file =
+        open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) continue;
+    if (lock(file)) unlink(entry->path().c_str());
+    close(file);
+  }
 }
 
 }  // namespace attn

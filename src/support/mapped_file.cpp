@@ -1,7 +1,9 @@
 #include "support/mapped_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -12,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attn/error.hpp"
-
+#include "support/descriptor.hpp"
 #include "support/in_quotes.hpp"
 #include "support/memory_limit.hpp"
 
@@ -21,22 +22,6 @@ namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  Descriptor(int number, bool owned) : number_(number), owned_(owned) {}
-  ~Descriptor() {
-    if (owned_ && number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-  bool owned_;
-};
 
 std::string help_for(int reason) {
   switch (reason) {
@@ -104,7 +89,7 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) return descriptor;
-  Descriptor file(descriptor, true);
+  Descriptor file(descriptor);
   const fs::path opened = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
   if (error || !is_inside(opened, real)) refuse_place(name, folder);
   struct stat status {};
@@ -115,13 +100,94 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   }
   // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
-    throw input_error(name + " has several names (hard links), and --restrict allows but one", "",
+    throw input_error(name + " has several names (hard links), and FileAccess::restrict_to allows but one", "",
                       "put a copy of the file there");
   }
   return file.release();
 }
 
+// A part of the address space and the flag of the file that is mapped there. A signal handler reads
+// it while others change it: it takes the values only of an even version that stays the same.
+struct Mapping {
+  std::atomic<bool> taken{false};
+  std::atomic<std::uint64_t> version{0};
+  std::atomic<std::uintptr_t> begin{0}, end{0};
+  std::atomic<std::atomic<bool>*> shortened{nullptr};
+
+  void set(std::uintptr_t first, std::uintptr_t last, std::atomic<bool>* flag) {
+    ++version;
+    begin = first;
+    end = last;
+    shortened = flag;
+    ++version;
+  }
+};
+
+std::array<Mapping, 1024> mappings;
+
 }  // namespace
+
+/// Lets the handler find a mapping as long as it is there.
+class MappedFile::Watch {
+ public:
+  Watch(std::span<const std::byte> bytes, std::shared_ptr<std::atomic<bool>> shortened)
+      : shortened_(std::move(shortened)) {
+    mapping_ = std::find_if(mappings.begin(), mappings.end(),
+                            [](Mapping& mapping) { return !mapping.taken.exchange(true); });
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    if (found()) mapping_->set(begin, begin + bytes.size(), shortened_.get());
+  }
+  ~Watch() {
+    if (!found()) return;
+    mapping_->set(0, 0, nullptr);
+    mapping_->taken = false;
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// Whether there was room for one more.
+  bool found() const { return mapping_ != mappings.end(); }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> shortened_;
+  std::array<Mapping, 1024>::iterator mapping_;
+};
+
+bool cover_shortened_file(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (Mapping& mapping : mappings) {
+    const std::uint64_t version = mapping.version;
+    const std::uintptr_t begin = mapping.begin, end = mapping.end;
+    std::atomic<bool>* const shortened = mapping.shortened;
+    if (mapping.version != version || version % 2 != 0 || at < begin || at >= end) continue;
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    void* const first = reinterpret_cast<void*>(at / page * page);  // NOLINT: the page of `at`
+    if (mmap(first, end - at / page * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED) {
+      return false;
+    }
+    *shortened = true;
+    return true;
+  }
+  return false;
+}
+
+std::shared_ptr<std::atomic<bool>> MappedFiles::add(std::string name) {
+  const std::lock_guard lock(guard_);
+  files_.emplace_back(std::move(name), std::make_shared<std::atomic<bool>>(false));
+  return files_.back().second;
+}
+
+void MappedFiles::check() const {
+  const std::lock_guard lock(guard_);
+  for (const auto& [name, shortened] : files_) {
+    if (!*shortened) continue;
+    throw Error(ErrorKind::file, name + " became shorter, or its disk failed, while it was read",
+                "", "run again when no other program writes the file");
+  }
+}
+
+MappedFile::MappedFile() = default;
 
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
@@ -146,12 +212,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const F
   }
   // Standard input may have been read in part by someone else, and a mapping knows nothing of that.
   if (S_ISREG(status.st_mode) && status.st_size > 0 && !standard_input) {
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (address != MAP_FAILED) {
-      result->bytes_ = {static_cast<const std::byte*>(address), size};
-      result->mapped_ = true;
-    }
+    result->map(file.get(), static_cast<std::size_t>(status.st_size), name, access.mapped.get());
   }
   if (!result->mapped_) {
     // The size that a file states is that of its end; what is no file has none.
@@ -159,6 +220,15 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const F
   }
   if (access.opened) access.opened(path, result->bytes_);
   return result;
+}
+
+void MappedFile::map(int descriptor, std::size_t size, const std::string& name,
+                     MappedFiles* files) {
+  void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (address == MAP_FAILED) return;
+  bytes_ = {static_cast<const std::byte*>(address), size};
+  mapped_ = true;
+  if (files != nullptr) watch_ = std::make_unique<Watch>(bytes_, files->add(name));
 }
 
 void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t most) {
@@ -178,6 +248,7 @@ void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t
 }
 
 MappedFile::~MappedFile() {
+  watch_.reset();
   if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 

@@ -43,7 +43,8 @@ void write_documents(const TemporaryFolder& folder) {
 
 std::vector<std::string> names_of(const BatchOptions& options) {
   std::vector<std::string> names;
-  for (const ListedDocument& document : list_documents(options)) names.push_back(document.name);
+  const DocumentList documents(options);
+  for (std::size_t i = 0; i < documents.size(); ++i) names.push_back(documents[i].name);
   return names;
 }
 

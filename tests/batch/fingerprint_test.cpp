@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include "error_from.hpp"
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"
 #include "temporary_folder.hpp"
@@ -114,11 +116,30 @@ TEST_CASE("a file that changes has another hash, even if it stays as long") {
   const TemporaryFolder folder;
   FileHashes hashes;
   const auto path = folder.write("a", "one");
-  const std::string one = hashes.hash(path);
+  const std::string one = hashes.hash(path, FileAccess{});
   CHECK(one == content_hash(std::as_bytes(std::span("one", 3))));
-  CHECK(hashes.hash(path) == one);
+  CHECK(hashes.hash(path, FileAccess{}) == one);
   std::filesystem::remove(path);
   folder.write("b", "takes the place on the disk");
   folder.write("a", "two");
-  CHECK(hashes.hash(path) != one);
+  CHECK(hashes.hash(path, FileAccess{}) != one);
+}
+
+TEST_CASE("what is no regular file, or may not be read, has no hash and is not waited for") {
+  const TemporaryFolder folder;
+  FileHashes hashes;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const std::string pipe = folder / "pipe";
+  CHECK(error_from([&] { hashes.hash(pipe, FileAccess{}); }, ErrorKind::file) ==
+        "\"" + pipe + "\" is no regular file\n  help:  name a regular file");
+  const auto path = folder.write("a", "one");
+  FileAccess access;
+  access.restrict_to = folder / "inside";
+  std::filesystem::create_directory(*access.restrict_to);
+  CHECK(error_from([&] { hashes.hash(path, access); }).find("--restrict confines") !=
+        std::string::npos);
+  access = {};
+  access.limits.file_bytes = 2;
+  CHECK(error_from([&] { hashes.hash(path, access); }).find("the limit is 2 bytes") !=
+        std::string::npos);
 }

@@ -6,9 +6,24 @@
 
 #include <doctest/doctest.h>
 
-using attn::NameChoice;
-using attn::unlike_names;
+namespace {
+
 using Names = std::vector<std::string>;
+
+struct NameChoice {
+  std::string below, whole, line;
+};
+
+Names unlike_names(const std::vector<NameChoice>& choices) {
+  const attn::UnlikeNames names({choices.size(), [&](std::size_t i) { return choices[i].below; },
+                                 [&](std::size_t i) { return choices[i].whole; },
+                                 [&](std::size_t i) { return choices[i].line; }});
+  Names all;
+  for (std::size_t i = 0; i < choices.size(); ++i) all.push_back(names[i]);
+  return all;
+}
+
+}  // namespace
 
 TEST_CASE("a document's name is where it stands, without its extension") {
   CHECK(unlike_names({{"a.json", "docs/a.json", ""}, {"sub/b.json", "docs/sub/b.json", ""}}) ==
@@ -50,4 +65,20 @@ TEST_CASE("a name that looks like a line of another document is told apart from 
       unlike_names({{"d.jsonl", "d.jsonl", ".000001"}, {"d.000001.json", "d.000001.json", ""}});
   CHECK(names.size() == 2);
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == 2);
+}
+
+TEST_CASE("thousands of lines have a name each") {
+  std::vector<NameChoice> choices;
+  for (int line = 1; line <= 5000; ++line) {
+    for (const char* file : {"a.jsonl", "b.jsonl"}) {
+      choices.push_back({file, std::string("x/") + file, "." + std::to_string(line)});
+    }
+  }
+  choices.push_back({"a.5000.json", "x/a.5000.json", ""});
+  const Names names = unlike_names(choices);
+  CHECK(names[0] == "a.1");
+  CHECK(names[9997] == "b.4999");
+  CHECK(names[9998] == "x/a.5000");
+  CHECK(names.back() == "x/a.5000.json");
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
 }

@@ -1,10 +1,16 @@
 #include "batch/summary.hpp"
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "temporary_folder.hpp"
 
@@ -79,23 +85,100 @@ TEST_CASE("a last line that was cut off is left out when read and taken away whe
   CHECK(read_text(path) == "new\n");
 }
 
-TEST_CASE("a line that is none of a summary is named with its file and number") {
+TEST_CASE("a line that is none of a summary is left out, and told with its file and number") {
   const TemporaryFolder folder;
   const std::string a = record_line(record("a", "2024-01-01T00:00:01.000000Z"));
-  const std::string path = folder.write("summary.jsonl", a + "{\"item\": 3}\n");
-  const auto message = [&] {
-    try {
-      Summaries::read(folder.path());
-    } catch (const Error& error) {
-      return std::string(error.what());
+  const std::string b = record_line(record("b", "2024-01-01T00:00:02.000000Z"));
+  const std::string path =
+      folder.write("summary.jsonl", a + "{\"item\": 3}\n" + a.substr(0, 30) + b + b + "{}\n");
+  const Summaries summaries = Summaries::read(folder.path());
+  CHECK(summaries.find("a"));
+  CHECK(summaries.find("b"));
+  const std::string left_out = " is left out, and its item counts as not done: ";
+  REQUIRE(summaries.warnings().size() == 3);
+  CHECK(summaries.warnings()[0] == path + ":2" + left_out + "expected a string, found a number");
+  CHECK(summaries.warnings()[1].starts_with(path + ":3" + left_out));
+  CHECK(summaries.warnings()[2] == path + ":5" + left_out + "the line has no \"item\"");
+
+  std::string lines;
+  for (int i = 0; i < 30; ++i) lines += "{}\n";
+  folder.write("summary.jsonl", lines);
+  const Summaries many = Summaries::read(folder.path());
+  REQUIRE(many.warnings().size() == 11);
+  CHECK(many.warnings()[10] == "20 more lines of summaries are left out");
+}
+
+TEST_CASE("a summary of many pieces has the last line of each item") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int time = 1; time <= 2; ++time) {
+    for (int i = 0; i < 4000; ++i) {
+      lines += record_line(record("item" + std::to_string(i),
+                                  "2024-01-01T00:00:0" + std::to_string(time) + ".000000Z"));
     }
-    return std::string("no error");
-  };
-  CHECK(message() == "expected a string, found a number\n  where: " + path +
-                         ":2, /item\n  help:  give a string");
-  write_text(path, "{}\n");
-  CHECK(message() == "the line has no \"item\"\n  where: " + path +
-                         ":1\n  help:  this is no summary of a batch");
+  }
+  REQUIRE(lines.size() > 2 << 20);
+  folder.write("summary.jsonl", lines);
+  const Summaries summaries = Summaries::read(folder.path());
+  CHECK(summaries.size() == 4000);
+  CHECK(summaries.warnings().empty());
+  for (const int i : {0, 1, 1999, 3999}) {
+    const std::string name = "item" + std::to_string(i);
+    REQUIRE(summaries.find(name));
+    CHECK(summaries.find(name)->item.name == name);
+    CHECK(summaries.find(name)->finished == "2024-01-01T00:00:02.000000Z");
+  }
+}
+
+TEST_CASE("a line that cannot be written whole is not there, and none follows it") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "summary.jsonl";
+  // The limit of file sizes holds for the process that sets it.
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    SummaryFile file(path, false);
+    const rlimit limit{20, 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int failed = 0;
+    for (const char* line : {"0123456789\n", "0123456789\n", "x\n"}) {
+      try {
+        file.append(line);
+      } catch (const Error& error) {
+        failed += error.problem() == "cannot write \"" + path + "\": File too large";
+      }
+    }
+    _exit(failed);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(read_text(path) == "0123456789\n");
+}
+
+TEST_CASE("what somebody put in the place of a summary is replaced, not followed or waited for") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "summary.jsonl";
+  const auto other = folder.write("other", "kept\n");
+  for (const bool keep : {false, true}) {
+    CAPTURE(keep);
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(other, path);
+    CHECK(Summaries::read(folder.path()).size() == 0);
+    SummaryFile(path, keep).append("a\n");
+    CHECK(read_text(path) == "a\n");
+    std::filesystem::remove(path);
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    CHECK(Summaries::read(folder.path()).size() == 0);
+    SummaryFile(path, keep).append("b\n");
+    CHECK(read_text(path) == "b\n");
+    std::filesystem::remove(path);
+    std::filesystem::create_hard_link(other, path);
+    SummaryFile(path, keep).append("c\n");
+    CHECK(read_text(path) == (keep ? "kept\nc\n" : "c\n"));
+  }
+  CHECK(read_text(other) == "kept\n");
 }
 
 TEST_CASE("two batches cannot write one summary") {

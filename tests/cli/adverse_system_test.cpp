@@ -109,11 +109,45 @@ TEST_CASE(
 TEST_CASE("a summary that cannot be written ends a batch") {
   const TemporaryFolder folder;
   folder.write("a.json", harmless);
-  fs::create_directory(folder / "r");
-  fs::create_symlink("/dev/full", folder / "r/summary.jsonl");
-  const Outcome run = attn_cli({"batch", "a.json", "--out", "r", "--plots", "none"}, folder.path());
-  CHECK(run.exit_code == 4);
-  CHECK(run.errors.starts_with("attn-cli: cannot write \"r/summary.jsonl\": "));
+  // Messages are no files as long as they go through a pipe.
+  const Outcome run = shell(
+      "{ (ulimit -f 0; exec \"$ATTN\" batch a.json --out r --plots none); echo exit $?; } 2>&1 | "
+      "cat",
+      folder.path());
+  CHECK(run.output ==
+        "attn-cli: cannot write \"r/summary.jsonl\": File too large\n"
+        "  help:  free some space, then go on with --resume\nexit 4\n");
+}
+
+TEST_CASE(
+    "wherever the space ends, the summary has whole lines, and going on ends in equal files") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 1; i <= 60; ++i) {
+    lines += R"({"attention":"sdpa","query":[[)" + std::to_string(i) + ",0],[0,1]]}\n";
+  }
+  folder.write("l.jsonl", lines);
+  const std::string batch = "exec \"$ATTN\" batch l.jsonl --plots none --jobs 4 --quiet --out ";
+  CHECK(shell(batch + "expected", folder.path()).exit_code == 0);
+  // The summary is the largest file, 17 kB; a result takes less than a block of 512 bytes.
+  for (int blocks = 3; blocks <= 30; blocks += 3) {
+    CAPTURE(blocks);
+    const std::string limit = "ulimit -f " + std::to_string(blocks) + "; ";
+    fs::remove_all(folder / "r");
+    CHECK(shell(limit + batch + "r", folder.path()).exit_code == 4);
+    const std::string summary = read_text(folder / "r/summary.jsonl");
+    CHECK(!summary.empty());
+    for (std::size_t begin = 0, end; begin < summary.size(); begin = end + 1) {
+      end = summary.find('\n', begin);
+      REQUIRE(end != std::string::npos);
+      CHECK(summary.compare(begin, 9, "{\"item\": ") == 0);
+      CHECK(summary[end - 1] == '}');
+    }
+    const Outcome rest = shell(batch + "r --resume", folder.path());
+    CHECK(rest.exit_code == 0);
+    CHECK(rest.errors.empty());
+    CHECK(shell("diff -r --exclude=summary.jsonl expected r", folder.path()).exit_code == 0);
+  }
 }
 
 TEST_CASE("a folder that cannot be written to is told") {

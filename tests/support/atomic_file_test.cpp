@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ std::size_t entries_in(const TemporaryFolder& folder) {
 
 // What() of the error that writing to the path gives.
 std::string error_of(const fs::path& path) {
-  return error_from([&] { write_whole_file(path, "x"); }, ErrorKind::file);
+  return error_from([&] { write_whole_file(path, "x", Existing::followed); }, ErrorKind::file);
 }
 
 }  // namespace
@@ -128,14 +129,14 @@ TEST_CASE("a name without a folder is written in the working folder") {
   CHECK(read_text(folder / "x") == "again");
 }
 
-TEST_CASE("a symbolic link is followed, whether what it names exists or not") {
+TEST_CASE("a symbolic link that the user named is followed, whether what it names exists or not") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   fs::create_symlink("sub/target", folder / "link");
   fs::create_symlink("link", folder / "second link");
-  write_whole_file(folder / "link", "one");
+  write_whole_file(folder / "link", "one", Existing::followed);
   CHECK(read_text(folder / "sub/target") == "one");
-  write_whole_file(folder / "second link", "two");
+  write_whole_file(folder / "second link", "two", Existing::followed);
   CHECK(read_text(folder / "sub/target") == "two");
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(fs::is_symlink(folder / "second link"));
@@ -194,18 +195,18 @@ TEST_CASE("a full disk is an error") {
         "  help:  free some space, or write to another disk");
 }
 
-TEST_CASE("a device is written to, not replaced") {
+TEST_CASE("a device that the user named is written to, not replaced") {
   CHECK(error_of("/dev/null") == "no error");
   CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("a pipe is written to, not replaced") {
+TEST_CASE("a pipe that the user named is written to, not replaced") {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   std::string received;
   std::thread reader([&] { received = read_text(pipe); });
-  write_whole_file(pipe, "through");
+  write_whole_file(pipe, "through", Existing::followed);
   reader.join();
   CHECK(received == "through");
   CHECK(fs::is_fifo(pipe));
@@ -216,11 +217,58 @@ TEST_CASE("an open file of the program is written to where it stands") {
   const int file = open((folder / "log").c_str(), O_CREAT | O_WRONLY, 0600);
   REQUIRE(file >= 0);
   REQUIRE(write(file, "before ", 7) == 7);
-  write_whole_file("/dev/fd/" + std::to_string(file), "one");
-  write_whole_file("/proc/self/fd/" + std::to_string(file), " two");
+  write_whole_file("/dev/fd/" + std::to_string(file), "one", Existing::followed);
+  write_whole_file("/proc/self/fd/" + std::to_string(file), " two", Existing::followed);
   fs::create_symlink("/proc/self/fd/" + std::to_string(file), folder / "link");
-  write_whole_file(folder / "link", " three");
+  write_whole_file(folder / "link", " three", Existing::followed);
   REQUIRE(write(file, " after", 6) == 6);
   close(file);
   CHECK(read_text(folder / "log") == "before one two three after");
+}
+
+TEST_CASE("in a folder of results links, pipes and devices give way to the file") {
+  const TemporaryFolder folder;
+  write_text(folder / "elsewhere", "kept");
+  fs::create_symlink("elsewhere", folder / "link");
+  fs::create_symlink("/dev/full", folder / "device");
+  fs::create_symlink("a circle", folder / "a circle");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const char* name : {"link", "device", "a circle", "pipe"}) {
+    CAPTURE(name);
+    write_whole_file(folder / name, "new");
+    CHECK(fs::symlink_status(folder / name).type() == fs::file_type::regular);
+    CHECK(read_text(folder / name) == "new");
+  }
+  CHECK(read_text(folder / "elsewhere") == "kept");
+  CHECK(entries_in(folder) == 5);
+}
+
+TEST_CASE("a file that is replaced does not keep the bits that let others run it as its owner") {
+  const TemporaryFolder folder;
+  write_text(folder / "x", "old");
+  REQUIRE(chmod((folder / "x").c_str(), 07755) == 0);
+  write_whole_file(folder / "x", "new");
+  CHECK(mode_of(folder / "x") == 0755);
+  REQUIRE(chmod((folder / "x").c_str(), 06711) == 0);
+  write_whole_file(folder / "x", "new", Existing::followed);
+  CHECK(mode_of(folder / "x") == 0711);
+}
+
+TEST_CASE("what killed programs left is taken away, what a living one writes is not") {
+  const TemporaryFolder folder;
+  const fs::path left = folder / ".attn-0011223344556677.part";
+  const fs::path written = folder / ".attn-8899aabbccddeeff.part";
+  for (const fs::path& path : {left, written, folder / ".attn-other.part", folder / "x"}) {
+    write_text(path, "half");
+  }
+  fs::create_symlink("x", folder / ".attn-0000000000000000.part");
+  const int file = open(written.c_str(), O_WRONLY | O_CLOEXEC);
+  REQUIRE(flock(file, LOCK_EX) == 0);
+  remove_leftovers(folder.path());
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(written));
+  CHECK(entries_in(folder) == 4);
+  close(file);
+  remove_leftovers(folder.path());
+  CHECK_FALSE(fs::exists(written));
 }
