@@ -62,7 +62,8 @@ std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
   return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
 }
 
-template <class T>
+// Computes in T what is wanted in R.
+template <class T, class R = T>
 class FastAttention {
  public:
   // With `scores`, these are added to the products before the mask.
@@ -84,9 +85,14 @@ class FastAttention {
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
       blocks_ = pooled_->blocks().size();
-      for (std::size_t bin = 0; bin <= pooled_->key_bins(); ++bin) {
-        first_keys_.push_back(static_cast<std::uint32_t>(pooled_->first_key(bin)));
+      for (std::size_t bin = 0; bin < pooled_->key_bins(); ++bin) {
+        const std::size_t end = pooled_->first_key(bin + 1);
+        for (std::size_t key = pooled_->first_key(bin); key < end; key += kernels::most_bin_keys) {
+          first_keys_.push_back(static_cast<std::uint32_t>(key));
+          bin_columns_.push_back(static_cast<std::uint32_t>(bin));
+        }
       }
+      first_keys_.push_back(static_cast<std::uint32_t>(geometry.keys));
     }
   }
 
@@ -94,25 +100,18 @@ class FastAttention {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
     output_ = new_elements<T>(element_count(output_shape));
     if (request_.weights) {
-      weights_ = new_elements<T>(element_count(map_shape));
+      weights_ = new_elements<R>(element_count(map_shape));
       if (request_.mask.present()) {
         allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
       }
     }
     compute_heads();
-    if (out_of_range_ && way_ == Way::split_blocks) {
-      // What the tiles cannot take is computed without them.
-      way_ = Way::blocks;
-      out_of_range_ = overflow_ = false;
-      empty_rows_ = 0;
-      compute_heads();
-    }
     if (out_of_range_) return std::nullopt;
     if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
 
     AttentionResult result;
     result.empty_rows = empty_rows_;
-    result.output = filled(output_shape, output_);
+    result.output = filled(output_shape, output_).converted(request_.dtype);
     if (weights_) result.weights = filled(map_shape, weights_);
     if (allowed_) result.allowed = filled(map_shape, allowed_);
     if (pooled_) {
@@ -139,13 +138,13 @@ class FastAttention {
 
   // Calls task(i, scratch) for i in 0…count−1, each thread with buffers of its own.
   template <class MakeState, class Task>
-  static void share(std::size_t count, std::size_t threads, const MakeState& make_state,
-                    const Task& task) {
+  void share(std::size_t count, std::size_t threads, const MakeState& make_state,
+             const Task& task) {
     std::atomic<std::size_t> next{0};
     const std::size_t workers = std::min(threads, count);
     parallel_for(workers, workers, [&](std::size_t) {
       auto state = make_state();
-      for (std::size_t i = next++; i < count; i = next++) task(i, state);
+      for (std::size_t i = next++; i < count && !out_of_range_; i = next++) task(i, state);
     });
   }
 
@@ -167,12 +166,11 @@ class FastAttention {
     return (count + line - 1) / line * line;
   }
   std::size_t kernel_count() const {
-    return whole_lines(
-        way_ == Way::whole_rows     ? kernels::weights_scratch_count<T>(sizes_)
-        : way_ == Way::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
-        : way_ == Way::split_blocks
-            ? kernels::split_scratch_count(sizes_)
-            : kernels::attention_scratch_count<T>(sizes_, pooled_ ? pooled_->key_bins() : 0));
+    return whole_lines(way_ == Way::whole_rows     ? kernels::weights_scratch_count<T, R>(sizes_)
+                       : way_ == Way::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
+                       : way_ == Way::split_blocks
+                           ? kernels::split_scratch_count(sizes_)
+                           : kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
   }
   std::size_t score_count() const {
     return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
@@ -196,7 +194,7 @@ class FastAttention {
           const KeyHead<T> rows = rows_of(batch, kv_head);
           state.packing.fill(rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
-            attend(batch, kv_head * group_ + i / blocks_, i % blocks_, rows, state.packing.head(),
+            attend(batch, kv_head * group_ + i / blocks_, i % blocks_, state.packing.head(),
                    state.scratch.get());
           }
         });
@@ -224,7 +222,7 @@ class FastAttention {
         query_heads * blocks_, threads, [&] { return scratch(); },
         [&](std::size_t at, const std::shared_ptr<T>& own) {
           const std::size_t head = at % query_heads, block = blocks_ - 1 - at / query_heads;
-          attend(head / geometry_.heads, head % geometry_.heads, block, rows[head / group_],
+          attend(head / geometry_.heads, head % geometry_.heads, block,
                  packings[head / group_].head(), own.get());
         });
   }
@@ -235,24 +233,49 @@ class FastAttention {
     const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
     const auto partials = new_elements<T>(heads * group_ * parts * count);
     std::vector<KeyHead<T>> rows(heads);
+    std::vector<kernels::PackedHead<T>> packed(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
+      packed[at].key_rows = rows[at].keys.data();
+      packed[at].value_rows = rows[at].values.data();
     });
+    std::atomic<bool> any_odd = false;
     parallel_for(heads * parts, threads, [&](std::size_t at) {
       const std::size_t kv_head = at / parts, part = at % parts;
       const std::size_t first = part * kernels::key_part;
       for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
         const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
-        kernels::attend_keys(task.block, rows[kv_head].keys.data(), rows[kv_head].values.data(),
-                             first, std::min(kernels::key_part, geometry_.keys - first),
-                             partials.get() + (head * parts + part) * count);
+        const bool odd = kernels::attend_keys(task.block, packed[kv_head], first,
+                                              std::min(kernels::key_part, geometry_.keys - first),
+                                              partials.get() + (head * parts + part) * count);
+        if (odd) any_odd = true;
       }
     });
+    std::vector<std::uint32_t> odd_keys;
     for (std::size_t head = 0; head < heads * group_; ++head) {
+      const std::size_t kv_head = head / group_;
+      if (any_odd && head % group_ == 0) {
+        odd_keys = odd_keys_of(rows[kv_head]);
+      }
+      packed[kv_head].odd_keys = odd_keys.data();
+      packed[kv_head].odd_count = odd_keys.size();
       const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
-      note(kernels::merge_partials(task.block, partials.get() + head * parts * count, parts));
+      note(kernels::merge_partials(task.block, packed[kv_head],
+                                   partials.get() + head * parts * count, parts));
       if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     }
+  }
+
+  // The keys whose values are not finite.
+  std::vector<std::uint32_t> odd_keys_of(const KeyHead<T>& rows) const {
+    std::vector<std::uint32_t> odd;
+    for (std::size_t key = 0; key < rows.values.size(); ++key) {
+      const T* const row = rows.values[key];
+      if (!std::all_of(row, row + geometry_.value_width, [](T x) { return std::isfinite(x); })) {
+        odd.push_back(static_cast<std::uint32_t>(key));
+      }
+    }
+    return odd;
   }
 
   // A block of queries as the kernels take it.
@@ -260,12 +283,12 @@ class FastAttention {
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     const FastAttention* attention;
     std::size_t batch, head, first_query;
-    const T* scores;
+    const float* scores;
     kernels::QueryBlock<T> block{};
 
     // `room` takes the scores that are no products.
     Task(const FastAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index, T* room)
+         std::size_t index, float* room)
         : attention(&self),
           batch(batch_index),
           head(head_index),
@@ -288,12 +311,11 @@ class FastAttention {
       block.scale = self.scale_;
       block.softcap = self.request_.softcap.value_or(0);
       block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this};
-      if constexpr (std::is_same_v<T, float>) {
-        if (self.scores_ != nullptr) {
-          self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
-                                {ends.data(), block.queries}, room);
-          block.mask.added = &add_scores;
-        }
+      block.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
+      if (self.scores_ != nullptr) {
+        self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
+                              {ends.data(), block.queries}, room);
+        block.mask.added = &add_scores;
       }
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {
@@ -322,11 +344,11 @@ class FastAttention {
                            std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
       constexpr T hidden = -std::numeric_limits<T>::infinity();
-      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      const float* scores = self.scores + query * self.attention->scores_->stride() + first_key;
       if (!self.attention->intervals_only_) {
         add(context, query, first_key, count, row);
         for (std::size_t j = 0; j < count; ++j) {
-          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
+          row[j] = row[j] == hidden ? hidden : row[j] + static_cast<T>(scores[j]);
         }
         return;
       }
@@ -351,25 +373,24 @@ class FastAttention {
     if (outcome.out_of_range) out_of_range_ = true;
   }
 
-  void attend(std::size_t batch, std::size_t head, std::size_t block, const KeyHead<T>& rows,
+  void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    T* const scores = scratch + kernel_count();
+    auto* const scores = static_cast<float*>(static_cast<void*>(scratch + kernel_count()));
     const Task task(*this, batch, head, block, scores);
-    const T* const* values = rows.values.data();
     if (way_ == Way::narrow_heads) {
-      note(kernels::attend_narrow_block(task.block, packed, values, scratch));
+      note(kernels::attend_narrow_block(task.block, packed, scratch));
     } else if (way_ == Way::whole_rows) {
-      T* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
+      R* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
       note(kernels::weigh_block(task.block, packed, weights, scratch));
       if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
     } else if (pooled_) {
-      attend_pooled(task, block, packed, values, scratch);
+      attend_pooled(task, block, packed, scratch);
     } else if (way_ == Way::split_blocks) {
       if constexpr (std::is_same_v<T, float>) {
-        note(kernels::attend_split_block(task.block, packed, values, scratch));
+        note(kernels::attend_split_block(task.block, packed, scratch));
       }
     } else {
-      note(kernels::attend_block(task.block, packed, values, nullptr, scratch));
+      note(kernels::attend_block(task.block, packed, nullptr, scratch));
     }
     if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     if (pooled_ && request_.mask.present()) see_pooled(task, block);
@@ -382,7 +403,7 @@ class FastAttention {
   }
 
   void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
-                     const T* const* values, T* scratch) {
+                     T* scratch) {
     const std::size_t first_bin = pooled_->blocks()[block].first_bin;
     std::array<std::uint32_t, kernels::query_block> query_bins{};
     for (std::size_t i = 0; i < task.block.queries; ++i) {
@@ -390,10 +411,12 @@ class FastAttention {
           static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
     }
     const std::size_t map = task.batch * geometry_.heads + task.head;
-    const kernels::WeightBins bins{first_keys_.data(), pooled_->key_bins(), query_bins.data(),
-                                   request_.pool->reduction == Pooling::Reduction::max,
-                                   pooled_->cells(map, block)};
-    note(kernels::attend_block(task.block, packed, values, &bins, scratch));
+    const kernels::WeightBins bins{
+        first_keys_.data(),         bin_columns_.size(),
+        query_bins.data(),          request_.pool->reduction == Pooling::Reduction::max,
+        pooled_->cells(map, block), bin_columns_.data(),
+        pooled_->key_bins()};
+    note(kernels::attend_block(task.block, packed, &bins, scratch));
   }
 
   void see_pooled(const Task& task, std::size_t block) {
@@ -421,22 +444,24 @@ class FastAttention {
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;
   bool intervals_only_;
-  std::shared_ptr<T> output_, weights_;
+  std::shared_ptr<T> output_;
+  std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;
   std::optional<PooledMap> pooled_;
-  std::vector<std::uint32_t> first_keys_;  // of the pooled map's bins, and the end
+  // Of the pooled map's bins of keys, wide ones cut: their first keys, and the end; their columns.
+  std::vector<std::uint32_t> first_keys_, bin_columns_;
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false, out_of_range_ = false;
 };
 
 // k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
 // whether they stand apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, const AttentionOptions& options) {
+Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size_t threads) {
   const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
   shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(options.dtype).reshaped({key.size() / width, width});
-  return apply(Linear{W, {}}, rows, options.threads).reshaped(std::move(shape));
+  const Tensor rows = key.converted(dtype).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
 }
 
 // One zero in the place of each row of each head.
@@ -458,21 +483,26 @@ class FastScore {
 
   std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
   std::optional<AttentionResult> operator()(const DotProduct& score) const {
-    return products(score);
+    return products([&](DType) { return std::optional<Sequences>(score); });
   }
   std::optional<AttentionResult> operator()(const ScaledDotProduct& score) const {
-    return products(score);
+    return products([&](DType) { return std::optional<Sequences>(score); });
   }
 
   std::optional<AttentionResult> operator()(const General& score) const {
-    Sequences sequences = score;
-    sequences.value = score.value_or_key();
-    sequences.key = projected_keys(score.key_or_query(), score.W, request_);
-    if (score.past_key) sequences.past_key = projected_keys(score.past_key, score.W, request_);
-    // Finite keys may leave the range by their projection.
-    if (!all_finite(sequences.key)) return std::nullopt;
-    if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
-    return products(sequences);
+    return products([&](DType dtype) -> std::optional<Sequences> {
+      const auto projected = [&](const Tensor& key) {
+        return projected_keys(key, score.W, dtype, request_.threads);
+      };
+      Sequences sequences = score;
+      sequences.value = score.value_or_key();
+      sequences.key = projected(score.key_or_query());
+      if (score.past_key) sequences.past_key = projected(score.past_key);
+      // Finite keys may leave the range by their projection.
+      if (!all_finite(sequences.key)) return std::nullopt;
+      if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
+      return sequences;
+    });
   }
 
   // Scores that come from elsewhere, with queries and keys of one zero each.
@@ -490,16 +520,28 @@ class FastScore {
     options.softcap.reset();
     Geometry geometry = geometry_;
     geometry.query_width = geometry.key_width = 1;
-    return FastAttention<float>(options, sequences, 1, geometry, visibility_, &scores).compute();
+    if (auto single =
+            FastAttention<float>(options, sequences, 1, geometry, visibility_, &scores).compute()) {
+      return single;
+    }
+    return FastAttention<double, float>(options, sequences, 1, geometry, visibility_, &scores)
+        .compute();
   }
 
  private:
-  std::optional<AttentionResult> products(const Sequences& sequences) const {
-    return request_.dtype == DType::float64
-               ? FastAttention<double>(request_, sequences, scale_, geometry_, visibility_)
-                     .compute()
-               : FastAttention<float>(request_, sequences, scale_, geometry_, visibility_)
-                     .compute();
+  // In single precision as far as that goes, and in double precision beyond. The sequences are made
+  // for either, if they can be.
+  template <class MakeSequences>
+  std::optional<AttentionResult> products(const MakeSequences& make) const {
+    if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
+    if (auto single = computed<float, float>(make(DType::float32))) return single;
+    return computed<double, float>(make(DType::float64));
+  }
+
+  template <class T, class R>
+  std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
+    if (!sequences) return std::nullopt;
+    return FastAttention<T, R>(request_, *sequences, scale_, geometry_, visibility_).compute();
   }
 
   const AttentionRequest& request_;
@@ -509,13 +551,12 @@ class FastScore {
 };
 
 // Whether the kernels compute all that is asked for: no stages, dropout or finite fill.
-bool supported(const AttentionOptions& options, const Visibility& visibility) {
+bool supported(const AttentionOptions& options) {
   const auto holds = [&](double x) {
     return options.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
   };
   return !options.stages && !options.dropout && !options.mask.fill &&
-         holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0)) &&
-         visibility.single_precision();
+         holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }
 
 }  // namespace
@@ -531,7 +572,7 @@ std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (!supported(request, visibility)) return std::nullopt;
+  if (!supported(request)) return std::nullopt;
   return std::visit(FastScore(request, geometry, visibility), request.score);
 }
 

@@ -34,7 +34,7 @@ class HeadPacking {
         values_(new_elements<T>(value_count())),
         odd_keys_(sizes.keys),
         unfit_keys_(way == Way::split_blocks ? sizes.keys : 0),
-        head_{keys_.get(), values_.get(), odd_keys_.data(), 0, unfit_keys_.data(), 0} {}
+        head_{keys_.get(), values_.get(), {}, {}, odd_keys_.data(), 0, unfit_keys_.data()} {}
 
   /// Parts of the packing that threads may do at the same time.
   static std::size_t parts(Way way) { return way == Way::split_blocks ? 2 : 1; }

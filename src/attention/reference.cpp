@@ -103,15 +103,19 @@ void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
   }
 }
 
-// Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv].
-Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value) {
+// Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv]. Weights below the normal numbers
+// of the result's type are what they are in it: one that is 0 there makes NaN of an infinite value
+// (IEEE 754), as it does where the weights are rounded first.
+Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value, DType dtype) {
+  const double normal = dtype == DType::float32 ? std::numeric_limits<float>::min() : 0;
   const std::size_t width = value.shape(1);
   Matrix output = xt::zeros<double>({weights.shape(0), width});
   for (std::size_t i = 0; i < weights.shape(0); ++i) {
     double* sum = output.data() + i * width;
     for (std::size_t j = 0; j < weights.shape(1); ++j) {
       if (masked(i, j) == -infinity) continue;
-      const double weight = weights(i, j);
+      const double exact = weights(i, j);
+      const double weight = exact < normal ? static_cast<float>(exact) : exact;
       const double* row = value.data() + j * width;
       for (std::size_t d = 0; d < width; ++d) sum[d] += weight * row[d];
     }
@@ -241,7 +245,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     // 5. The weighted sum of the values.
     if (value_tensor) {
       const Matrix v = matrix(value, b, h / (geometry.heads / geometry.kv_heads));
-      const Matrix o = weighted_sum(p.weights, s, v);
+      const Matrix o = weighted_sum(p.weights, s, v, request.dtype);
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {
         const std::size_t row = geometry.heads * width;

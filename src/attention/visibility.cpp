@@ -190,14 +190,6 @@ bool Visibility::only_intervals() const {
          (mask_.global.empty() || !mask_.window);
 }
 
-bool Visibility::single_precision() const {
-  if (!bias_.tensor) return true;
-  constexpr double hidden = -std::numeric_limits<double>::infinity(), largest = 1e4;
-  const auto bias = bias_.tensor.values<double>();
-  return std::all_of(bias.begin(), bias.end(),
-                     [](double x) { return x == hidden || std::abs(x) <= largest; });
-}
-
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
   see_from(batch, head, query, 0, seen);
@@ -252,6 +244,7 @@ template <class T>
 void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t query,
                            std::size_t first, std::span<T> added) const {
   constexpr T hidden = -std::numeric_limits<T>::infinity();
+  constexpr double most = static_cast<double>(std::numeric_limits<T>::max()) / 128;
   std::array<std::uint8_t, 512> seen;
   for (std::size_t done = 0; done < added.size(); done += seen.size()) {
     const std::size_t count = std::min(seen.size(), added.size() - done);
@@ -261,7 +254,8 @@ void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t quer
       const auto bias = bias_.tensor.values<double>();
       const std::size_t at = bias_.at(batch, head, query) + (first + done) * bias_.key;
       for (std::size_t j = 0; j < count; ++j) {
-        part[j] = seen[j] ? static_cast<T>(bias[at + j * bias_.key]) : hidden;
+        const double term = std::clamp(bias[at + j * bias_.key], -most, most);
+        part[j] = seen[j] ? static_cast<T>(term) : hidden;
       }
     } else {
       for (std::size_t j = 0; j < count; ++j) part[j] = seen[j] ? T(0) : hidden;

@@ -57,11 +57,9 @@ class Visibility {
   /// Whether interval() is all that the mask does.
   bool only_intervals() const;
 
-  /// Whether add() can tell the bias in single precision without a score being lost beside it.
-  bool single_precision() const;
-
   /// What is added to the scores of `added.size()` keys from `first` on, where no fill is given: −∞
-  /// hides a key, whatever its score is.
+  /// hides a key, whatever its score is. A bias beyond the range of the numbers comes as their
+  /// largest, divided by 2⁷, so that there is room for a score beside it.
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
            std::span<float> added) const;
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,

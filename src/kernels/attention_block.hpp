@@ -36,16 +36,19 @@ struct QueryBlock {
   BlockMask<T> mask;
   T* output;  ///< null = only weights are wanted
   std::size_t output_stride;
+  /// Weights up to this one are 0 in the type of the result, which may be narrower than T.
+  double vanishing;
 };
 
 /// What the caller should know of the rows of a block.
 struct BlockOutcome {
   std::size_t empty_rows = 0;  ///< that see no key: their weights and output are zeros
-  /// Whether a sum of exponentials or an output is not finite. Weights and output are then to be
-  /// computed in another way; an output without weights is right if the inputs are not finite.
+  /// Whether a sum of exponentials, or of values that are finite, is not finite. Weights and output
+  /// are then to be computed in another way; an output without weights is right if the inputs are
+  /// not finite.
   bool overflow = false;
-  /// Whether finite inputs are so large that a score or a sum may leave the type's range. Nothing
-  /// is computed then; it is to be done in another way.
+  /// Whether finite inputs are so large that a score or a sum may leave the type's range, or that
+  /// scores keep too few of its digits. All is then to be computed in a wider type.
   bool out_of_range = false;
 };
 

@@ -17,15 +17,12 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_block.hpp"
+#include "kernels/number_sizes_inl.hpp"
 #include "kernels/tile_inl.hpp"
 #include "kernels/vector_math_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
-
-template <class T>
-constexpr T infinite = std::numeric_limits<T>::infinity();
-constexpr double log2_e = 1.4426950408889634;
 
 // Keys [first, end) of a block.
 struct Range {
@@ -68,13 +65,6 @@ HWY_INLINE T with_added(T score, T term) {
   return term == term ? score + term * static_cast<T>(log2_e) : std::numeric_limits<T>::quiet_NaN();
 }
 
-// The weight of a value that is not finite: however small, it does not turn infinity into NaN.
-template <class T>
-HWY_INLINE T odd_weight(T score, T shift) {
-  return std::isnan(score) ? score
-                           : std::max(std::numeric_limits<T>::min(), std::exp2(score - shift));
-}
-
 // Softcap, bias and mask of one row's scores within the range; −∞ from there to `whole`. `room`
 // takes the terms that are added.
 template <class T>
@@ -100,16 +90,6 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   if (!range.empty()) std::fill(scores + range.end, scores + whole.end, -infinite<T>);
 }
 
-// The larger, or `second` if one is NaN.
-template <class D, class V>
-HWY_INLINE V larger(D, V first, V second) {
-#if HWY_TARGET == HWY_SCALAR
-  return hn::IfThenElse(hn::Gt(first, second), first, second);
-#else
-  return hn::Max(first, second);
-#endif
-}
-
 // Whether one of the scores exceeds `largest`, which then becomes their largest. NaN aside, which
 // enters through the sums alone.
 template <class T>
@@ -131,19 +111,22 @@ HWY_INLINE bool exceeded(const T* scores, const Range& range, T& largest) {
   return true;
 }
 
-// What the scores of a row are shifted by: about their largest.
+// What the scores of a row are shifted by: about their largest. The powers are 2^lift times what
+// they would be beside 1, so that none that makes a weight is lost below the range of the type.
 template <class T>
 struct Shift {
-  T value;   ///< 2^(score − value) is what is summed
+  static constexpr T lift = 64;
+
+  T value;   ///< 2^(score − value + lift) is what is summed
   T turned;  ///< as power_of_two() takes it
 
   static Shift of(T largest) {
     // Beyond that range the largest itself is subtracted from the scores beforehand.
-    if (!(std::abs(largest) < T(1 << 20))) return {largest, rounding<T>};
+    if (!(std::abs(largest) < T(1 << 20))) return {largest, rounding<T> + lift};
     const T turned = turned_shift(largest);
-    return {shift_of(turned), turned};
+    return {shift_of(turned), turned + lift};
   }
-  bool outside() const { return turned == rounding<T> && value != 0; }
+  bool outside() const { return turned == rounding<T> + lift && value != 0; }
 };
 
 template <class T>
@@ -151,134 +134,34 @@ void subtract(T* scores, const Range& range, T value) {
   for (std::size_t j = range.first; j < range.end; ++j) scores[j] -= value;
 }
 
-// 2^(score − shift) in place, for scores that shift.outside() does not tell to be subtracted from
-// first. Adds them to `total`, a vector.
+// 2^(score − shift + lift) in place, for scores that shift.outside() does not tell to be subtracted
+// from first. Adds them to `total`, a vector, in parts of few keys (LongSums says why).
 template <bool hidden, class T>
 HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shift, T* total) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t step = lanes_of<T>;
+  constexpr std::size_t step = lanes_of<T>, part = 32 * step;
   const auto turned = hn::Set(d, shift.turned);
   const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
-  auto a = hn::LoadU(d, total), b = hn::Zero(d);
-  std::size_t j = range.first;
-  for (; j + 2 * step <= range.end; j += 2 * step) {
-    const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
-    const auto y = power_of_two<hidden>(d, hn::LoadU(d, scores + j + step), turned, least);
-    hn::StoreU(x, d, scores + j);
-    hn::StoreU(y, d, scores + j + step);
-    a = hn::Add(a, x);
-    b = hn::Add(b, y);
-  }
-  for (; j < range.end; j += step) {
-    const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
-    hn::StoreU(x, d, scores + j);
-    a = hn::Add(a, x);
-  }
-  hn::StoreU(hn::Add(a, b), d, total);
-}
-
-template <class T>
-HWY_INLINE void multiply(T* row, std::size_t count, T factor) {
-  for (std::size_t i = 0; i < count; ++i) row[i] *= factor;
-}
-
-// What a row holds.
-template <class T>
-struct Extent {
-  T largest = 0;  ///< of the absolute values that are finite
-  bool finite = true;
-};
-
-// x·0 is 0 for every finite x.
-template <class T>
-Extent<T> extent_of(const T* row, std::size_t width) {
-  const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>;
-  const auto zero = hn::Zero(d);
-  auto a = zero, b = zero, odd = zero, other = zero;
-  std::size_t k = 0;
-  for (; k + 2 * size <= width; k += 2 * size) {
-    const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
-    odd = hn::MulAdd(x, zero, odd);
-    other = hn::MulAdd(y, zero, other);
-    a = larger(d, hn::Abs(x), a);
-    b = larger(d, hn::Abs(y), b);
-  }
-#if HWY_MEM_OPS_MIGHT_FAULT
-  constexpr bool partial_loads = false;
-#else
-  constexpr bool partial_loads = true;
-#endif
-  if constexpr (partial_loads) {
-    for (; k < width; k += size) {
-      const auto x = hn::MaskedLoad(hn::FirstN(d, width - k), d, row + k);
-      odd = hn::MulAdd(x, zero, odd);
-      a = larger(d, hn::Abs(x), a);
+  auto sum = hn::LoadU(d, total);
+  for (std::size_t j = range.first; j < range.end;) {
+    const std::size_t end = std::min(range.end, j + part);
+    auto a = hn::Zero(d), b = a;
+    for (; j + 2 * step <= end; j += 2 * step) {
+      const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
+      const auto y = power_of_two<hidden>(d, hn::LoadU(d, scores + j + step), turned, least);
+      hn::StoreU(x, d, scores + j);
+      hn::StoreU(y, d, scores + j + step);
+      a = hn::Add(a, x);
+      b = hn::Add(b, y);
     }
-  }
-  Extent<T> extent;
-  extent.finite = hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero));
-  extent.largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
-  const std::size_t first = extent.finite ? k : 0;
-  if (!extent.finite) extent.largest = 0;
-  for (k = first; k < width; ++k) {
-    const T x = std::abs(row[k]);
-    if (x < infinite<T>) {
-      extent.largest = std::max(extent.largest, x);
-    } else {
-      extent.finite = false;
+    for (; j < end; j += step) {
+      const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
+      hn::StoreU(x, d, scores + j);
+      a = hn::Add(a, x);
     }
+    sum = hn::Add(sum, hn::Add(a, b));
   }
-  return extent;
-}
-
-template <class T>
-bool all_finite(const T* row, std::size_t width) {
-  return extent_of(row, width).finite;
-}
-
-// Whether sums of `count` products of numbers up to these sizes, and what is made of them, stay in
-// the range of T.
-template <class T>
-bool products_fit(T first, T second, std::size_t count) {
-  return static_cast<double>(first) * static_cast<double>(second) * static_cast<double>(count) <
-         static_cast<double>(std::numeric_limits<T>::max()) / 4;
-}
-
-// The same of the sums of `keys` values, each times a power that may be 2.
-template <class T>
-bool values_fit(T largest, std::size_t keys) {
-  return products_fit(largest, T(2), keys);
-}
-
-// NaN may have digits, which power_of_two() does not pass on.
-template <class T>
-void forget_digits(T* row, std::size_t count, std::size_t stride) {
-  for (std::size_t k = 0; k < count; ++k) {
-    T& x = row[k * stride];
-    if (x != x) x = std::numeric_limits<T>::quiet_NaN();
-  }
-}
-
-// pack_columns() of rows that may hold NaN. Returns the largest absolute value of what is packed,
-// among those that come from finite numbers.
-template <std::size_t unit, class T>
-T pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
-  T largest = 0;
-  for (std::size_t first = 0; first < count; first += unit) {
-    T* panel = packed + first * width;
-    const std::size_t present = std::min(unit, count - first);
-    pack_columns<unit>(rows + first, present, width, factor, panel);
-    const Extent<T> extent = extent_of(panel, unit * width);
-    largest = std::max(largest, extent.largest);
-    if (extent.finite) continue;
-    forget_digits(panel, unit * width, 1);
-    // A finite number may have left the range by the factor.
-    for (std::size_t r = first; r < first + present; ++r) {
-      largest = std::max(largest, extent_of(rows[r], width).largest * std::abs(factor));
-    }
-  }
-  return largest;
+  hn::StoreU(sum, d, total);
 }
 
 // Scores of the strips with the panels that hold keys base + [range): c[r, key − base], for strips
@@ -296,7 +179,7 @@ HWY_INLINE void multiply_panels(const T* queries, std::size_t strips, const T* k
       const T* panel = keys + column * width + k * columns;
       for (std::size_t strip = 0; strip < strips; ++strip) {
         const std::size_t row = strip * tile_rows;
-        multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth,
+        multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth, score_depth,
                             c + row * stride + column, stride, k > 0);
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_weights.cpp"
@@ -10,13 +11,14 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/long_sums_inl.hpp"
+#include "kernels/odd_values_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr std::size_t step = 384;  // keys of which scores are computed at a time
-constexpr std::size_t most_rows = rounded_up(query_block, tile_rows);
 constexpr std::size_t line = 64;
 
 template <class T>
@@ -24,54 +26,159 @@ constexpr std::size_t in_lines(std::size_t count) {
   return rounded_up(count, line / sizeof(T));
 }
 
-template <class T>
-class Block {
+// What makes weights of type W of a row's powers: a factor, of which the powers make numbers below
+// the normal ones of float. The processor takes its time over each of these, so that they are made
+// of whole numbers: their digits are multiples of 2⁻¹⁴⁹.
+template <class T, class W>
+class WeightsOfPowers {
  public:
-  Block(const QueryBlock<T>& block, const PackedHead<T>& head, T* weights, T* scratch)
+  WeightsOfPowers() = default;
+  explicit WeightsOfPowers(double total)
+      : times_(static_cast<T>(total == 0 ? 0 : 1 / total)),
+        least_(static_cast<T>(total * static_cast<double>(std::numeric_limits<float>::min()))),
+        digits_(static_cast<T>(total == 0 ? 0 : 0x1p149 / total)) {}
+
+  HWY_INLINE void put(const T* powers, std::size_t count, W* to) const {
+    constexpr std::size_t size = lanes_of<T>;
+    const hn::ScalableTag<T> d;
+    const hn::Rebind<W, decltype(d)> result;
+    std::size_t j = 0;
+    for (; j + size <= count; j += size) {
+      hn::StoreU(weights(hn::LoadU(d, powers + j)), result, to + j);
+    }
+    if (j == count) return;
+    HWY_ALIGN std::array<W, size> last;
+    hn::StoreU(weights(first_numbers(d, powers + j, count - j)), result, last.data());
+    std::copy_n(last.begin(), count - j, to + j);
+  }
+
+ private:
+  template <class V>
+  static HWY_INLINE auto narrowed(V x) {
+    if constexpr (sizeof(T) == sizeof(W)) {
+      return x;
+    } else {
+      return hn::DemoteTo(hn::Rebind<W, hn::ScalableTag<T>>(), x);
+    }
+  }
+
+  template <class V>
+  HWY_INLINE auto weights(V powers) const {
+    const hn::ScalableTag<T> d;
+    const auto times = hn::Set(d, times_), least = hn::Set(d, least_);
+    if constexpr (sizeof(W) == sizeof(float)) {
+      if (!hn::AllFalse(d, hn::Lt(powers, least))) {
+        const hn::Rebind<W, decltype(d)> single;
+        // Up to 2²⁴; what is 0 to the nearest stays among the normal numbers until then.
+        const auto digits = hn::Mul(hn::Min(powers, hn::Set(d, 2 * least_)), hn::Set(d, digits_));
+        const auto steps = narrowed(hn::Max(digits, hn::Set(d, T(0x1p-60))));
+        return hn::IfThenElse(hn::Lt(steps, hn::Set(single, 0x1p23F)),
+                              hn::BitCast(single, hn::NearestInt(steps)),
+                              narrowed(hn::Mul(hn::Max(powers, least), times)));
+      }
+    }
+    return narrowed(hn::Mul(powers, times));
+  }
+
+  T times_ = 0, least_ = 0, digits_ = 0;
+};
+
+// Weights of type W by way of powers of type T: in the place of the weights if these are as wide.
+template <class T, class W>
+class Block {
+  static constexpr bool in_place = sizeof(T) == sizeof(W);
+
+ public:
+  Block(const QueryBlock<T>& block, const PackedHead<T>& head, W* weights, T* scratch)
+      : Block(block, head, weights, Parts(block.sizes, scratch)) {}
+
+  static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
+
+  BlockOutcome compute() {
+    const std::size_t keys = block_.sizes.keys;
+    for (std::size_t row = 0; row < block_.queries; row += tile_rows) {
+      const std::size_t rows = std::min(tile_rows, block_.queries - row);
+      const Range seen = view_of(block_.mask, row, rows).any;
+      if constexpr (in_place) powers_ = weights_ + row * keys;
+      weigh(row, rows, seen);
+      if (outcome_.out_of_range) return outcome_;
+      for (std::size_t r = 0; r < rows; ++r) {
+        W* const weights = weights_ + (row + r) * keys;
+        std::fill(weights, weights + seen.first, W(0));
+        std::fill(weights + seen.end, weights + keys, W(0));
+      }
+      sums_.clear();
+      for (std::size_t k = seen.first; k < seen.end; k += step) {
+        const std::size_t depth = std::min(step, seen.end - k);
+        if (block_.output != nullptr) add_values(rows, k, depth);
+        for (std::size_t r = 0; r < rows; ++r) {
+          row_[r].weights.put(powers_ + r * stride_ + k, depth, weights_ + (row + r) * keys + k);
+        }
+      }
+      if (block_.output != nullptr) put_output(row, rows);
+    }
+    return outcome_;
+  }
+
+ private:
+  // Where the parts of the scratch are.
+  struct Parts {
+    T *queries, *sums, *scores, *room, *powers;
+    std::size_t count = 0;
+
+    Parts(const HeadSizes& sizes, T* scratch) {
+      const auto next = [&](std::size_t numbers) {
+        T* const part = scratch == nullptr ? nullptr : scratch + count;
+        count += in_lines<T>(numbers);
+        return part;
+      };
+      queries = next(tile_rows * sizes.width);
+      sums = next(LongSums<T>::scratch_count(sums_count(sizes)));
+      scores = next(tile_rows * step);
+      room = next(step);
+      powers = next(in_place ? 0 : tile_rows * sizes.keys);
+    }
+    static std::size_t sums_count(const HeadSizes& sizes) {
+      return tile_rows * rounded_up(sizes.value_width, columns_of<T>);
+    }
+  };
+
+  // What is known of a row.
+  struct Row {
+    T shift = 0;
+    double total = 0;
+    WeightsOfPowers<T, W> weights;
+  };
+
+  Block(const QueryBlock<T>& block, const PackedHead<T>& head, W* weights, const Parts& parts)
       : block_(block),
         head_(head),
         weights_(weights),
         width_(block.sizes.width),
         output_width_(rounded_up(block.sizes.value_width, columns_of<T>)),
+        stride_(block.sizes.keys),
+        limits_(score_limits<T>(width_)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
-        queries_(scratch),
-        sums_(queries_ + in_lines<T>(tile_rows * width_)),
-        scores_(sums_ + tile_rows * output_width_),
-        room_(scores_ + tile_rows * step) {}
+        queries_(parts.queries),
+        scores_(parts.scores),
+        room_(parts.room),
+        powers_(parts.powers),
+        sums_(parts.sums, Parts::sums_count(block.sizes)) {}
 
-  static std::size_t scratch_count(const HeadSizes& sizes) {
-    return in_lines<T>(tile_rows * sizes.width) +
-           tile_rows * rounded_up(sizes.value_width, columns_of<T>) + tile_rows * step + step;
-  }
-
-  BlockOutcome compute() {
-    BlockOutcome outcome;
-    for (std::size_t row = 0; row < block_.queries; row += tile_rows) {
-      const std::size_t rows = std::min(tile_rows, block_.queries - row);
-      const Range seen = view_of(block_.mask, row, rows).any;
-      weigh(row, rows, seen, outcome);
-      if (outcome.out_of_range) return outcome;
-      if (block_.output != nullptr) multiply_values(row, rows, seen, outcome);
-    }
-    return outcome;
-  }
-
- private:
-  // The weights of a strip's rows.
-  void weigh(std::size_t row, std::size_t rows, const Range& seen, BlockOutcome& outcome) {
+  // The powers of a strip's rows.
+  void weigh(std::size_t row, std::size_t rows, const Range& seen) {
     const std::size_t keys = block_.sizes.keys;
     std::array<const T*, tile_rows> starts{};
     for (std::size_t r = 0; r < rows; ++r) {
       starts[r] = block_.query + (row + r) * block_.query_stride;
     }
-    const T largest_query = pack_rows<tile_rows>(starts.data(), rows, width_,
+    const T longest_query = pack_rows<tile_rows>(starts.data(), rows, width_,
                                                  static_cast<T>(block_.scale * log2_e), queries_);
-    outcome.out_of_range = !products_fit(largest_query, head_.largest_key, width_) ||
-                           !values_fit(head_.largest_value, block_.sizes.keys);
-    if (outcome.out_of_range) return;
+    outcome_.out_of_range =
+        !limits_.hold(longest_query, head_.longest_key) || !values_fit(head_.largest_value, keys);
+    if (outcome_.out_of_range) return;
     std::array<T, tile_rows> largest;
     largest.fill(-infinite<T>);
-    T* weights = weights_ + row * keys;
     for (std::size_t base = 0; base < keys; base += step) {
       const std::size_t count = std::min(step, keys - base);
       const Range wanted = seen.within(base, count);
@@ -85,114 +192,124 @@ class Block {
                     whole, scores, room_);
         exceeded(scores, whole, largest[r]);
         std::copy(scores + wanted.first, scores + wanted.end,
-                  weights + r * keys + base + wanted.first);
+                  powers_ + r * stride_ + base + wanted.first);
       }
     }
     for (std::size_t r = 0; r < rows; ++r) {
-      soften(weights + r * keys, range_of(row + r), largest[r], outcome);
+      if (limits_.exceeded(largest[r])) outcome_.out_of_range = true;
+      soften(powers_ + r * stride_, range_of(row + r), seen, largest[r], row_[r]);
     }
   }
 
   Range range_of(std::size_t row) const { return {block_.mask.first[row], block_.mask.end[row]}; }
 
-  // The softmax of one row in place.
-  void soften(T* row, const Range& range, T largest, BlockOutcome& outcome) {
-    const hn::ScalableTag<T> d;
-    const std::size_t keys = block_.sizes.keys;
+  // The scores of one row as powers.
+  void soften(T* scores, const Range& range, const Range& seen, T largest, Row& row) {
+    row = {};
     if (range.empty()) {
-      ++outcome.empty_rows;
-      std::fill_n(row, keys, T(0));
-      return;
+      std::fill(scores + seen.first, scores + seen.end, T(0));
+    } else {
+      Shift<T> shift = Shift<T>::of(largest == -infinite<T> ? T(0) : largest);
+      row.shift = shift.value;
+      if (shift.outside()) subtract(scores, range, shift.value);
+      // Whole vectors first, then the rest of the range in a padded one.
+      const std::size_t rest = (range.end - range.first) % lanes_of<T>;
+      const std::size_t whole = range.end - rest;
+      HWY_ALIGN std::array<T, lanes_of<T>> tail;
+      tail.fill(-infinite<T>);
+      std::copy_n(scores + whole, rest, tail.begin());
+      constexpr std::size_t part = LongSums<T>::fold_keys;
+      for (std::size_t first = range.first; first < whole; first += part) {
+        row.total += exponentials_sum(scores, {first, std::min(first + part, whole)}, shift);
+      }
+      row.total += exponentials_sum(tail.data(), {0, lanes_of<T>}, shift);
+      std::copy_n(tail.begin(), rest, scores + whole);
+      std::fill(scores + seen.first, scores + range.first, T(0));
+      std::fill(scores + range.end, scores + seen.end, T(0));
     }
-    if (block_.output != nullptr && sees_odd_key(row, range)) outcome.overflow = true;
-    Shift<T> shift = Shift<T>::of(largest == -infinite<T> ? T(0) : largest);
-    if (shift.outside()) {
-      subtract(row, range, shift.value);
-      shift = Shift<T>::of(0);
-    }
-    // Whole vectors first, then the rest of the range in a padded one.
-    const std::size_t rest = (range.end - range.first) % lanes_of<T>;
-    const std::size_t whole = range.end - rest;
-    HWY_ALIGN std::array<T, lanes_of<T>> tail, total;
-    tail.fill(-infinite<T>);
-    total.fill(T(0));
-    std::copy_n(row + whole, rest, tail.begin());
-    exponentials<true>(row, {range.first, whole}, shift, total.data());
-    exponentials<true>(tail.data(), {0, lanes_of<T>}, shift, total.data());
-    const T sum = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
-    if (sum == 0) ++outcome.empty_rows;
-    if (!std::isfinite(sum)) outcome.overflow = true;
-    std::copy_n(tail.begin(), rest, row + whole);
-    std::fill(row, row + range.first, T(0));
-    std::fill(row + range.end, row + keys, T(0));
-    multiply(row + range.first, range.end - range.first, sum == 0 ? T(0) : 1 / sum);
+    if (row.total == 0) ++outcome_.empty_rows;
+    if (!std::isfinite(row.total)) outcome_.overflow = true;
+    row.weights = WeightsOfPowers<T, W>(row.total);
   }
 
-  // Whether the query sees a key whose value is not finite.
-  bool sees_odd_key(const T* scores, const Range& range) const {
-    return std::any_of(head_.odd_keys, head_.odd_keys + head_.odd_count, [&](std::uint32_t key) {
-      return key >= range.first && key < range.end && scores[key] != -infinite<T>;
-    });
+  static double exponentials_sum(T* scores, const Range& range, const Shift<T>& shift) {
+    HWY_ALIGN std::array<T, lanes_of<T>> total{};
+    exponentials<true>(scores, range, shift, total.data());
+    const hn::ScalableTag<T> d;
+    return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data()))));
   }
 
-  void multiply_values(std::size_t row, std::size_t rows, const Range& seen,
-                       BlockOutcome& outcome) {
-    const std::size_t keys = block_.sizes.keys;
-    const T* weights = weights_ + row * keys;
-    std::fill_n(sums_, tile_rows * output_width_, T(0));
-    std::size_t stride = keys;
-    for (std::size_t k = seen.first; k < seen.end; k += step) {
-      const std::size_t depth = std::min(step, seen.end - k);
-      const T* left = weights + k;
-      if (rows < tile_rows) {
-        // The tile reads all its rows; those beyond the last are zeros.
-        for (std::size_t r = 0; r < tile_rows; ++r) {
-          T* copy = scores_ + r * step;
-          if (r < rows) {
-            std::copy_n(weights + r * keys + k, depth, copy);
-          } else {
-            std::fill_n(copy, depth, T(0));
-          }
+  // The values of keys [key, key + depth) times the powers.
+  void add_values(std::size_t rows, std::size_t key, std::size_t depth) {
+    const T* left = powers_ + key;
+    std::size_t stride = stride_;
+    if (rows < tile_rows) {
+      // The tile reads all its rows; those beyond the last are zeros.
+      for (std::size_t r = 0; r < tile_rows; ++r) {
+        T* copy = scores_ + r * step;
+        if (r < rows) {
+          std::copy_n(powers_ + r * stride_ + key, depth, copy);
+        } else {
+          std::fill_n(copy, depth, T(0));
         }
-        left = scores_;
-        stride = step;
       }
-      for (std::size_t column = 0; column < output_width_; column += columns_of<T>) {
-        const T* panel = head_.values + column * keys + k * columns_of<T>;
-        multiply_tile<false>(left, stride, panel, depth, sums_ + column, output_width_, true);
-      }
+      left = scores_;
+      stride = step;
     }
+    for (std::size_t column = 0; column < output_width_; column += columns_of<T>) {
+      const T* panel = head_.values + column * block_.sizes.keys + key * columns_of<T>;
+      multiply_tile<false>(left, stride, panel, depth, sum_depth, sums_.at(column), output_width_,
+                           true);
+    }
+    sums_.added(depth);
+  }
+
+  void put_output(std::size_t row, std::size_t rows) {
     for (std::size_t r = 0; r < rows; ++r) {
-      const T* from = sums_ + r * output_width_;
       T* to = block_.output + (row + r) * block_.output_stride;
-      std::copy_n(from, block_.sizes.value_width, to);
-      if (!all_finite(to, block_.sizes.value_width)) outcome.overflow = true;
+      const double factor = row_[r].total == 0 ? 0 : 1 / row_[r].total;
+      sums_.put(r * output_width_, block_.sizes.value_width, factor, to);
+      if (!all_finite(to, block_.sizes.value_width)) outcome_.overflow = true;
+      if (head_.odd_count > 0) {
+        add_odd_values(block_, head_, row + r, row_[r].shift, row_[r].total, to);
+      }
     }
   }
 
   const QueryBlock<T>& block_;
   const PackedHead<T>& head_;
-  T* weights_;
-  std::size_t width_, output_width_;
+  W* weights_;
+  std::size_t width_, output_width_, stride_;
+  ScoreLimits limits_;
   T softcap_;
-  T *queries_, *sums_, *scores_, *room_;
+  T *queries_, *scores_, *room_, *powers_;
+  LongSums<T> sums_;
+  std::array<Row, tile_rows> row_;
+  BlockOutcome outcome_;
 };
 
 }  // namespace
 
 std::size_t weights_floats(const HeadSizes& sizes) {
-  return Block<float>::scratch_count(sizes);
+  return Block<float, float>::scratch_count(sizes);
 }
 std::size_t weights_doubles(const HeadSizes& sizes) {
-  return Block<double>::scratch_count(sizes);
+  return Block<double, double>::scratch_count(sizes);
+}
+std::size_t narrowed_doubles(const HeadSizes& sizes) {
+  return Block<double, float>::scratch_count(sizes);
 }
 BlockOutcome weigh_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
                           float* weights, float* scratch) {
-  return Block<float>(block, head, weights, scratch).compute();
+  return Block<float, float>(block, head, weights, scratch).compute();
 }
 BlockOutcome weigh_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
                            double* weights, double* scratch) {
-  return Block<double>(block, head, weights, scratch).compute();
+  return Block<double, double>(block, head, weights, scratch).compute();
+}
+BlockOutcome weigh_narrowed(const QueryBlock<double>& block, const PackedHead<double>& head,
+                            float* weights, double* scratch) {
+  return Block<double, float>(block, head, weights, scratch).compute();
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -203,16 +320,22 @@ namespace attn::kernels {
 
 HWY_EXPORT(weights_floats);
 HWY_EXPORT(weights_doubles);
+HWY_EXPORT(narrowed_doubles);
 HWY_EXPORT(weigh_floats);
 HWY_EXPORT(weigh_doubles);
+HWY_EXPORT(weigh_narrowed);
 
 template <>
-std::size_t weights_scratch_count<float>(const HeadSizes& sizes) noexcept {
+std::size_t weights_scratch_count<float, float>(const HeadSizes& sizes) noexcept {
   return HWY_DYNAMIC_DISPATCH(weights_floats)(sizes);
 }
 template <>
-std::size_t weights_scratch_count<double>(const HeadSizes& sizes) noexcept {
+std::size_t weights_scratch_count<double, double>(const HeadSizes& sizes) noexcept {
   return HWY_DYNAMIC_DISPATCH(weights_doubles)(sizes);
+}
+template <>
+std::size_t weights_scratch_count<double, float>(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(narrowed_doubles)(sizes);
 }
 
 BlockOutcome weigh_block(const QueryBlock<float>& block, const PackedHead<float>& head,
@@ -222,6 +345,10 @@ BlockOutcome weigh_block(const QueryBlock<float>& block, const PackedHead<float>
 BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                          double* weights, double* scratch) noexcept {
   return HWY_DYNAMIC_DISPATCH(weigh_doubles)(block, head, weights, scratch);
+}
+BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
+                         float* weights, double* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(weigh_narrowed)(block, head, weights, scratch);
 }
 
 }  // namespace attn::kernels

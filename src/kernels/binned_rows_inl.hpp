@@ -77,7 +77,7 @@ class BinnedRows {
         hn::StoreU(hn::Mul(value, power), d, weights.data() + row);
       }
       for (std::size_t row = 0; row < rows; ++row) {
-        double& cell = bins_.cells[bins_.query_bins[row] * bins_.key_bins + bin];
+        double& cell = bins_.cells[bins_.query_bins[row] * bins_.columns + bins_.columns_of[bin]];
         const double weight = static_cast<double>(weights[row]);
         cell = bins_.largest ? std::max(cell, weight) : cell + weight;
       }
@@ -89,17 +89,19 @@ class BinnedRows {
     const hn::ScalableTag<T> d;
     T result = 0;
     std::size_t j = 0;
-    if (count >= size) {
-      auto a = hn::LoadU(d, part), b = hn::Zero(d);
-      for (j = size; j + 2 * size <= count; j += 2 * size) {
+    // In parts of few numbers (LongSums says why).
+    while (j + size <= count) {
+      const std::size_t end = std::min(count, j + 32 * size);
+      auto a = hn::LoadU(d, part + j), b = hn::Zero(d);
+      for (j += size; j + 2 * size <= end; j += 2 * size) {
         a = hn::Add(a, hn::LoadU(d, part + j));
         b = hn::Add(b, hn::LoadU(d, part + j + size));
       }
-      if (j + size <= count) {
+      if (j + size <= end) {
         a = hn::Add(a, hn::LoadU(d, part + j));
         j += size;
       }
-      result = hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+      result += hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
     }
     for (; j < count; ++j) result += part[j];
     return result;

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/odd_values_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -18,35 +19,52 @@ namespace {
 
 constexpr std::size_t step = 64;  // keys that all queries see before the next are read
 
-template <class T>
-T dot_product(const T* a, const T* b, std::size_t width) {
+// sums += Σ_j factors[j] rows[j] over up to `step` rows, each sum in a register: of even and odd
+// rows, so that few are added one after the other.
+template <std::size_t vectors, class T>
+HWY_INLINE void add_columns(const T* factors, const T* const* rows, std::size_t count,
+                            std::size_t column, T* sums) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>;
-  auto s0 = hn::Zero(d), s1 = s0;
-  std::size_t k = 0;
-  for (; k + 2 * size <= width; k += 2 * size) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
-    s1 = hn::MulAdd(hn::LoadU(d, a + k + size), hn::LoadU(d, b + k + size), s1);
+  using V = hn::Vec<decltype(d)>;
+  V even[vectors], odd[vectors];
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) even[v] = odd[v] = hn::Zero(d);
+  std::size_t j = 0;
+  for (; j + 2 <= count; j += 2) {
+    const V first = hn::Set(d, factors[j]), second = hn::Set(d, factors[j + 1]);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) {
+      even[v] = hn::MulAdd(first, hn::LoadU(d, rows[j] + column + v * size), even[v]);
+      odd[v] = hn::MulAdd(second, hn::LoadU(d, rows[j + 1] + column + v * size), odd[v]);
+    }
   }
-  if (k + size <= width) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
-    k += size;
+  if (j < count) {
+    const V last = hn::Set(d, factors[j]);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) {
+      even[v] = hn::MulAdd(last, hn::LoadU(d, rows[j] + column + v * size), even[v]);
+    }
   }
-  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
-  for (; k < width; ++k) sum += a[k] * b[k];
-  return sum;
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) {
+    T* const to = sums + column + v * size;
+    hn::StoreU(hn::Add(hn::LoadU(d, to), hn::Add(even[v], odd[v])), d, to);
+  }
 }
 
 template <class T>
-void add_multiple(T* sum, const T* row, T factor, std::size_t width) {
-  const hn::ScalableTag<T> d;
+void add_rows(const T* factors, const T* const* rows, std::size_t count, std::size_t width,
+              T* sums) {
   constexpr std::size_t size = lanes_of<T>;
-  const auto f = hn::Set(d, factor);
   std::size_t k = 0;
-  for (; k + size <= width; k += size) {
-    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, row + k), hn::LoadU(d, sum + k)), d, sum + k);
+  for (; k + 4 * size <= width; k += 4 * size) add_columns<4>(factors, rows, count, k, sums);
+  for (; k + size <= width; k += size) add_columns<1>(factors, rows, count, k, sums);
+  for (; k < width; ++k) {
+    T even = 0, odd = 0;
+    for (std::size_t j = 0; j < count; ++j) (j % 2 == 0 ? even : odd) += factors[j] * rows[j][k];
+    sums[k] += even + odd;
   }
-  for (; k < width; ++k) sum[k] += factor * row[k];
 }
 
 // One query and what some keys contribute to it.
@@ -59,33 +77,40 @@ struct Partial {
     return {row, row + sizes.value_width, row + sizes.value_width + 1};
   }
 
-  // The least factor is not 0, so that an infinite value stays infinite.
   void multiply_by(T factor, std::size_t width) {
-    factor = std::max(factor, std::numeric_limits<T>::min());
-    multiply(sums, width, factor);
+    for (std::size_t k = 0; k < width; ++k) sums[k] *= factor;
     *total *= factor;
   }
 };
 
+// Some keys of a head.
 template <class T>
-void add_keys(const QueryBlock<T>& block, std::size_t query, const T* const* key_rows,
-              const T* const* value_rows, const Range& part, Partial<T>& partial, T& largest) {
+struct KeyStep {
+  Range range{};
+  // Of those whose values are finite: their values, and their places in the range.
+  std::array<const T*, step> values;
+  std::array<std::size_t, step> places;
+  std::size_t count = 0;
+};
+
+template <class T>
+void add_keys(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t query,
+              const KeyStep<T>& keys, Partial<T>& partial, T& largest) {
   HWY_ALIGN std::array<T, step> scores{}, room;
   HWY_ALIGN std::array<T, lanes_of<T>> total{};
-  const Range own = Range{block.mask.first[query], block.mask.end[query]}.within(
-      part.first, part.end - part.first);
+  const std::size_t first = keys.range.first;
+  const Range own =
+      Range{block.mask.first[query], block.mask.end[query]}.within(first, keys.range.end - first);
   if (own.empty()) return;
   const T* q = block.query + query * block.query_stride;
   const T factor = static_cast<T>(block.scale * log2_e);
   for (std::size_t j = own.first; j < own.end; ++j) {
-    const T score = dot_product(q, key_rows[part.first + j], block.sizes.width) * factor;
+    const T score = dot_product(q, head.key_rows[first + j], block.sizes.width) * factor;
     scores[j] = score == score ? score : std::numeric_limits<T>::quiet_NaN();
   }
-  const Range whole{own.first / lanes_of<T> * lanes_of<T>, rounded_up(own.end, lanes_of<T>)};
-  mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), query, part.first, own, whole,
+  const Range whole{0, rounded_up(keys.range.end - first, lanes_of<T>)};
+  mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), query, first, own, whole,
               scores.data(), room.data());
-  // The scores before they are turned into weights tell which keys are hidden.
-  const std::array<T, step> masked = scores;
   if (exceeded(scores.data(), whole, largest)) {
     const T now = Shift<T>::of(largest).value;
     if (*partial.total != 0) {
@@ -94,18 +119,13 @@ void add_keys(const QueryBlock<T>& block, std::size_t query, const T* const* key
     *partial.shift = now;
   }
   Shift<T> shift = Shift<T>::of(largest == -infinite<T> ? T(0) : largest);
-  if (shift.outside()) {
-    subtract(scores.data(), whole, shift.value);
-    shift = Shift<T>::of(0);
-  }
+  if (shift.outside()) subtract(scores.data(), whole, shift.value);
   exponentials<true>(scores.data(), whole, shift, total.data());
   const hn::ScalableTag<T> d;
   *partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
-  for (std::size_t j = own.first; j < own.end; ++j) {
-    if (masked[j] == -infinite<T>) continue;
-    const T weight = scores[j] == 0 ? std::numeric_limits<T>::min() : scores[j];
-    add_multiple(partial.sums, value_rows[part.first + j], weight, block.sizes.value_width);
-  }
+  std::array<T, step> factors;
+  for (std::size_t j = 0; j < keys.count; ++j) factors[j] = scores[keys.places[j]];
+  add_rows(factors.data(), keys.values.data(), keys.count, block.sizes.value_width, partial.sums);
 }
 
 // A total that says that scores or sums may leave the range of T.
@@ -113,87 +133,112 @@ template <class T>
 constexpr T out_of_range = -1;
 
 template <class T>
-void attend(const QueryBlock<T>& block, const T* const* key_rows, const T* const* value_rows,
-            std::size_t first, std::size_t count, T* partial) {
+bool attend(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t first,
+            std::size_t count, T* partial) {
+  const HeadSizes& sizes = block.sizes;
   std::array<T, few_queries> largest;
   largest.fill(-infinite<T>);
-  std::fill_n(partial, partial_count(block.queries, block.sizes), T(0));
-  T largest_query = 0;
+  std::fill_n(partial, partial_count(block.queries, sizes), T(0));
+  T longest_query = 0;
   for (std::size_t i = 0; i < block.queries; ++i) {
     const T* row = block.query + i * block.query_stride;
-    largest_query = std::max(largest_query, extent_of(row, block.sizes.width).largest);
+    longest_query = std::max(longest_query, length_of(row, sizes.width));
   }
-  largest_query *= std::max(T(1), std::abs(static_cast<T>(block.scale * log2_e)));
+  const T scaled_query = longest_query * std::abs(static_cast<T>(block.scale * log2_e));
+  const ScoreLimits limits = score_limits<T>(sizes.width);
+  bool odd = false;
   for (std::size_t key = first; key < first + count; key += step) {
-    const Range part{key, std::min(key + step, first + count)};
-    T largest_key = 0, largest_value = 0;
-    for (std::size_t j = part.first; j < part.end; ++j) {
-      largest_key = std::max(largest_key, extent_of(key_rows[j], block.sizes.width).largest);
-      largest_value =
-          std::max(largest_value, extent_of(value_rows[j], block.sizes.value_width).largest);
+    KeyStep<T> keys;
+    keys.range = {key, std::min(key + step, first + count)};
+    T longest_key = 0, largest_value = 0;
+    for (std::size_t j = keys.range.first; j < keys.range.end; ++j) {
+      longest_key = std::max(longest_key, length_of(head.key_rows[j], sizes.width));
+      const Extent<T> extent = extent_of(head.value_rows[j], sizes.value_width);
+      largest_value = std::max(largest_value, extent.largest);
+      odd = odd || !extent.finite;
+      if (!extent.finite) continue;
+      keys.values[keys.count] = head.value_rows[j];
+      keys.places[keys.count++] = j - key;
     }
-    if (!products_fit(largest_query, largest_key, block.sizes.width) ||
-        !values_fit(largest_value, block.sizes.keys)) {
-      *Partial<T>::at(partial, 0, block.sizes).total = out_of_range<T>;
-      return;
+    // The scale comes last: the product before it may not leave the range either.
+    if (!limits.hold(scaled_query, longest_key) || !(longest_query * longest_key < infinite<T>) ||
+        !values_fit(largest_value, sizes.keys)) {
+      *Partial<T>::at(partial, 0, sizes).total = out_of_range<T>;
+      return odd;
     }
     for (std::size_t i = 0; i < block.queries; ++i) {
-      Partial<T> own = Partial<T>::at(partial, i, block.sizes);
-      add_keys(block, i, key_rows, value_rows, part, own, largest[i]);
+      Partial<T> own = Partial<T>::at(partial, i, sizes);
+      add_keys(block, head, i, keys, own, largest[i]);
     }
   }
+  return odd;
 }
 
 template <class T>
-BlockOutcome merge(const QueryBlock<T>& block, T* partials, std::size_t parts) {
+BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* partials,
+                   std::size_t parts) {
   const std::size_t width = block.sizes.value_width;
   const std::size_t stride = partial_count(block.queries, block.sizes);
+  const ScoreLimits limits = score_limits<T>(block.sizes.width);
   BlockOutcome outcome;
   for (std::size_t i = 0; i < block.queries; ++i) {
+    const auto part = [&](std::size_t p) {
+      return Partial<T>::at(partials + p * stride, i, block.sizes);
+    };
+    // 1. Of each part that saw a key, what its sums are multiplied by.
     T shift = -infinite<T>;
     for (std::size_t p = 0; p < parts; ++p) {
-      const auto part = Partial<T>::at(partials + p * stride, i, block.sizes);
-      if (*part.total == out_of_range<T>) return {.out_of_range = true};
-      if (*part.total != 0) shift = std::max(shift, *part.shift);
+      if (*part(p).total == out_of_range<T>) return {.out_of_range = true};
+      if (*part(p).total != 0) shift = std::max(shift, *part(p).shift);
     }
-    T* to = block.output + i * block.output_stride;
-    std::fill_n(to, width, T(0));
-    T total = 0;
+    double total = 0;
     for (std::size_t p = 0; p < parts; ++p) {
-      auto part = Partial<T>::at(partials + p * stride, i, block.sizes);
-      if (*part.total == 0) continue;
-      part.multiply_by(std::exp2(*part.shift - shift), width);
-      total += *part.total;
-      for (std::size_t k = 0; k < width; ++k) to[k] += part.sums[k];
+      T& factor = *part(p).shift;
+      factor = *part(p).total == 0 ? T(0) : std::exp2(factor - shift);
+      total += static_cast<double>(*part(p).total) * static_cast<double>(factor);
+    }
+    // 2. Their sum, in double precision, some columns at a time.
+    T* const to = block.output + i * block.output_stride;
+    for (std::size_t column = 0; column < width; column += step) {
+      const std::size_t count = std::min(step, width - column);
+      std::array<double, step> sums{};
+      for (std::size_t p = 0; p < parts; ++p) {
+        const auto factor = static_cast<double>(*part(p).shift);
+        const T* const from = part(p).sums + column;
+        for (std::size_t k = 0; k < count; ++k) sums[k] += static_cast<double>(from[k]) * factor;
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        to[column + k] = total == 0 ? T(0) : static_cast<T>(sums[k] / total);
+      }
     }
     if (total == 0) {
       ++outcome.empty_rows;
       continue;
     }
-    if (!std::isfinite(total)) outcome.overflow = true;
-    multiply(to, width, 1 / total);
-    if (!all_finite(to, width)) outcome.overflow = true;
+    if (!std::isfinite(total) || !all_finite(to, width)) outcome.overflow = true;
+    if (limits.exceeded(shift)) outcome.out_of_range = true;
+    if (head.odd_count > 0) add_odd_values(block, head, i, shift, total, to);
   }
   return outcome;
 }
 
 }  // namespace
 
-void attend_float_keys(const QueryBlock<float>& block, const float* const* key_rows,
-                       const float* const* value_rows, std::size_t first, std::size_t count,
-                       float* partial) {
-  attend(block, key_rows, value_rows, first, count, partial);
+bool attend_float_keys(const QueryBlock<float>& block, const PackedHead<float>& head,
+                       std::size_t first, std::size_t count, float* partial) {
+  return attend(block, head, first, count, partial);
 }
-void attend_double_keys(const QueryBlock<double>& block, const double* const* key_rows,
-                        const double* const* value_rows, std::size_t first, std::size_t count,
-                        double* partial) {
-  attend(block, key_rows, value_rows, first, count, partial);
+bool attend_double_keys(const QueryBlock<double>& block, const PackedHead<double>& head,
+                        std::size_t first, std::size_t count, double* partial) {
+  return attend(block, head, first, count, partial);
 }
-BlockOutcome merge_floats(const QueryBlock<float>& block, float* partials, std::size_t parts) {
-  return merge(block, partials, parts);
+BlockOutcome merge_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
+                          float* partials, std::size_t parts) {
+  return merge(block, head, partials, parts);
 }
-BlockOutcome merge_doubles(const QueryBlock<double>& block, double* partials, std::size_t parts) {
-  return merge(block, partials, parts);
+BlockOutcome merge_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
+                           double* partials, std::size_t parts) {
+  return merge(block, head, partials, parts);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -207,24 +252,22 @@ HWY_EXPORT(attend_double_keys);
 HWY_EXPORT(merge_floats);
 HWY_EXPORT(merge_doubles);
 
-void attend_keys(const QueryBlock<float>& block, const float* const* key_rows,
-                 const float* const* value_rows, std::size_t first, std::size_t count,
-                 float* partial) noexcept {
-  HWY_DYNAMIC_DISPATCH(attend_float_keys)(block, key_rows, value_rows, first, count, partial);
+bool attend_keys(const QueryBlock<float>& block, const PackedHead<float>& head, std::size_t first,
+                 std::size_t count, float* partial) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_float_keys)(block, head, first, count, partial);
 }
-void attend_keys(const QueryBlock<double>& block, const double* const* key_rows,
-                 const double* const* value_rows, std::size_t first, std::size_t count,
-                 double* partial) noexcept {
-  HWY_DYNAMIC_DISPATCH(attend_double_keys)(block, key_rows, value_rows, first, count, partial);
+bool attend_keys(const QueryBlock<double>& block, const PackedHead<double>& head, std::size_t first,
+                 std::size_t count, double* partial) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_double_keys)(block, head, first, count, partial);
 }
 
-BlockOutcome merge_partials(const QueryBlock<float>& block, float* partials,
-                            std::size_t parts) noexcept {
-  return HWY_DYNAMIC_DISPATCH(merge_floats)(block, partials, parts);
+BlockOutcome merge_partials(const QueryBlock<float>& block, const PackedHead<float>& head,
+                            float* partials, std::size_t parts) noexcept {
+  return HWY_DYNAMIC_DISPATCH(merge_floats)(block, head, partials, parts);
 }
-BlockOutcome merge_partials(const QueryBlock<double>& block, double* partials,
-                            std::size_t parts) noexcept {
-  return HWY_DYNAMIC_DISPATCH(merge_doubles)(block, partials, parts);
+BlockOutcome merge_partials(const QueryBlock<double>& block, const PackedHead<double>& head,
+                            double* partials, std::size_t parts) noexcept {
+  return HWY_DYNAMIC_DISPATCH(merge_doubles)(block, head, partials, parts);
 }
 
 }  // namespace attn::kernels

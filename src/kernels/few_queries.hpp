@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "kernels/attention_block.hpp"
+#include "kernels/packed_head.hpp"
 
 namespace attn::kernels {
 
@@ -20,20 +21,19 @@ constexpr std::size_t partial_count(std::size_t queries, const HeadSizes& sizes)
   return queries * (sizes.value_width + 2);
 }
 
-/// What the keys [first, first + count) contribute to a block of up to few_queries queries. The
-/// rows are those of the whole head.
-void attend_keys(const QueryBlock<float>& block, const float* const* key_rows,
-                 const float* const* value_rows, std::size_t first, std::size_t count,
-                 float* partial) noexcept;
-void attend_keys(const QueryBlock<double>& block, const double* const* key_rows,
-                 const double* const* value_rows, std::size_t first, std::size_t count,
-                 double* partial) noexcept;
+/// What the keys [first, first + count) contribute to a block of up to few_queries queries, but for
+/// the values that are not finite: whether there are any. The head is not packed, only its rows are
+/// read.
+bool attend_keys(const QueryBlock<float>& block, const PackedHead<float>& head, std::size_t first,
+                 std::size_t count, float* partial) noexcept;
+bool attend_keys(const QueryBlock<double>& block, const PackedHead<double>& head, std::size_t first,
+                 std::size_t count, double* partial) noexcept;
 
 /// The output of a block from the partial results of all parts of its keys, which stand one after
-/// the other and are overwritten.
-BlockOutcome merge_partials(const QueryBlock<float>& block, float* partials,
-                            std::size_t parts) noexcept;
-BlockOutcome merge_partials(const QueryBlock<double>& block, double* partials,
-                            std::size_t parts) noexcept;
+/// the other and are overwritten, and from the head's odd keys.
+BlockOutcome merge_partials(const QueryBlock<float>& block, const PackedHead<float>& head,
+                            float* partials, std::size_t parts) noexcept;
+BlockOutcome merge_partials(const QueryBlock<double>& block, const PackedHead<double>& head,
+                            double* partials, std::size_t parts) noexcept;
 
 }  // namespace attn::kernels

@@ -44,9 +44,8 @@ Blocking blocking_of(const HeadSizes& sizes) {
 template <class T>
 class Block : OnlineSoftmax<T> {
  public:
-  Block(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
-        const WeightBins* bins, T* scratch)
-      : Block(block, head, value_rows, bins, Parts(block.sizes, scratch)) {}
+  Block(const QueryBlock<T>& block, const PackedHead<T>& head, const WeightBins* bins, T* scratch)
+      : Block(block, head, bins, Parts(block.sizes, scratch)) {}
 
   static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
 
@@ -67,6 +66,7 @@ class Block : OnlineSoftmax<T> {
       for (std::size_t strip = 0; strip < strips; strip += blocking_.strips) {
         add_keys(strip, std::min(blocking_.strips, strips - strip), base, keys);
       }
+      this->added(keys);
     }
     return this->finish(binned_ ? &*binned_ : nullptr);
   }
@@ -75,7 +75,7 @@ class Block : OnlineSoftmax<T> {
   // Where the parts of the scratch are.
   struct Parts {
     Blocking blocking;
-    T *queries, *sums, *totals, *scores, *room;
+    T *queries, *sums, *scores, *room;
     std::size_t count = 0;
 
     Parts(const HeadSizes& sizes, T* scratch) : blocking(blocking_of<T>(sizes)) {
@@ -85,27 +85,27 @@ class Block : OnlineSoftmax<T> {
         return part;
       };
       queries = next(most_rows * sizes.width);
-      sums = next(most_rows * rounded_up(sizes.value_width, columns_of<T>));
-      totals = next(most_rows * lanes_of<T>);
+      sums = next(
+          OnlineSoftmax<T>::sums_count(most_rows, rounded_up(sizes.value_width, columns_of<T>)));
       scores = next(blocking.strips * tile_rows * blocking.keys);
       room = next(blocking.keys);
     }
   };
 
-  Block(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
-        const WeightBins* bins, const Parts& parts)
-      : OnlineSoftmax<T>(block, head, value_rows, rounded_up(block.queries, tile_rows),
+  Block(const QueryBlock<T>& block, const PackedHead<T>& head, const WeightBins* bins,
+        const Parts& parts)
+      : OnlineSoftmax<T>(block, head, rounded_up(block.queries, tile_rows),
                          rounded_up(block.sizes.value_width, columns_of<T>), parts.sums,
-                         parts.totals, parts.room),
+                         parts.room),
         blocking_(parts.blocking),
         width_(block.sizes.width),
         queries_(parts.queries),
         scores_(parts.scores) {
     std::array<const T*, query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
-    const T largest = pack_rows<tile_rows>(rows.data(), block.queries, width_,
+    const T longest = pack_rows<tile_rows>(rows.data(), block.queries, width_,
                                            static_cast<T>(block.scale * log2_e), queries_);
-    in_range_ = products_fit(largest, head.largest_key, width_) &&
+    in_range_ = this->limits_.hold(longest, head.longest_key) &&
                 values_fit(head.largest_value, block.sizes.keys);
     if (bins != nullptr) binned_.emplace(*bins, parts.queries + parts.count);
   }
@@ -134,7 +134,8 @@ class Block : OnlineSoftmax<T> {
         if (seen[s].empty()) continue;
         multiply_tile<false>(scores_ + s * tile_rows * stride + seen[s].first, stride,
                              panel + seen[s].first * columns_of<T>, seen[s].end - seen[s].first,
-                             this->sums(views_[first_strip + s].row) + column, output_width_, true);
+                             sum_depth, this->sums(views_[first_strip + s].row) + column,
+                             output_width_, true);
       }
     }
   }
@@ -149,7 +150,7 @@ class Block : OnlineSoftmax<T> {
     for (std::size_t r = 0; r < strip.rows; ++r) {
       const std::size_t row = strip.row + r;
       T* line_of = scores + r * blocking_.keys;
-      const Shift<T> shift = this->shift_for(row, base, whole, line_of);
+      const Shift<T> shift = this->shift_for(row, whole, line_of);
       if (full && this->sees_any(row)) {
         exponentials<false>(line_of, whole, shift, this->total(row));
       } else {
@@ -179,13 +180,12 @@ std::size_t scratch_doubles(const HeadSizes& sizes, std::size_t key_bins) {
   return Block<double>::scratch_count(sizes) + BinnedRows<double>::scratch_count(key_bins);
 }
 BlockOutcome attend_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
-                           const float* const* value_rows, const WeightBins* bins, float* scratch) {
-  return Block<float>(block, head, value_rows, bins, scratch).compute();
+                           const WeightBins* bins, float* scratch) {
+  return Block<float>(block, head, bins, scratch).compute();
 }
 BlockOutcome attend_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
-                            const double* const* value_rows, const WeightBins* bins,
-                            double* scratch) {
-  return Block<double>(block, head, value_rows, bins, scratch).compute();
+                            const WeightBins* bins, double* scratch) {
+  return Block<double>(block, head, bins, scratch).compute();
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -209,14 +209,12 @@ std::size_t attention_scratch_count<double>(const HeadSizes& sizes, std::size_t 
 }
 
 BlockOutcome attend_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                          const float* const* value_rows, const WeightBins* bins,
-                          float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_floats)(block, head, value_rows, bins, scratch);
+                          const WeightBins* bins, float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_floats)(block, head, bins, scratch);
 }
 BlockOutcome attend_block(const QueryBlock<double>& block, const PackedHead<double>& head,
-                          const double* const* value_rows, const WeightBins* bins,
-                          double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_doubles)(block, head, value_rows, bins, scratch);
+                          const WeightBins* bins, double* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_doubles)(block, head, bins, scratch);
 }
 
 }  // namespace attn::kernels

@@ -11,6 +11,8 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/long_sums_inl.hpp"
+#include "kernels/odd_values_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -63,14 +65,17 @@ template <class T>
 void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
           PackedHead<T>& head) {
   const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
+  head.key_rows = key_rows;
+  head.value_rows = value_rows;
   head.odd_count = 0;
-  head.largest_key = head.largest_value = 0;
+  head.largest_value = 0;
+  T largest_key = 0;
   const std::size_t value_width = sizes.value_width;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
     T* to = head.keys + key * width;
     const Extent<T> keys = copy_row(key_rows[key], width, to);
-    head.largest_key = std::max(head.largest_key, keys.largest);
-    if (!keys.finite) forget_digits(to, width, 1);
+    largest_key = std::max(largest_key, keys.largest);
+    if (!keys.finite) forget_digits(to, width);
     const T* from = value_rows[key];
     for (std::size_t column = 0; column < value_width; column += rows) {
       T* part = head.values + column * sizes.keys + key * rows;
@@ -86,6 +91,7 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
       std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
     }
   }
+  head.longest_key = largest_key * std::sqrt(static_cast<T>(width));
   std::fill_n(head.keys + sizes.keys * width,
               (rounded_up(sizes.keys, tile_rows) - sizes.keys) * width, T(0));
 }
@@ -98,25 +104,23 @@ class Panel {
   static constexpr std::size_t size = lanes_of<T>, columns = columns_of<T>;
 
  public:
-  Panel(const QueryBlock<T>& block, const PackedHead<T>& head, const T* const* value_rows,
-        T* scratch)
+  Panel(const QueryBlock<T>& block, const PackedHead<T>& head, T* scratch)
       : block_(block),
         head_(head),
-        value_rows_(value_rows),
+        limits_(score_limits<T>(block.sizes.width)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
         value_tile_(value_rows_of(block.sizes.value_width)),
         output_width_(rounded_up(block.sizes.value_width, value_tile_)),
-        queries_(scratch),
-        sums_(queries_ + block.sizes.width * columns),
-        lanes_(sums_ + output_width_ * columns),
+        sums_(scratch, (output_width_ + 1) * columns),
+        queries_(scratch + sums_.scratch_count((output_width_ + 1) * columns)),
+        lanes_(queries_ + block.sizes.width * columns),
         scores_(lanes_ + states * columns),
         room_(scores_ + key_block * columns) {}
 
   static std::size_t scratch_count(const HeadSizes& sizes) {
-    return (sizes.width + rounded_up(sizes.value_width, value_rows_of(sizes.value_width)) + states +
-            key_block) *
-               columns +
-           key_block;
+    const std::size_t rows = rounded_up(sizes.value_width, value_rows_of(sizes.value_width)) + 1;
+    return LongSums<T>::scratch_count(rows * columns) +
+           (sizes.width + states + key_block) * columns + key_block;
   }
 
   void compute(std::size_t first, BlockOutcome& outcome) {
@@ -133,23 +137,17 @@ class Panel {
       const bool full =
           block_.mask.added == nullptr && view.all.first <= base && base + keys <= view.all.end;
       add_keys(base, view.any.within(base, keys), full);
+      sums_.added(keys);
     }
     finish(outcome);
   }
 
  private:
   // What is known of a query, in its lane.
-  enum State : std::size_t {
-    largest,
-    shift,
-    turned,
-    subtracted,
-    total,
-    first_key,
-    end_key,
-    states
-  };
+  enum State : std::size_t { largest, shift, turned, subtracted, first_key, end_key, states };
   T* state(State which) { return lanes_ + which * columns; }
+  // Sums [output_width, columns], and then the sums of exponentials.
+  T* totals() { return sums_.at(output_width_ * columns); }
 
   // Whether all scores and sums stay in range.
   bool begin() {
@@ -157,26 +155,25 @@ class Panel {
     for (std::size_t i = 0; i < count_; ++i) {
       rows[i] = block_.query + (query_ + i) * block_.query_stride;
     }
-    const T largest_query = pack_rows<columns>(rows.data(), count_, block_.sizes.width,
+    const T longest_query = pack_rows<columns>(rows.data(), count_, block_.sizes.width,
                                                static_cast<T>(block_.scale * log2_e), queries_);
-    std::fill_n(sums_, output_width_ * columns, T(0));
+    sums_.clear();
     std::fill_n(lanes_, states * columns, T(0));
     std::fill_n(state(largest), columns, -infinite<T>);
-    std::fill_n(state(turned), columns, rounding<T>);
-    return products_fit(largest_query, head_.largest_key, block_.sizes.width) &&
+    std::fill_n(state(turned), columns, rounding<T> + Shift<T>::lift);
+    return limits_.hold(longest_query, head_.longest_key) &&
            values_fit(head_.largest_value, block_.sizes.keys);
   }
 
   void add_keys(std::size_t base, const Range& seen, bool full) {
     const std::size_t width = block_.sizes.width;
     for (std::size_t key = seen.first / tile_rows * tile_rows; key < seen.end; key += tile_rows) {
-      multiply_tile<false>(head_.keys + (base + key) * width, width, queries_, width,
+      multiply_tile<false>(head_.keys + (base + key) * width, width, queries_, width, width,
                            scores_ + key * columns, columns, false);
     }
     if (softcap_ > 0) cap(seen);
     if (!full) mask(base, seen);
     raise(seen);
-    if (head_.odd_count > 0) add_odd_keys(base, seen);
     if (full && every_lane_began()) {
       exponentials<false>(seen);
     } else {
@@ -187,21 +184,21 @@ class Panel {
           head_.values + column * block_.sizes.keys + (base + seen.first) * value_tile_;
       const T* scores = scores_ + seen.first * columns;
       const std::size_t depth = seen.end - seen.first;
-      T* sums = sums_ + column * columns;
+      T* sums = sums_.at(column * columns);
       switch (value_tile_) {
         case 4:
-          multiply_tile<true, 4>(values, 0, scores, depth, sums, columns, true);
+          multiply_tile<true, 4>(values, 0, scores, depth, sum_depth, sums, columns, true);
           break;
         case 6:
-          multiply_tile<true, 6>(values, 0, scores, depth, sums, columns, true);
+          multiply_tile<true, 6>(values, 0, scores, depth, sum_depth, sums, columns, true);
           break;
         case 8:
           if constexpr (tile_rows == 12) {
-            multiply_tile<true, 8>(values, 0, scores, depth, sums, columns, true);
+            multiply_tile<true, 8>(values, 0, scores, depth, sum_depth, sums, columns, true);
           }
           break;
         default:
-          multiply_tile<true>(values, 0, scores, depth, sums, columns, true);
+          multiply_tile<true>(values, 0, scores, depth, sum_depth, sums, columns, true);
       }
     }
   }
@@ -257,14 +254,11 @@ class Panel {
       now = hn::Max(now, other);
       if (hn::AllFalse(d, hn::Gt(now, before))) continue;
       hn::StoreU(now, d, state(largest) + side);
-      HWY_ALIGN std::array<T, size> factor{};
-      for (std::size_t i = side; i < side + size; ++i) factor[i - side] = raise_lane(i);
-      const V factors = hn::LoadU(d, factor.data());
-      for (T* sum = sums_ + side; sum < sums_ + output_width_ * columns; sum += columns) {
-        hn::StoreU(hn::Mul(factors, hn::LoadU(d, sum)), d, sum);
+      std::array<T, size> factors;
+      for (std::size_t i = 0; i < size; ++i) factors[i] = raise_lane(side + i);
+      for (std::size_t k = 0; k <= output_width_; ++k) {
+        sums_.multiply(k * columns + side, size, factors.data());
       }
-      T* totals = state(total) + side;
-      hn::StoreU(hn::Mul(factors, hn::LoadU(d, totals)), d, totals);
     }
   }
 
@@ -274,32 +268,12 @@ class Panel {
     if (most == -infinite<T>) return T(1);
     const Shift<T> now = Shift<T>::of(most);
     const T before = state(shift)[i];
-    // A total of zero: no score came before, and the sums are zeros or not finite.
-    const bool begun = state(total)[i] != 0;
+    // A total of zero: no score came before.
+    const bool begun = sums_.value(output_width_ * columns + i) != 0;
     state(shift)[i] = now.value;
     state(turned)[i] = now.turned;
     state(subtracted)[i] = now.outside() ? now.value : T(0);
-    if (!begun || before == now.value) return T(1);
-    // An infinite value stays infinite, however small its weight becomes.
-    const T least = head_.odd_count > 0 ? std::numeric_limits<T>::min() : T(0);
-    return std::max(least, std::exp2(before - now.value));
-  }
-
-  // Values that are not finite, for the queries that see them; the scores are masked already.
-  void add_odd_keys(std::size_t base, const Range& seen) {
-    const std::uint32_t* const last = head_.odd_keys + head_.odd_count;
-    const std::uint32_t* key = std::lower_bound<const std::uint32_t*>(
-        head_.odd_keys, last, static_cast<std::uint32_t>(base + seen.first));
-    for (; key != last && *key < base + seen.end; ++key) {
-      for (std::size_t i = 0; i < count_; ++i) {
-        const T score = scores_[(*key - base) * columns + i];
-        if (score == -infinite<T>) continue;
-        const T weight = odd_weight(score, state(shift)[i]);
-        for (std::size_t k = 0; k < block_.sizes.value_width; ++k) {
-          sums_[k * columns + i] += weight * value_rows_[*key][k];
-        }
-      }
-    }
+    return !begun || before == now.value ? T(1) : std::exp2(before - now.value);
   }
 
   bool every_lane_began() {
@@ -320,65 +294,76 @@ class Panel {
     const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
     const V least0 = hn::Add(hn::Sub(round, turn0), room);
     const V least1 = hn::Add(hn::Sub(round, turn1), room);
-    V sum0 = hn::LoadU(d, state(total)), sum1 = hn::LoadU(d, state(total) + size);
-    T* const end = scores_ + seen.end * columns;
-    for (T* s = scores_ + seen.first * columns; s < end; s += columns) {
-      const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
-      const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
-      hn::StoreU(x, d, s);
-      hn::StoreU(y, d, s + size);
-      sum0 = hn::Add(sum0, x);
-      sum1 = hn::Add(sum1, y);
+    V total0 = hn::Zero(d), total1 = total0;
+    for (std::size_t key = seen.first; key < seen.end;) {
+      V sum0 = hn::Zero(d), sum1 = sum0;
+      for (const std::size_t end = std::min(seen.end, key + 32); key < end; ++key) {
+        T* const s = scores_ + key * columns;
+        const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
+        const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
+        hn::StoreU(x, d, s);
+        hn::StoreU(y, d, s + size);
+        sum0 = hn::Add(sum0, x);
+        sum1 = hn::Add(sum1, y);
+      }
+      total0 = hn::Add(total0, sum0);
+      total1 = hn::Add(total1, sum1);
     }
-    hn::StoreU(sum0, d, state(total));
-    hn::StoreU(sum1, d, state(total) + size);
+    T* const sums = totals();
+    hn::StoreU(hn::Add(hn::LoadU(d, sums), total0), d, sums);
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + size), total1), d, sums + size);
   }
 
   void finish(BlockOutcome& outcome) {
     const Tag d;
     const std::size_t width = block_.sizes.value_width;
-    HWY_ALIGN std::array<T, columns> factor{};
+    std::array<double, columns> total{}, factor{};
     for (std::size_t i = 0; i < count_; ++i) {
-      const T sum = state(total)[i];
-      if (state(largest)[i] == -infinite<T> && sum == sum) {
+      total[i] = sums_.value(output_width_ * columns + i);
+      if (state(largest)[i] == -infinite<T> && !std::isnan(total[i])) {
         ++outcome.empty_rows;
       } else {
-        factor[i] = 1 / sum;
+        factor[i] = 1 / total[i];
       }
-      if (!std::isfinite(sum)) outcome.overflow = true;
+      if (!std::isfinite(total[i])) outcome.overflow = true;
+      if (limits_.exceeded(state(largest)[i])) outcome.out_of_range = true;
+    }
+    T* const results = scores_;
+    for (std::size_t k = 0; k < width; ++k) {
+      sums_.put(k * columns, columns, factor.data(), results + k * columns);
     }
     HWY_ALIGN std::array<T, columns> finite{};
     for (std::size_t side = 0; side < columns; side += size) {
-      const V factors = hn::LoadU(d, factor.data() + side);
       V check = hn::Zero(d);
-      for (T* sum = sums_ + side; sum < sums_ + width * columns; sum += columns) {
-        const V result = hn::Mul(hn::LoadU(d, sum), factors);
-        hn::StoreU(result, d, sum);
-        check = hn::MulAdd(result, hn::Zero(d), check);
+      for (const T* x = results + side; x < results + width * columns; x += columns) {
+        check = hn::MulAdd(hn::LoadU(d, x), hn::Zero(d), check);
       }
       hn::StoreU(check, d, finite.data() + side);
     }
     for (std::size_t i = 0; i < count_; ++i) {
       T* to = block_.output + (query_ + i) * block_.output_stride;
-      for (std::size_t k = 0; k < width; ++k) to[k] = sums_[k * columns + i];
+      for (std::size_t k = 0; k < width; ++k) to[k] = results[k * columns + i];
       if (finite[i] != 0) outcome.overflow = true;
+      if (head_.odd_count > 0) {
+        add_odd_values(block_, head_, query_ + i, state(shift)[i], total[i], to);
+      }
     }
   }
 
   const QueryBlock<T>& block_;
   const PackedHead<T>& head_;
-  const T* const* value_rows_;
+  ScoreLimits limits_;
   T softcap_;
   std::size_t value_tile_, output_width_;
-  T *queries_, *sums_, *lanes_, *scores_, *room_;
+  LongSums<T> sums_;
+  T *queries_, *lanes_, *scores_, *room_;
   std::size_t query_ = 0, count_ = 0;
 };
 
 template <class T>
-BlockOutcome attend(const QueryBlock<T>& block, const PackedHead<T>& head,
-                    const T* const* value_rows, T* scratch) {
+BlockOutcome attend(const QueryBlock<T>& block, const PackedHead<T>& head, T* scratch) {
   BlockOutcome outcome;
-  Panel<T> panel(block, head, value_rows, scratch);
+  Panel<T> panel(block, head, scratch);
   for (std::size_t query = 0; query < block.queries; query += columns_of<T>) {
     panel.compute(query, outcome);
   }
@@ -414,12 +399,12 @@ void pack_narrow_doubles(const HeadSizes& sizes, const double* const* key_rows,
   pack(sizes, key_rows, value_rows, head);
 }
 BlockOutcome attend_narrow_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                  const float* const* value_rows, float* scratch) {
-  return attend(block, head, value_rows, scratch);
+                                  float* scratch) {
+  return attend(block, head, scratch);
 }
 BlockOutcome attend_narrow_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
-                                   const double* const* value_rows, double* scratch) {
-  return attend(block, head, value_rows, scratch);
+                                   double* scratch) {
+  return attend(block, head, scratch);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE
@@ -474,12 +459,12 @@ void pack_narrow_head(const HeadSizes& sizes, const double* const* key_rows,
 }
 
 BlockOutcome attend_narrow_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                 const float* const* value_rows, float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_narrow_floats)(block, head, value_rows, scratch);
+                                 float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_narrow_floats)(block, head, scratch);
 }
 BlockOutcome attend_narrow_block(const QueryBlock<double>& block, const PackedHead<double>& head,
-                                 const double* const* value_rows, double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_narrow_doubles)(block, head, value_rows, scratch);
+                                 double* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_narrow_doubles)(block, head, scratch);
 }
 
 }  // namespace attn::kernels

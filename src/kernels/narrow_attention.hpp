@@ -28,8 +28,8 @@ void pack_narrow_head(const HeadSizes& sizes, const double* const* key_rows,
 /// What attend_block() computes, with one query a lane: of a head as narrow as this a vector along
 /// its width would be half empty, and the scores of a query have not to be reduced.
 BlockOutcome attend_narrow_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                 const float* const* value_rows, float* scratch) noexcept;
+                                 float* scratch) noexcept;
 BlockOutcome attend_narrow_block(const QueryBlock<double>& block, const PackedHead<double>& head,
-                                 const double* const* value_rows, double* scratch) noexcept;
+                                 double* scratch) noexcept;
 
 }  // namespace attn::kernels

@@ -54,7 +54,9 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
 template <class T>
 void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
           PackedHead<T>& head) {
-  head.largest_key = pack_rows<columns_of<T>>(key_rows, sizes.keys, sizes.width, T(1), head.keys);
+  head.key_rows = key_rows;
+  head.value_rows = value_rows;
+  head.longest_key = pack_rows<columns_of<T>>(key_rows, sizes.keys, sizes.width, T(1), head.keys);
   pack_values(sizes, value_rows, head);
 }
 

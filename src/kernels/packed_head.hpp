@@ -11,17 +11,19 @@ namespace attn::kernels {
 /// serves no other. Both parts start at multiples of 64 bytes.
 template <class T>
 struct PackedHead {
-  T *keys, *values;
+  T *keys = nullptr, *values = nullptr;
+  /// The rows as they were before they were packed, [width] and [value_width] each.
+  const T *const *key_rows = nullptr, *const *value_rows = nullptr;
   /// The keys whose value row holds NaN or infinity, ascending; room for all keys. Packed as zeros,
   /// such a row is added to those queries only that see its key.
-  std::uint32_t* odd_keys;
-  std::size_t odd_count;
+  std::uint32_t* odd_keys = nullptr;
+  std::size_t odd_count = 0;
   /// Of split tiles: the keys whose own row these cannot hold, ascending; room for all keys. They
   /// are packed as zeros.
   std::uint32_t* unfit_keys = nullptr;
   std::size_t unfit_count = 0;
-  /// The largest absolute values of those that are finite.
-  T largest_key = 0, largest_value = 0;
+  /// Of the numbers that are finite: no key is longer, as a vector, and no value is larger.
+  T longest_key = 0, largest_value = 0;
 };
 
 /// How many numbers of type T the parts hold.

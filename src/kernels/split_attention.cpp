@@ -33,9 +33,8 @@ std::uint16_t* parts_in(void* memory) {
 
 class SplitBlock : OnlineSoftmax<float> {
  public:
-  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head,
-             const float* const* value_rows, float* scratch)
-      : SplitBlock(block, head, value_rows, Parts(block.sizes, scratch)) {}
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch)
+      : SplitBlock(block, head, Parts(block.sizes, scratch)) {}
 
   static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
 
@@ -50,6 +49,7 @@ class SplitBlock : OnlineSoftmax<float> {
           const Range seen = strip.any.within(base, keys);
           if (!seen.empty()) add_keys(strip, base, seen);
         }
+        added(keys);
       }
       add_values();
     }
@@ -60,7 +60,7 @@ class SplitBlock : OnlineSoftmax<float> {
  private:
   // Where the parts of the scratch are, all of them multiples of 64 bytes long.
   struct Parts {
-    float *queries, *powers, *sums, *totals, *scores, *room;
+    float *queries, *powers, *sums, *scores, *room;
     std::size_t count = 0;
 
     Parts(const HeadSizes& sizes, float* scratch) {
@@ -72,8 +72,7 @@ class SplitBlock : OnlineSoftmax<float> {
       constexpr std::size_t tile_floats = split_tile_numbers / 2;
       queries = next(split_query_block / tile_side * tile_steps(sizes.width) * tile_floats);
       powers = next(strip_rows / tile_side * (key_step / tile_depth) * tile_floats);
-      sums = next(split_query_block * rounded_up(sizes.value_width, 2 * tile_side));
-      totals = next(split_query_block * lanes_of<float>);
+      sums = next(sums_count(split_query_block, rounded_up(sizes.value_width, 2 * tile_side)));
       scores = next(strip_rows * key_step);
       room = next(key_step);
     }
@@ -85,11 +84,10 @@ class SplitBlock : OnlineSoftmax<float> {
     std::size_t row = 0, base = 0, first = 0, end = 0;
   };
 
-  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head,
-             const float* const* value_rows, const Parts& parts)
-      : OnlineSoftmax<float>(block, head, value_rows, rounded_up(block.queries, strip_rows),
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, const Parts& parts)
+      : OnlineSoftmax<float>(block, head, rounded_up(block.queries, strip_rows),
                              rounded_up(block.sizes.value_width, 2 * tile_side), parts.sums,
-                             parts.totals, parts.room),
+                             parts.room),
         width_steps_(tile_steps(block.sizes.width)),
         key_steps_(tile_steps(block.sizes.keys)),
         queries_(parts_in(parts.queries)),
@@ -100,14 +98,16 @@ class SplitBlock : OnlineSoftmax<float> {
     std::array<const float*, split_query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
     const auto scale = static_cast<float>(block.scale * log2_e);
-    float largest = 0;
+    bool split = true;
+    float longest = 0;
     for (std::size_t i = 0; i < block.queries; ++i) {
-      const Extent<float> extent = extent_of(rows[i], block.sizes.width);
-      if (!extent.finite) largest = infinite<float>;
-      largest = std::max({largest, extent.largest, extent.largest * std::abs(scale)});
+      const float length =
+          length_of_squares(squares_of(rows[i], block.sizes.width), block.sizes.width);
+      split = split && length <= largest_split;
+      longest = std::max(longest, length * std::abs(scale));
     }
-    in_range_ = std::max(largest, head.largest_value) <= largest_split &&
-                products_fit(largest, largest_split, block.sizes.width);
+    in_range_ = split && longest <= largest_split && limits_.hold(longest, head.longest_key) &&
+                values_fit(head.largest_value, block.sizes.keys);
     if (!in_range_) return;
     split_rows(rows.data(), block.queries, block.sizes.width, scale, queries_);
     for (std::size_t row = 0; row < block.queries; row += strip_rows) {
@@ -156,7 +156,7 @@ class SplitBlock : OnlineSoftmax<float> {
       float* scores = scores_ + r * key_step;
       admit(row, full, base, seen, whole, scores);
       if (head_.unfit_count > 0 && sees_unfit(base, whole, scores)) in_range_ = false;
-      const Shift<float> shift = shift_for(row, base, whole, scores);
+      const Shift<float> shift = shift_for(row, whole, scores);
       std::uint16_t* powers = powers_ +
                               r / tile_side * (key_step / tile_depth) * split_tile_numbers +
                               r % tile_side * tile_depth;
@@ -187,7 +187,7 @@ class SplitBlock : OnlineSoftmax<float> {
     const Floats d;
     const auto turned = hn::Set(d, shift.turned);
     const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
-    auto a = hn::LoadU(d, total), b = hn::Zero(d);
+    auto a = hn::Zero(d), b = a;
     for (std::size_t j = range.first; j < range.end; j += tile_depth) {
       const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
       const auto y = power_of_two<hidden>(d, hn::LoadU(d, scores + j + tile_side), turned, least);
@@ -195,7 +195,7 @@ class SplitBlock : OnlineSoftmax<float> {
       b = hn::Add(b, y);
       store_split(x, y, to + j / tile_depth * split_tile_numbers);
     }
-    hn::StoreU(hn::Add(a, b), d, total);
+    hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(a, b)), d, total);
   }
 
   std::size_t width_steps_, key_steps_;
@@ -217,14 +217,15 @@ std::size_t scratch_count(const HeadSizes& sizes) {
   return SplitBlock::scratch_count(sizes);
 }
 void pack_keys(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
+  head.key_rows = rows;
   split_keys(sizes, rows, parts_in(head.keys), head);
 }
 void pack_values(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
+  head.value_rows = rows;
   split_values(sizes, rows, parts_in(head.values), head);
 }
-BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head,
-                    const float* const* value_rows, float* scratch) {
-  return SplitBlock(block, head, value_rows, scratch).compute();
+BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch) {
+  return SplitBlock(block, head, scratch).compute();
 }
 
 #else
@@ -235,8 +236,7 @@ std::size_t scratch_count(const HeadSizes&) {
 }
 void pack_keys(const HeadSizes&, const float* const*, PackedHead<float>&) {}
 void pack_values(const HeadSizes&, const float* const*, PackedHead<float>&) {}
-BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, const float* const*,
-                    float*) {
+BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, float*) {
   return {.out_of_range = true};
 }
 
@@ -293,8 +293,8 @@ void pack_split_values(const HeadSizes& sizes, const float* const* rows,
 }
 
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                const float* const* value_rows, float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend)(block, head, value_rows, scratch);
+                                float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend)(block, head, scratch);
 }
 
 }  // namespace attn::kernels

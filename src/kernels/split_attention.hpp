@@ -19,16 +19,15 @@ std::size_t split_value_count(const HeadSizes& sizes) noexcept;
 std::size_t split_scratch_count(const HeadSizes& sizes) noexcept;
 
 /// Pack the key rows and the value rows of one key head as split tiles, which two threads may do at
-/// the same time. Unfit are keys that are not finite, or larger than 2⁶⁰.
+/// the same time. Unfit are keys that are not finite, or longer than 2⁶⁰.
 void pack_split_keys(const HeadSizes& sizes, const float* const* rows,
                      PackedHead<float>& head) noexcept;
 void pack_split_values(const HeadSizes& sizes, const float* const* rows,
                        PackedHead<float>& head) noexcept;
 
-/// attend_block() by matrix tiles, in the precision of float. BlockOutcome::out_of_range tells that
-/// an unfit key is seen, a query not finite, a query or value larger than 2⁶⁰, or queries so large
-/// that a score might leave the range of float.
+/// attend_block() by matrix tiles, in the precision of float. BlockOutcome::out_of_range tells also
+/// that an unfit key is seen, or that a query is not finite or longer than 2⁶⁰.
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                const float* const* value_rows, float* scratch) noexcept;
+                                float* scratch) noexcept;
 
 }  // namespace attn::kernels

@@ -101,12 +101,14 @@ inline void split_keys(const HeadSizes& sizes, const float* const* rows, std::ui
   alignas(64) std::array<std::uint16_t, split_tile_numbers> turned;
   const std::size_t steps = tile_steps(sizes.width);
   head.unfit_count = 0;
+  head.longest_key = 0;
   for (std::size_t first = 0; first < rounded_up(sizes.keys, 2 * tile_side); first += tile_side) {
     std::array<const float*, tile_side> present{};
     for (std::size_t key = first; key < std::min(first + tile_side, sizes.keys); ++key) {
-      const Extent<float> extent = extent_of(rows[key], sizes.width);
-      if (extent.finite && extent.largest <= largest_split) {
+      const float length = length_of_squares(squares_of(rows[key], sizes.width), sizes.width);
+      if (length <= largest_split) {
         present[key - first] = rows[key];
+        head.longest_key = std::max(head.longest_key, length);
       } else {
         head.unfit_keys[head.unfit_count++] = static_cast<std::uint32_t>(key);
       }

@@ -1,0 +1,251 @@
+// How large the numbers of a row are, and whether sums made of them keep within the range and the
+// digits of a type. Compiled once for each CPU target.
+
+#if defined(ATTN_KERNELS_NUMBER_SIZES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_NUMBER_SIZES_INL
+#undef ATTN_KERNELS_NUMBER_SIZES_INL
+#else
+#define ATTN_KERNELS_NUMBER_SIZES_INL
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+
+#include <hwy/highway.h>
+
+#include "kernels/tile_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+template <class T>
+constexpr T infinite = std::numeric_limits<T>::infinity();
+constexpr double log2_e = 1.4426950408889634;
+
+// Terms of a score that are summed one after the other.
+constexpr std::size_t score_depth = 128;
+
+// The larger, or `second` if one is NaN.
+template <class D, class V>
+HWY_INLINE V larger(D, V first, V second) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::IfThenElse(hn::Gt(first, second), first, second);
+#else
+  return hn::Max(first, second);
+#endif
+}
+
+// The numbers from `row` on as a vector, zeros from `count` on.
+template <class D, class T>
+HWY_INLINE auto first_numbers(D d, const T* row, std::size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN T part[lanes_of<T>] = {};
+  std::copy_n(row, std::min(count, lanes_of<T>), part);
+  return hn::Load(d, part);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, count), d, row);
+#endif
+}
+
+// What a row holds.
+template <class T>
+struct Extent {
+  T largest = 0;  ///< of the absolute values that are finite
+  bool finite = true;
+};
+
+// x·0 is 0 for every finite x.
+template <class T>
+Extent<T> extent_of(const T* row, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  const auto zero = hn::Zero(d);
+  auto a = zero, b = zero, odd = zero, other = zero;
+  std::size_t k = 0;
+  for (; k + 2 * size <= width; k += 2 * size) {
+    const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
+    odd = hn::MulAdd(x, zero, odd);
+    other = hn::MulAdd(y, zero, other);
+    a = larger(d, hn::Abs(x), a);
+    b = larger(d, hn::Abs(y), b);
+  }
+  for (; k < width; k += size) {
+    const auto x = first_numbers(d, row + k, width - k);
+    odd = hn::MulAdd(x, zero, odd);
+    a = larger(d, hn::Abs(x), a);
+  }
+  Extent<T> extent;
+  extent.finite = hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero));
+  extent.largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  if (extent.finite) return extent;
+  extent.largest = 0;
+  for (k = 0; k < width; ++k) {
+    const T x = std::abs(row[k]);
+    if (x < infinite<T>) extent.largest = std::max(extent.largest, x);
+  }
+  return extent;
+}
+
+template <class T>
+bool all_finite(const T* row, std::size_t width) {
+  return extent_of(row, width).finite;
+}
+
+// Σ x²; not finite if a number is not, or if the sum leaves the range.
+template <class T>
+HWY_INLINE T squares_of(const T* row, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  auto a = hn::Zero(d), b = a;
+  std::size_t k = 0;
+  for (; k + 2 * size <= width; k += 2 * size) {
+    const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
+    a = hn::MulAdd(x, x, a);
+    b = hn::MulAdd(y, y, b);
+  }
+  for (; k < width; k += size) {
+    const auto x = first_numbers(d, row + k, width - k);
+    a = hn::MulAdd(x, x, a);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+}
+
+// No row of `width` numbers is longer whose squares add up to this: squares below the range of T
+// are lost, and the sum may be off by its roundings.
+template <class T>
+T length_of_squares(T squares, std::size_t width) {
+  const T lost = static_cast<T>(width) * std::numeric_limits<T>::min();
+  return T(1.001) * std::sqrt(squares + lost);
+}
+
+// No row is longer as a vector, numbers that are not finite left out; infinity if that cannot be
+// told.
+template <class T>
+T length_of(const T* row, std::size_t width) {
+  const T squares = squares_of(row, width);
+  if (squares < infinite<T>) return length_of_squares(squares, width);
+  double sum = 0;
+  for (std::size_t k = 0; k < width; ++k) {
+    const auto x = static_cast<double>(row[k]);
+    if (std::isfinite(x)) sum += x * x;
+  }
+  return T(1.001) * static_cast<T>(std::sqrt(sum));
+}
+
+// How large scores may be, in units of ln 2, for T to be good enough.
+struct ScoreLimits {
+  double largest;  ///< of a row
+  double sum;      ///< of the absolute products of any score
+
+  // Whether those of queries and keys that are no longer than these are within the limit.
+  template <class T>
+  bool hold(T longest_query, T longest_key) const {
+    return static_cast<double>(longest_query) * static_cast<double>(longest_key) <= sum;
+  }
+
+  // Whether a row's largest score is beyond, but finite: infinity makes NaN of the row anyway.
+  template <class T>
+  bool exceeded(T score) const {
+    const auto size = std::abs(static_cast<double>(score));
+    return size > largest && size < std::numeric_limits<double>::infinity();
+  }
+};
+
+// Single precision makes weights within a relative 2e-5 as long as scores are, in most cases to
+// five standard deviations. With u = 2⁻²⁴, a rounding of a number about x is off by 0.42 u x: the
+// root of the mean square, over all mantissas. Of D products that add up to x, summed in m parts of
+// d terms, the partial sums grow evenly in most cases that matter, up to x/m in each part; their
+// squares add up to x² d / (3 m), those of the sums of parts to less than x² m / 3 beside one part,
+// and the factor of the query, the product with log₂ e and the addition of a bias make three more:
+//   5 · 0.42 u x √(d / (3 m) + (m − 1) / 3 + 3) ≤ 2e-5
+// gives x = 32 for heads 64 wide. Where products cancel, partial sums may be larger than the score;
+// they are no larger than the product of the lengths of query and key (Cauchy and Schwarz), which
+// may be four times as large. Double precision does so for all x that matter.
+template <class T>
+ScoreLimits score_limits(std::size_t width) {
+  constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
+  if constexpr (sizeof(T) == sizeof(double)) return {0x1p100, most / 4};
+  const std::size_t parts = (width + score_depth - 1) / score_depth;
+  const double depth = static_cast<double>(std::min(width, score_depth));
+  const double m = static_cast<double>(parts);
+  const double roundings = std::sqrt(depth / (3 * m) + (m - 1) / 3 + 3);
+  const double largest = 2e-5 * 0x1p24 / (5 * 0.42 * roundings) * log2_e;
+  return {largest, 4 * largest};
+}
+
+// Whether sums of the values of so many keys, each times a power of at most 2^(lift + 1), stay in
+// the range of T.
+template <class T>
+bool values_fit(T largest, std::size_t keys) {
+  return static_cast<double>(largest) * 0x1p65 * static_cast<double>(keys) <
+         static_cast<double>(std::numeric_limits<T>::max()) / 4;
+}
+
+// NaN may have digits, which power_of_two() does not pass on.
+template <class T>
+void forget_digits(T* row, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (row[k] != row[k]) row[k] = std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
+// Of the columns of a panel [width][unit], the largest Σ x², or one that is not finite.
+template <std::size_t unit, class T>
+T largest_squares(const T* panel, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  // After so many numbers a lane meets the same column again.
+  constexpr std::size_t period = std::lcm(unit, size), vectors = period / size;
+  hn::Vec<decltype(d)> sums[vectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + period <= unit * width; i += period) {
+#pragma GCC unroll 6
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const auto x = hn::LoadU(d, panel + i + v * size);
+      sums[v] = hn::MulAdd(x, x, sums[v]);
+    }
+  }
+  HWY_ALIGN std::array<T, period> lanes;
+  for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(sums[v], d, lanes.data() + v * size);
+  for (; i < unit * width; ++i) lanes[i % unit] += panel[i] * panel[i];
+  T largest = 0;
+  for (std::size_t column = 0; column < unit; ++column) {
+    T sum = 0;
+    for (std::size_t lane = column; lane < period; lane += unit) sum += lanes[lane];
+    if (!(sum < infinite<T>)) return infinite<T>;
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+// pack_columns() of rows that may hold NaN. No row times the factor is longer than what is
+// returned, as length_of() has it.
+template <std::size_t unit, class T>
+T pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
+  T squares = 0, longest = 0;
+  for (std::size_t first = 0; first < count; first += unit) {
+    T* panel = packed + first * width;
+    const std::size_t present = std::min(unit, count - first);
+    pack_columns<unit>(rows + first, present, width, factor, panel);
+    const T own = largest_squares<unit>(panel, width);
+    if (own < infinite<T>) {
+      squares = std::max(squares, own);
+      continue;
+    }
+    forget_digits(panel, unit * width);
+    for (std::size_t r = first; r < first + present; ++r) {
+      longest = std::max(longest, length_of(rows[r], width) * std::abs(factor));
+    }
+  }
+  return std::max(longest, length_of_squares(squares, width));
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
