@@ -171,15 +171,14 @@ template <class T>
 HWY_INLINE void multiply_panels(const T* queries, std::size_t strips, const T* keys,
                                 std::size_t width, const Range& range, T* c, std::size_t stride) {
   constexpr std::size_t columns = columns_of<T>;
-  constexpr std::size_t depth_block = 256;
-  for (std::size_t k = 0; k < width; k += depth_block) {
-    const std::size_t depth = std::min(depth_block, width - k);
+  for (std::size_t k = 0; k < width; k += score_depth) {
+    const std::size_t depth = std::min(score_depth, width - k);
     for (std::size_t column = range.first / columns * columns; column < range.end;
          column += columns) {
       const T* panel = keys + column * width + k * columns;
       for (std::size_t strip = 0; strip < strips; ++strip) {
         const std::size_t row = strip * tile_rows;
-        multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth, score_depth,
+        multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth,
                             c + row * stride + column, stride, k > 0);
       }
     }

@@ -258,8 +258,7 @@ class Block {
     }
     for (std::size_t column = 0; column < output_width_; column += columns_of<T>) {
       const T* panel = head_.values + column * block_.sizes.keys + key * columns_of<T>;
-      multiply_tile<false>(left, stride, panel, depth, sum_depth, sums_.at(column), output_width_,
-                           true);
+      add_products<false>(left, stride, panel, depth, sums_.at(column), output_width_);
     }
     sums_.added(depth);
   }

@@ -132,10 +132,9 @@ class Block : OnlineSoftmax<T> {
       const T* panel = head_.values + column * block_.sizes.keys + base * columns_of<T>;
       for (std::size_t s = 0; s < strips; ++s) {
         if (seen[s].empty()) continue;
-        multiply_tile<false>(scores_ + s * tile_rows * stride + seen[s].first, stride,
-                             panel + seen[s].first * columns_of<T>, seen[s].end - seen[s].first,
-                             sum_depth, this->sums(views_[first_strip + s].row) + column,
-                             output_width_, true);
+        add_products<false>(scores_ + s * tile_rows * stride + seen[s].first, stride,
+                            panel + seen[s].first * columns_of<T>, seen[s].end - seen[s].first,
+                            this->sums(views_[first_strip + s].row) + column, output_width_);
       }
     }
   }

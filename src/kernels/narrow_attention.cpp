@@ -168,7 +168,7 @@ class Panel {
   void add_keys(std::size_t base, const Range& seen, bool full) {
     const std::size_t width = block_.sizes.width;
     for (std::size_t key = seen.first / tile_rows * tile_rows; key < seen.end; key += tile_rows) {
-      multiply_tile<false>(head_.keys + (base + key) * width, width, queries_, width, width,
+      multiply_tile<false>(head_.keys + (base + key) * width, width, queries_, width,
                            scores_ + key * columns, columns, false);
     }
     if (softcap_ > 0) cap(seen);
@@ -187,18 +187,18 @@ class Panel {
       T* sums = sums_.at(column * columns);
       switch (value_tile_) {
         case 4:
-          multiply_tile<true, 4>(values, 0, scores, depth, sum_depth, sums, columns, true);
+          add_products<true, 4>(values, 0, scores, depth, sums, columns);
           break;
         case 6:
-          multiply_tile<true, 6>(values, 0, scores, depth, sum_depth, sums, columns, true);
+          add_products<true, 6>(values, 0, scores, depth, sums, columns);
           break;
         case 8:
           if constexpr (tile_rows == 12) {
-            multiply_tile<true, 8>(values, 0, scores, depth, sum_depth, sums, columns, true);
+            add_products<true, 8>(values, 0, scores, depth, sums, columns);
           }
           break;
         default:
-          multiply_tile<true>(values, 0, scores, depth, sum_depth, sums, columns, true);
+          add_products<true>(values, 0, scores, depth, sums, columns);
       }
     }
   }

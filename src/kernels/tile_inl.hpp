@@ -32,22 +32,23 @@ constexpr std::size_t rounded_up(std::size_t size, std::size_t unit) {
 }
 
 // c = a b, or c += a b with `add`: c [rows, columns_of<T>], b [depth, columns_of<T>]. `packed`
-// tells how a lies: as [depth][rows], or in rows `stride` apart. Sums of `part` products at a time
-// are added to c. Not inlined: among other variables the compiler would not keep all sums in
-// registers.
+// tells how a lies: as [depth][rows], or in rows `stride` apart. Not inlined: among other variables
+// the compiler would not keep all sums in registers.
 template <bool packed, std::size_t rows = tile_rows, class T>
 HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
-                                const T* HWY_RESTRICT b, std::size_t depth, std::size_t part,
-                                T* HWY_RESTRICT c, std::size_t c_stride, bool add) {
+                                const T* HWY_RESTRICT b, std::size_t depth, T* HWY_RESTRICT c,
+                                std::size_t c_stride, bool add) {
   static_assert(rows <= 12);
   constexpr std::size_t size = lanes_of<T>;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  V left[rows], right[rows];
+#pragma GCC unroll 12
+  for (std::size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
   // Three rows from one pointer are what an address can express: p, p + s, p + 2s.
   const T* a1 = a + 3 * stride;
   const T* a2 = a + 6 * stride;
   const T* a3 = a + 9 * stride;
-  V left[rows], right[rows];
   const auto step = [&](std::size_t k) HWY_ATTR {
     const V b0 = hn::LoadU(d, b + 2 * size * k), b1 = hn::LoadU(d, b + 2 * size * k + size);
 #pragma GCC unroll 12
@@ -67,31 +68,26 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
     a += packed ? rows * count : count;
     a1 += count, a2 += count, a3 += count;
   };
-  for (; depth > 0; add = true) {
-#pragma GCC unroll 12
-    for (std::size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
-    std::size_t k = part < depth ? part : depth;
-    depth -= k;
-    for (; k >= 4; k -= 4) {
-      step(0), step(1), step(2), step(3);
-      advance(4);
-    }
-    for (; k > 0; --k) {
-      step(0);
-      advance(1);
-    }
-    if (add) {
-#pragma GCC unroll 12
-      for (std::size_t r = 0; r < rows; ++r) {
-        left[r] = hn::Add(left[r], hn::LoadU(d, c + r * c_stride));
-        right[r] = hn::Add(right[r], hn::LoadU(d, c + r * c_stride + size));
-      }
-    }
+  std::size_t k = depth;
+  for (; k >= 4; k -= 4) {
+    step(0), step(1), step(2), step(3);
+    advance(4);
+  }
+  for (; k > 0; --k) {
+    step(0);
+    advance(1);
+  }
+  if (add) {
 #pragma GCC unroll 12
     for (std::size_t r = 0; r < rows; ++r) {
-      hn::StoreU(left[r], d, c + r * c_stride);
-      hn::StoreU(right[r], d, c + r * c_stride + size);
+      left[r] = hn::Add(left[r], hn::LoadU(d, c + r * c_stride));
+      right[r] = hn::Add(right[r], hn::LoadU(d, c + r * c_stride + size));
     }
+  }
+#pragma GCC unroll 12
+  for (std::size_t r = 0; r < rows; ++r) {
+    hn::StoreU(left[r], d, c + r * c_stride);
+    hn::StoreU(right[r], d, c + r * c_stride + size);
   }
 }
 

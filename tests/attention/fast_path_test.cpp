@@ -528,9 +528,6 @@ TEST_CASE("what needs the steps of the score, dropout or a fill is not for the f
   AttentionRequest dropout = plain;
   dropout.dropout = attn::Dropout{0.5, {}};
   CHECK_FALSE(supported(dropout));
-  AttentionRequest bias = plain;
-  bias.mask.bias = attn::testing::doubles({1}, {-1e9});
-  CHECK_FALSE(supported(bias));
 }
 
 TEST_CASE("attend() takes the fast path for large sizes and leaves out weights nobody wants") {
