@@ -320,7 +320,7 @@ DocumentList::DocumentList(const BatchOptions& options) {
     count_ += source.lines ? source.lines->begins.size() : 1;
   }
   if (count_ == 0) {
-    throw Error(ErrorKind::file, "there are no documents in what was given", "attn-cli batch",
+    throw Error(ErrorKind::file, "there are no documents in what was given", "BatchOptions::inputs",
                 "documents end in .json, files with a document a line in .jsonl");
   }
   names_ =

@@ -100,8 +100,9 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   }
   // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
-    throw input_error(name + " has several names (hard links), and FileAccess::restrict_to allows but one", "",
-                      "put a copy of the file there");
+    throw input_error(
+        name + " has several names (hard links), and FileAccess::restrict_to allows but one", "",
+        "put a copy of the file there");
   }
   return file.release();
 }

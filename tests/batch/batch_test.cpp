@@ -170,11 +170,12 @@ TEST_CASE("a batch without documents is an error") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "empty");
   CHECK(error_of(options_for(folder, {"empty"})) ==
-        "there are no documents in what was given\n  where: attn-cli batch\n"
+        "there are no documents in what was given\n  where: BatchOptions::inputs\n"
         "  help:  documents end in .json, files with a document a line in .jsonl");
-  CHECK(error_of(options_for(folder, {})) ==
-        "no input documents given\n  where: attn-cli batch\n  help:  name documents, folders, "
-        "patterns or .jsonl files, or a list with BatchOptions::files_from");
+  CHECK(
+      error_of(options_for(folder, {})) ==
+      "no input documents given\n  where: BatchOptions::inputs\n  help:  name documents, folders, "
+      "patterns or .jsonl files, or a list with BatchOptions::files_from");
   BatchOptions twice = options_for(folder, {});
   twice.inputs = {"-"};
   twice.files_from = "-";

@@ -136,7 +136,7 @@ TEST_CASE("what is no regular file, or may not be read, has no hash and is not w
   FileAccess access;
   access.restrict_to = folder / "inside";
   std::filesystem::create_directory(*access.restrict_to);
-  CHECK(error_from([&] { hashes.hash(path, access); }).find("--restrict confines") !=
+  CHECK(error_from([&] { hashes.hash(path, access); }).find("FileAccess::restrict_to confines") !=
         std::string::npos);
   access = {};
   access.limits.file_bytes = 2;

@@ -145,7 +145,8 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   options.run.files.restrict_to = folder / "docs";
   const BatchOutcome restricted = run_batch(options);
   CHECK(restricted.counts.failed == 1);
-  CHECK(failure_of(restricted, "a").find("to which --restrict confines") != std::string::npos);
+  CHECK(failure_of(restricted, "a").find("to which FileAccess::restrict_to confines") !=
+        std::string::npos);
 
   options.resume = false;
   options.run.files.restrict_to.reset();
@@ -198,7 +199,7 @@ TEST_CASE("no file is written through links that were put into the folder of the
   CHECK(outcome.counts.failed == 3);
   CHECK(failure_of(outcome, "a") ==
         "the folder \"" + (folder / "out/a").string() +
-            "\" is a symbolic link\n  where: --out\n"
+            "\" is a symbolic link\n  where: RunOptions::out\n"
             "  help:  remove it: below the folder of the results, links are not followed");
   CHECK(fs::is_empty(folder / "elsewhere"));
   CHECK(fs::symlink_status(folder / "out/b/result.json").type() == fs::file_type::regular);

@@ -181,7 +181,8 @@ TEST_CASE(
   access.restrict_to = folder / "in";
   CHECK(verdict(folder, query_in("in/q.npy"), access) ==
         "\"" + (folder / "in/q.npy").string() +
-            "\" has several names (hard links), and --restrict allows but one\n  where: " +
+            "\" has several names (hard links), and FileAccess::restrict_to allows but one\n  "
+            "where: " +
             (folder / "doc.json").string() + ", /query/file\n" +
             "  help:  put a copy of the file there");
   fs::remove(folder / "out.npy");

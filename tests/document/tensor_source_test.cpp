@@ -129,7 +129,7 @@ TEST_CASE("the tensors that a document has made are counted together") {
   CHECK(error_from([&] { source.read(ones, attn::DType::float32, "/key"); }) ==
         "what the document has made up to here has 12 elements, and the limit is 10\n"
         "  where: /key/ones\n"
-        "  help:  make it smaller, or raise the limit with --max-elements");
+        "  help:  make it smaller, or raise the limit with Limits::elements");
   CHECK(refusal(R"({"zeros":[1e18]})") ==
         "the number 1e+18 is no size\n"
         "  where: /query/zeros/0\n"

@@ -111,7 +111,7 @@ TEST_CASE("single numbers are written in their shortest form") {
 
 TEST_CASE("strings are escaped, UTF-8 is passed through, other bytes are replaced") {
   CHECK(json_string("a\"b\\c/d") == R"("a\"b\\c/d")");
-  CHECK(json_string("\n\t\r\b\x1f\x7f") == "\"\\n\\t\\r\\u0008\\u001f\x7f\"");
+  CHECK(json_string("\n\t\r\b\x1f\x7f") == "\"\\n\\t\\r\\u0008\\u001f\\u007f\"");
   CHECK(json_string(std::string_view("\0", 1)) == "\"\\u0000\"");
   CHECK(json_string("größe 注意 🙂") == "\"größe 注意 🙂\"");
   CHECK(json_string("a\xff\xc3(") == "\"a\uFFFD\uFFFD(\"");

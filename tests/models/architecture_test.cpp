@@ -58,7 +58,8 @@ TEST_CASE("null means the default, as does a key that is not there") {
 TEST_CASE("windows are in the layers that the family or layer_types say") {
   const auto windows = [](const std::string& config) {
     std::string shown;
-    for (const ModelLayer& layer : architecture_of(config).stacks[0].layers) {
+    const Architecture model = architecture_of(config);
+    for (const ModelLayer& layer : model.stacks[0].layers) {
       shown += layer.window ? 'w' : '.';
     }
     return shown;
