@@ -320,7 +320,7 @@ class RotaryReader {
       rotary.theta = number_or(*own, "rope_theta", rotary.theta);
       if (!(window && own_theta && !by_kind_)) scaling = own;
     }
-    if (scaling != nullptr) rotary.scaling = read_scaling(*scaling, rotary.theta);
+    if (scaling != nullptr) rotary.scaling = read_scaling(*scaling);
     return rotary;
   }
 
@@ -339,8 +339,7 @@ class RotaryReader {
         .value_or(static_cast<double>(longest_));
   }
 
-  RotaryScaling read_scaling(const JsonValue& scaling, double theta) const {
-    static_cast<void>(theta);
+  RotaryScaling read_scaling(const JsonValue& scaling) const {
     const JsonValue* name = member(scaling, "rope_type");
     if (name == nullptr) name = member(scaling, "type");
     if (name == nullptr) return {};
