@@ -43,6 +43,21 @@ class WeightsOfPowers {
     const hn::ScalableTag<T> d;
     const hn::Rebind<W, decltype(d)> result;
     std::size_t j = 0;
+    if constexpr (sizeof(T) == sizeof(W)) {
+      // Small powers are rare: four vectors are looked at together.
+      const auto least = hn::Set(d, sizeof(W) == sizeof(float) ? least_ : T(-1));
+      const auto times = hn::Set(d, times_);
+      for (; j + 4 * size <= count; j += 4 * size) {
+        const auto a = hn::LoadU(d, powers + j), b = hn::LoadU(d, powers + j + size);
+        const auto c = hn::LoadU(d, powers + j + 2 * size);
+        const auto e = hn::LoadU(d, powers + j + 3 * size);
+        if (!hn::AllFalse(d, hn::Lt(hn::Min(hn::Min(a, b), hn::Min(c, e)), least))) break;
+        hn::StoreU(hn::Mul(a, times), d, to + j);
+        hn::StoreU(hn::Mul(b, times), d, to + j + size);
+        hn::StoreU(hn::Mul(c, times), d, to + j + 2 * size);
+        hn::StoreU(hn::Mul(e, times), d, to + j + 3 * size);
+      }
+    }
     for (; j + size <= count; j += size) {
       hn::StoreU(weights(hn::LoadU(d, powers + j)), result, to + j);
     }

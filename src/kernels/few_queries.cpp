@@ -151,9 +151,10 @@ bool attend(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t f
     KeyStep<T> keys;
     keys.range = {key, std::min(key + step, first + count)};
     T longest_key = 0, largest_value = 0;
+    const Extent<T> all = extent_of(head.value_rows + key, keys.range.end - key, sizes.value_width);
     for (std::size_t j = keys.range.first; j < keys.range.end; ++j) {
       longest_key = std::max(longest_key, length_of(head.key_rows[j], sizes.width));
-      const Extent<T> extent = extent_of(head.value_rows[j], sizes.value_width);
+      const Extent<T> extent = all.finite ? all : extent_of(head.value_rows[j], sizes.value_width);
       largest_value = std::max(largest_value, extent.largest);
       odd = odd || !extent.finite;
       if (!extent.finite) continue;

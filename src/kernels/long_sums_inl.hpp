@@ -103,10 +103,11 @@ class LongSums {
 
   template <class Factor>
   HWY_INLINE void multiply_by(std::size_t first, std::size_t count, const Factor& factor) {
-    for (std::size_t i = 0; i < count; ++i) sums_[first + i] *= factor(i);
-    for (std::size_t i = 0; folded_ && i < count; ++i) {
-      totals_[first + i] *= static_cast<double>(factor(i));
-    }
+    T* HWY_RESTRICT sums = sums_ + first;
+    for (std::size_t i = 0; i < count; ++i) sums[i] *= factor(i);
+    if (!folded_) return;
+    double* HWY_RESTRICT totals = totals_ + first;
+    for (std::size_t i = 0; i < count; ++i) totals[i] *= static_cast<double>(factor(i));
   }
 
   template <class Factor>

@@ -71,7 +71,12 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
   head.largest_value = 0;
   T largest_key = 0;
   const std::size_t value_width = sizes.value_width;
+  constexpr std::size_t together = 16;
+  Extent<T> all;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
+    if (key % together == 0) {
+      all = extent_of(value_rows + key, std::min(together, sizes.keys - key), value_width);
+    }
     T* to = head.keys + key * width;
     const Extent<T> keys = copy_row(key_rows[key], width, to);
     largest_key = std::max(largest_key, keys.largest);
@@ -83,7 +88,7 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
       std::copy_n(from + column, count, part);
       for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
     }
-    const Extent<T> values = extent_of(from, value_width);
+    const Extent<T> values = all.finite ? all : extent_of(from, value_width);
     head.largest_value = std::max(head.largest_value, values.largest);
     if (values.finite) continue;
     head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
@@ -255,8 +260,12 @@ class Panel {
       if (hn::AllFalse(d, hn::Gt(now, before))) continue;
       hn::StoreU(now, d, state(largest) + side);
       std::array<T, size> factors;
-      for (std::size_t i = 0; i < size; ++i) factors[i] = raise_lane(side + i);
-      for (std::size_t k = 0; k <= output_width_; ++k) {
+      bool grown = false;
+      for (std::size_t i = 0; i < size; ++i) {
+        factors[i] = raise_lane(side + i);
+        grown = grown || factors[i] != 1;
+      }
+      for (std::size_t k = 0; grown && k <= output_width_; ++k) {
         sums_.multiply(k * columns + side, size, factors.data());
       }
     }
@@ -294,11 +303,14 @@ class Panel {
     const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
     const V least0 = hn::Add(hn::Sub(round, turn0), room);
     const V least1 = hn::Add(hn::Sub(round, turn1), room);
-    V total0 = hn::Zero(d), total1 = total0;
-    for (std::size_t key = seen.first; key < seen.end;) {
+    // Of few keys at a time (LongSums says why).
+    V total0 = hn::LoadU(d, totals()), total1 = hn::LoadU(d, totals() + size);
+    T* s = scores_ + seen.first * columns;
+    for (std::size_t left = seen.end - seen.first; left > 0;) {
+      const std::size_t keys = std::min<std::size_t>(left, 48);
+      left -= keys;
       V sum0 = hn::Zero(d), sum1 = sum0;
-      for (const std::size_t end = std::min(seen.end, key + 32); key < end; ++key) {
-        T* const s = scores_ + key * columns;
+      for (T* const end = s + keys * columns; s < end; s += columns) {
         const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
         const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
         hn::StoreU(x, d, s);
@@ -309,9 +321,8 @@ class Panel {
       total0 = hn::Add(total0, sum0);
       total1 = hn::Add(total1, sum1);
     }
-    T* const sums = totals();
-    hn::StoreU(hn::Add(hn::LoadU(d, sums), total0), d, sums);
-    hn::StoreU(hn::Add(hn::LoadU(d, sums + size), total1), d, sums + size);
+    hn::StoreU(total0, d, totals());
+    hn::StoreU(total1, d, totals() + size);
   }
 
   void finish(BlockOutcome& outcome) {

@@ -58,32 +58,38 @@ struct Extent {
   bool finite = true;
 };
 
-// x·0 is 0 for every finite x.
+// Of some rows together; nothing is told of numbers beside one that is not finite.
 template <class T>
-Extent<T> extent_of(const T* row, std::size_t width) {
+Extent<T> extent_of(const T* const* rows, std::size_t count, std::size_t width) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>;
   const auto zero = hn::Zero(d);
   auto a = zero, b = zero, odd = zero, other = zero;
-  std::size_t k = 0;
-  for (; k + 2 * size <= width; k += 2 * size) {
-    const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
-    odd = hn::MulAdd(x, zero, odd);
-    other = hn::MulAdd(y, zero, other);
-    a = larger(d, hn::Abs(x), a);
-    b = larger(d, hn::Abs(y), b);
+  // x·0 is 0 for every finite x.
+  for (std::size_t i = 0; i < count; ++i) {
+    const T* const row = rows[i];
+    std::size_t k = 0;
+    for (; k + 2 * size <= width; k += 2 * size) {
+      const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
+      odd = hn::MulAdd(x, zero, odd);
+      other = hn::MulAdd(y, zero, other);
+      a = larger(d, hn::Abs(x), a);
+      b = larger(d, hn::Abs(y), b);
+    }
+    for (; k < width; k += size) {
+      const auto x = first_numbers(d, row + k, width - k);
+      odd = hn::MulAdd(x, zero, odd);
+      a = larger(d, hn::Abs(x), a);
+    }
   }
-  for (; k < width; k += size) {
-    const auto x = first_numbers(d, row + k, width - k);
-    odd = hn::MulAdd(x, zero, odd);
-    a = larger(d, hn::Abs(x), a);
-  }
-  Extent<T> extent;
-  extent.finite = hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero));
-  extent.largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
-  if (extent.finite) return extent;
-  extent.largest = 0;
-  for (k = 0; k < width; ++k) {
+  if (!hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero))) return {0, false};
+  return {hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b))), true};
+}
+
+template <class T>
+Extent<T> extent_of(const T* row, std::size_t width) {
+  Extent<T> extent = extent_of(&row, 1, width);
+  for (std::size_t k = 0; !extent.finite && k < width; ++k) {
     const T x = std::abs(row[k]);
     if (x < infinite<T>) extent.largest = std::max(extent.largest, x);
   }

@@ -33,8 +33,13 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
   const std::size_t width = sizes.value_width;
   head.odd_count = 0;
   head.largest_value = 0;
+  constexpr std::size_t together = 16;
+  Extent<T> all;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
-    const auto [largest, finite] = extent_of(rows[key], width);
+    if (key % together == 0) {
+      all = extent_of(rows + key, std::min(together, sizes.keys - key), width);
+    }
+    const auto [largest, finite] = all.finite ? all : extent_of(rows[key], width);
     head.largest_value = std::max(head.largest_value, largest);
     if (!finite) head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
     for (std::size_t column = 0; column < width; column += columns) {

@@ -143,9 +143,11 @@ inline void split_values(const HeadSizes& sizes, const float* const* rows, std::
   head.largest_value = 0;
   for (std::size_t step = 0; step < steps; ++step) {
     std::array<const float*, tile_depth> present{};
-    for (std::size_t j = 0; j < tile_depth && step * tile_depth + j < sizes.keys; ++j) {
-      const std::size_t key = step * tile_depth + j;
-      const auto [largest, finite] = extent_of(rows[key], sizes.value_width);
+    const std::size_t first = step * tile_depth, count = std::min(tile_depth, sizes.keys - first);
+    const Extent<float> all = extent_of(rows + first, count, sizes.value_width);
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::size_t key = first + j;
+      const auto [largest, finite] = all.finite ? all : extent_of(rows[key], sizes.value_width);
       head.largest_value = std::max(head.largest_value, largest);
       if (finite) {
         present[j] = rows[key];

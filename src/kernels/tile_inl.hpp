@@ -1,4 +1,8 @@
 // The register tile that the products of attention are made of. Compiled once for each CPU target.
+// Linear layers have one of their own in matrix_product.cpp: with 8 rows by 3 vectors it loads less
+// for each product, and it fetches its wide panels ahead, which come from memory. Panels of 3
+// vectors would be a third empty for heads 32 or 64 wide, whose panels of 2 are full and in the
+// cache. Matrix tiles (matrix_tile.hpp) are other instructions on other numbers.
 
 #if defined(ATTN_KERNELS_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_TILE_INL
