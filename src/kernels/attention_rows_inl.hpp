@@ -142,7 +142,7 @@ HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shif
   constexpr std::size_t step = lanes_of<T>, part = 32 * step;
   const auto turned = hn::Set(d, shift.turned);
   const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
-  auto sum = hn::LoadU(d, total);
+  auto sum = hn::Zero(d);
   for (std::size_t j = range.first; j < range.end;) {
     const std::size_t end = std::min(range.end, j + part);
     auto a = hn::Zero(d), b = a;
@@ -161,7 +161,7 @@ HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shif
     }
     sum = hn::Add(sum, hn::Add(a, b));
   }
-  hn::StoreU(sum, d, total);
+  hn::StoreU(hn::Add(hn::LoadU(d, total), sum), d, total);
 }
 
 // Scores of the strips with the panels that hold keys base + [range): c[r, key − base], for strips

@@ -233,9 +233,8 @@ class Block {
       HWY_ALIGN std::array<T, lanes_of<T>> tail;
       tail.fill(-infinite<T>);
       std::copy_n(scores + whole, rest, tail.begin());
-      constexpr std::size_t part = LongSums<T>::fold_keys;
-      for (std::size_t first = range.first; first < whole; first += part) {
-        row.total += exponentials_sum(scores, {first, std::min(first + part, whole)}, shift);
+      for (std::size_t first = range.first; first < whole; first += step) {
+        row.total += exponentials_sum(scores, {first, std::min(first + step, whole)}, shift);
       }
       row.total += exponentials_sum(tail.data(), {0, lanes_of<T>}, shift);
       std::copy_n(tail.begin(), rest, scores + whole);

@@ -21,13 +21,13 @@ namespace attn::kernels::HWY_NAMESPACE {
 // off by up to n / 4 units of roundoff.
 constexpr std::size_t sum_depth = 96;
 
-// c += a b as multiply_tile() computes it, in parts of sum_depth.
+// c += a b as multiply_tile() computes it, `part` products at a time.
 template <bool packed, std::size_t rows = tile_rows, class T>
 HWY_INLINE void add_products(const T* a, std::size_t stride, const T* b, std::size_t depth, T* c,
-                             std::size_t c_stride) {
-  for (std::size_t k = 0; k < depth; k += sum_depth) {
+                             std::size_t c_stride, std::size_t part = sum_depth) {
+  for (std::size_t k = 0; k < depth; k += part) {
     multiply_tile<packed, rows>(a + k * (packed ? rows : 1), stride, b + k * columns_of<T>,
-                                std::min(sum_depth, depth - k), c, c_stride, true);
+                                std::min(part, depth - k), c, c_stride, true);
   }
 }
 

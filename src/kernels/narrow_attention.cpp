@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t key_block = 192;  // whose scores for a panel stay in the first-level cache
 static_assert(key_block % tile_rows == 0);
+// Less than sum_depth, as a lane's exponentials are summed one after the other as well.
+constexpr std::size_t value_depth = 64;
 constexpr std::size_t line = 64;
 
 template <class T>
@@ -192,18 +194,18 @@ class Panel {
       T* sums = sums_.at(column * columns);
       switch (value_tile_) {
         case 4:
-          add_products<true, 4>(values, 0, scores, depth, sums, columns);
+          add_products<true, 4>(values, 0, scores, depth, sums, columns, value_depth);
           break;
         case 6:
-          add_products<true, 6>(values, 0, scores, depth, sums, columns);
+          add_products<true, 6>(values, 0, scores, depth, sums, columns, value_depth);
           break;
         case 8:
           if constexpr (tile_rows == 12) {
-            add_products<true, 8>(values, 0, scores, depth, sums, columns);
+            add_products<true, 8>(values, 0, scores, depth, sums, columns, value_depth);
           }
           break;
         default:
-          add_products<true>(values, 0, scores, depth, sums, columns);
+          add_products<true>(values, 0, scores, depth, sums, columns, value_depth);
       }
     }
   }
@@ -304,10 +306,10 @@ class Panel {
     const V least0 = hn::Add(hn::Sub(round, turn0), room);
     const V least1 = hn::Add(hn::Sub(round, turn1), room);
     // Of few keys at a time (LongSums says why).
-    V total0 = hn::LoadU(d, totals()), total1 = hn::LoadU(d, totals() + size);
+    V total0 = hn::Zero(d), total1 = total0;
     T* s = scores_ + seen.first * columns;
     for (std::size_t left = seen.end - seen.first; left > 0;) {
-      const std::size_t keys = std::min<std::size_t>(left, 48);
+      const std::size_t keys = std::min<std::size_t>(left, 32);
       left -= keys;
       V sum0 = hn::Zero(d), sum1 = sum0;
       for (T* const end = s + keys * columns; s < end; s += columns) {
@@ -321,8 +323,9 @@ class Panel {
       total0 = hn::Add(total0, sum0);
       total1 = hn::Add(total1, sum1);
     }
-    hn::StoreU(total0, d, totals());
-    hn::StoreU(total1, d, totals() + size);
+    T* const sums = totals();
+    hn::StoreU(hn::Add(hn::LoadU(d, sums), total0), d, sums);
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + size), total1), d, sums + size);
   }
 
   void finish(BlockOutcome& outcome) {
