@@ -75,7 +75,7 @@ struct Heatmap {
   std::string title;                           ///< of the panel; PlotOptions::title goes before it
   std::string caption;                         ///< grid: below the panel
   std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
-  bool plain = false;  ///< terminal: rows and columns are positions and dimensions instead
+  bool of_positions = false;  ///< rows and columns are positions and dimensions instead
 };
 
 /// Panels in rows × columns with shared axes; all weights of one shape.

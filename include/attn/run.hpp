@@ -21,7 +21,16 @@
 
 namespace attn {
 
-enum class PlotKind { heatmap, dimensions, grid, mask, stages, lines, comparison };
+enum class PlotKind {
+  heatmap,
+  dimensions,
+  grid,
+  mask,
+  stages,
+  lines,
+  comparison,
+  last = comparison  ///< of all
+};
 
 /// A kind of picture, as users meet it.
 struct PlotKindInfo {

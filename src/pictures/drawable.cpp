@@ -1,56 +1,13 @@
 #include "pictures/drawable.hpp"
 
-#include <algorithm>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "attn/error.hpp"
 
-#include "io/json_value.hpp"
-#include "pictures/mask_picture.hpp"
-#include "result/result_reader.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/count_text.hpp"
-#include "support/mapped_file.hpp"
-#include "support/nearest_name.hpp"
+#include "support/names_option.hpp"
 
 namespace attn {
 namespace {
-
-// The tensor to draw: the one asked for, or the weights, of a layer's first attention if there are
-// several.
-std::string wanted_tensor(const PlotRequest& request, std::span<const std::string> names) {
-  if (!request.name) {
-    if (std::find(names.begin(), names.end(), "weights") != names.end()) return "weights";
-    for (const std::string weights : {"weights", "pooled_weights"}) {
-      for (const std::string& name : names) {
-        if (name == weights || name.ends_with("." + weights)) return name;
-      }
-    }
-    return "weights";
-  }
-  if (std::find(names.begin(), names.end(), *request.name) != names.end()) return *request.name;
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  throw input_error("there is no tensor \"" + *request.name + "\"", "PlotRequest::name",
-                    suggestion(*request.name, known));
-}
-
-// Scores before the mask have nothing to hide, and what is no map has no mask of its shape.
-bool shows_mask(const std::string& tensor) {
-  return is_map(tensor) &&
-         (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
-}
-
-std::string prefix_of(const std::string& tensor) {
-  const std::size_t point = tensor.rfind('.');
-  return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
-}
-
-// The mask of a map of weights.
-std::string allowed_of(const std::string& tensor) {
-  return prefix_of(tensor) + (tensor.ends_with("pooled_weights") ? "pooled_allowed" : "allowed");
-}
 
 void check_labels(const Labels& labels, const Maps& maps) {
   const auto check = [&](const std::vector<std::vector<std::string>>& lists, std::size_t length,
@@ -67,51 +24,50 @@ void check_labels(const Labels& labels, const Maps& maps) {
   check(labels.key, maps.keys(), "key");
 }
 
-Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
-  access.restrict_to.reset();  // what the user names may stand anywhere
-  const auto file = MappedFile::open(path, access);
-  try {
-    return read_labels(parse_json(file->text(), {.depth = access.limits.nesting}), "");
-  } catch (const Error& error) {
-    throw error.inside(path.string());
+std::vector<std::string> numbers(std::size_t first, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(first + i));
+  return names;
+}
+
+// One matrix of a tensor whose rows and columns are positions and dimensions.
+Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) {
+  const MapSelection& selection = maps.selection;
+  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0) {
+    throw input_error("\"" + name + "\" has no keys", "PlotRequest::name",
+                      "leave out MapSelection::drop_first, MapSelection::renormalize and "
+                      "MapSelection::merge_pieces");
   }
+  const Labels none;
+  Heatmap heatmap =
+      selected_heatmap({maps.weights, nullptr, none, "", maps.sample, maps.head, selection});
+  const Shape& shape = heatmap.weights.shape();
+  const std::vector<std::string> labels = Labels::of_sample(maps.labels.query, maps.sample);
+  if (labels.size() == maps.weights.queries()) {
+    const auto start = labels.begin() + static_cast<std::ptrdiff_t>(heatmap.first_query);
+    heatmap.query_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[0]));
+  } else {
+    heatmap.query_labels = numbers(heatmap.first_query, shape[0]);
+  }
+  heatmap.key_labels = numbers(heatmap.first_key, shape[1]);
+  heatmap.title = name;
+  heatmap.of_positions = true;
+  if (maps.weights.heads() > 1) {
+    heatmap.title += " " + place_text(maps);
+  } else if (maps.weights.samples() > 1) {
+    heatmap.title += " (Sample " + std::to_string(maps.sample + 1) + ")";
+  }
+  return heatmap;
 }
 
 }  // namespace
-
-Drawable read_drawable(const PlotRequest& request, const FileAccess& access) {
-  ResultReader file(request.input, access);
-  Drawable drawable;
-  drawable.name = file.name();
-  if (request.kind == PlotKind::mask && file.is_document()) {
-    drawable.mask = document_mask(file.text(), file.name(), request, access);
-  } else if (request.kind == PlotKind::dimensions) {
-    drawable.shapes = file.shapes();
-  } else {
-    drawable.tensor = wanted_tensor(request, file.names());
-    drawable.weights = file.numbers(drawable.tensor);
-    if (const auto only = file.only_name(); only && !drawable.weights)
-      drawable.weights = file.numbers(*only);
-    if (shows_mask(drawable.tensor)) drawable.allowed = file.booleans(allowed_of(drawable.tensor));
-    if (request.kind == PlotKind::stages) {
-      const std::string prefix = prefix_of(drawable.tensor);
-      drawable.scores = file.numbers(prefix + "scores");
-      drawable.capped = file.numbers(prefix + "capped");
-      drawable.masked = file.numbers(prefix + "masked");
-    }
-    drawable.labels = file.labels(drawable.tensor);
-    drawable.title = file.title();
-  }
-  if (request.labels) drawable.labels = read_label_file(*request.labels, access);
-  return drawable;
-}
 
 DrawableMaps maps_of(const Drawable& drawable) {
   if (!drawable.weights) {
     throw input_error("there are no weights to draw", "",
                       "give a result with weights, {\"weights\": …}, or a file with one tensor");
   }
-  DrawableMaps maps{Maps(drawable.weights), {}};
+  DrawableMaps maps{Maps(drawable.weights, drawable.heads_only), {}};
   if (!is_map(drawable.tensor)) return maps;
   check_labels(drawable.labels, maps.weights);
   if (drawable.allowed) {
@@ -121,9 +77,48 @@ DrawableMaps maps_of(const Drawable& drawable) {
                             text(drawable.weights.shape()),
                         "/allowed", "give both the same shape");
     }
-    maps.allowed.emplace(drawable.allowed);
+    maps.allowed.emplace(drawable.allowed, drawable.heads_only);
   }
   return maps;
+}
+
+SelectedMaps selected(const DrawableMaps& maps, const Drawing& drawing, const Drawable& drawable) {
+  maps.weights.check(drawing.sample, drawing.head);
+  return {maps.weights,     maps.allowed ? &*maps.allowed : nullptr,
+          drawable.labels,  drawable.title,
+          drawing.sample,   drawing.head,
+          drawing.selection};
+}
+
+Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& maps) {
+  if (drawable.chosen) return *drawable.chosen;
+  if (!is_map(drawable.tensor)) return heatmap_of_positions(drawable.tensor, maps);
+  Heatmap heatmap = selected_heatmap(maps);
+  if (!drawable.cells.empty()) heatmap.title += "\n" + drawable.cells;
+  return heatmap;
+}
+
+std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps) {
+  if (maps.selection.heads != MapSelection::Heads::all) return {heatmap_of(drawable, maps)};
+  if (is_map(drawable.tensor)) return selected_heads(maps).panels;
+  std::vector<Heatmap> heads;
+  for (std::size_t head = 0; head < maps.weights.heads(); ++head) {
+    heads.push_back(heatmap_of_positions(
+        drawable.tensor,
+        {maps.weights, maps.allowed, maps.labels, maps.title, maps.sample, head, maps.selection}));
+    if (maps.weights.heads() > 1) heads.back().title = "Head " + std::to_string(head + 1);
+  }
+  return heads;
+}
+
+void check_is_map(const Drawable& drawable) {
+  if (is_map(drawable.tensor)) return;
+  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys",
+                    "PlotRequest::name", "draw it as a heatmap");
+}
+
+Error placed(const Error& error, const Drawable& drawable) {
+  return names_option(error.where()) ? error : error.inside(drawable.name);
 }
 
 }  // namespace attn

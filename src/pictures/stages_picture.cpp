@@ -39,7 +39,24 @@ bool differ(const Tensor& a, const Tensor& b) {
   return !std::ranges::equal(x.values<double>(), y.values<double>());
 }
 
-std::vector<Stage> stages_of(const Stages& stages, const StageFormulas& formulas) {
+void check_stages(const Drawable& stages) {
+  if (!stages.scores) {
+    throw input_error("there are no stages to draw", "",
+                      "compute the result with run() and RunOptions::stages, or draw them with "
+                      "run() and RunOptions::plots stages");
+  }
+  for (const Tensor* stage : {&stages.scores, &stages.capped, &stages.masked}) {
+    if (*stage && stage->shape() != stages.weights.shape()) {
+      throw input_error("a stage " + text(stage->shape()) +
+                            " does not have the shape of the weights " +
+                            text(stages.weights.shape()),
+                        "/tensors", "give all the same shape");
+    }
+  }
+}
+
+std::vector<Stage> stages_of(const Drawable& stages) {
+  const StageFormulas& formulas = stages.formulas;
   std::vector<Stage> all;
   const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
   if (scaled) {
@@ -87,10 +104,10 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   return formulas;
 }
 
-HeatmapGrid stages_grid(const Stages& stages, const StageFormulas& formulas,
-                        const SelectedMaps& maps) {
+HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
+  check_stages(stages);
   const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
-  const std::vector<Stage> columns = stages_of(stages, formulas);
+  const std::vector<Stage> columns = stages_of(stages);
   HeatmapGrid grid{all_heads ? maps.weights.heads() : 1, columns.size(), {}};
   grid.panel_side = panel_side;
   MapSelection of_scores = maps.selection;
@@ -111,19 +128,6 @@ HeatmapGrid stages_grid(const Stages& stages, const StageFormulas& formulas,
     }
   }
   return grid;
-}
-
-Picture draw_stages(const HeatmapGrid& grid, const SelectedMaps& maps, PlotOptions options,
-                    PictureFormat format) {
-  if (!options.title) {
-    options.title =
-        (maps.title.empty() ? "From Scores to Weights " : maps.title + " ") + place_text(maps);
-  }
-  // Scores and weights have no common scale.
-  if (options.color_range.scope == ColorRange::Scope::shared) {
-    options.color_range.scope = ColorRange::Scope::panel;
-  }
-  return draw_grid(grid, options, format);
 }
 
 }  // namespace attn

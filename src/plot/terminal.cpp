@@ -80,7 +80,7 @@ class TerminalHeatmap {
         keys_{all_printable(labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key)),
               !heatmap.key_labels.empty(), 0},
         gutter_(widest(queries_.labels, std::min(kWidestLabel, columns_ / 4)) + 1),
-        title_(title_lines(heatmap.title, heatmap.plain ? kPlainAxes : kAxes)) {}
+        title_(title_lines(heatmap.title, heatmap.of_positions ? kPlainAxes : kAxes)) {}
 
   std::string draw() {
     Layout layout = layout_below(1);

@@ -14,12 +14,10 @@
 #include "document/mask_reader.hpp"
 #include "document/options.hpp"
 #include "document/reader.hpp"
-#include "pictures/dimension_chart.hpp"
-#include "pictures/map_selection.hpp"
+#include "pictures/drawable.hpp"
 #include "pictures/mask_picture.hpp"
-#include "pictures/selected_map.hpp"
+#include "pictures/picture_kinds.hpp"
 #include "pictures/stages_picture.hpp"
-#include "pictures/weights_picture.hpp"
 #include "result/file_tasks.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
@@ -40,15 +38,10 @@ std::vector<std::string> named(std::vector<std::string> labels, std::size_t coun
   return labels;
 }
 
-std::string file_stem(PlotKind kind) {
-  for (const PlotKindInfo& row : plot_kinds()) {
-    if (row.kind == kind) return std::string(row.name);
-  }
-  return "";
-}
-
-bool shows_weights(PlotKind kind) {
-  return kind != PlotKind::dimensions && kind != PlotKind::mask;
+bool show_stages(const std::vector<PlotKind>& plots) {
+  return std::any_of(plots.begin(), plots.end(), [](PlotKind kind) {
+    return picture_kind(kind).shows == PictureKind::Shows::stages;
+  });
 }
 
 // A map of bins has no single positions.
@@ -65,8 +58,7 @@ void check_pooled(const RunOptions& options) {
   if (selection.drop_first > 0) refuse("MapSelection::drop_first");
   if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
   if (selection.renormalize) refuse("MapSelection::renormalize");
-  if (std::find(options.plots.begin(), options.plots.end(), PlotKind::stages) !=
-      options.plots.end()) {
+  if (show_stages(options.plots)) {
     throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn",
                 "RunOptions::plots",
                 "leave out stages, or the document's \"pool\" and DocumentOptions::pool.size");
@@ -102,7 +94,7 @@ class KindRun {
           "DocumentOptions::pool 1024");
     }
     plan_.options().weights = wants_weights() || draws_weights() || options.reported_weights;
-    plan_.options().stages = options.stages || wants(PlotKind::stages);
+    plan_.options().stages = options.stages || show_stages(plots_);
     plan_.options().threads = options.threads;
     report_.document = document.name();
     report_.title = plan_.title;
@@ -133,15 +125,10 @@ class KindRun {
     report_.shapes = plan_.shapes;
     report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-      if (computed_.attentions[i].weights) {
-        const Maps maps = maps_of(i);
-        maps.check(options_.sample, options_.head);
-        heatmaps_.push_back(heatmap_of(i));
-        report_.weights.push_back(reported(i, maps));
-      } else {
-        heatmaps_.emplace_back();
-        report_.weights.emplace_back().name = plan_.attentions[i].prefix + "weights";
-      }
+      report_.weights.emplace_back().name =
+          plan_.attentions[i].prefix + (plan_.options().pool ? "pooled_weights" : "weights");
+      drawables_.push_back(drawable_of(i));
+      if (drawables_[i].weights) report(i, report_.weights.back());
       report_.weights.back().mask = mask_text(plan_.attentions[i].mask);
     }
   }
@@ -153,7 +140,7 @@ class KindRun {
         picture_names_.push_back(planned.name + extension(options_.format));
         pictures_.emplace_back();
         tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {
-          pictures_[at] = draw(kind, maps);
+          pictures_[at] = draw(picture_kind(kind), maps);
         });
       }
     }
@@ -204,13 +191,13 @@ class KindRun {
 
   void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
-  bool draws_weights() const { return std::any_of(plots_.begin(), plots_.end(), shows_weights); }
-  const Heatmap& heatmap() const { return heatmaps_[0]; }
+  bool draws_weights() const {
+    return std::any_of(plots_.begin(), plots_.end(),
+                       [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
+  }
+  const Drawable& drawable() const { return drawables_[0]; }
 
  private:
-  bool wants(PlotKind kind) const {
-    return std::find(plots_.begin(), plots_.end(), kind) != plots_.end();
-  }
   bool wants_weights() const { return options_.weights && plan_.weights; }
 
   /// A picture and the attentions that it shows.
@@ -222,11 +209,11 @@ class KindRun {
   // The first picture of a kind goes by the bare name.
   std::vector<PlannedPicture> planned_pictures(PlotKind kind) const {
     std::vector<PlannedPicture> planned;
-    if (kind == PlotKind::comparison) return planned;
-    const std::string stem = file_stem(kind);
-    if (kind == PlotKind::dimensions) return {{stem, {}}};
-    // A grid shows the layers' attentions of one sort together, and their mask is the same.
-    const bool together = kind == PlotKind::grid || kind == PlotKind::mask;
+    const PictureKind& row = picture_kind(kind);
+    if (row.unit == PictureKind::Unit::several) return planned;
+    const std::string stem(row.info.name);
+    if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
+    const bool together = row.unit == PictureKind::Unit::sort;
     std::vector<std::string> sorts;
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
       std::string sort = plan_.attentions[i].prefix;
@@ -243,98 +230,67 @@ class KindRun {
     return planned;
   }
 
-  Maps maps_of(std::size_t attention) const {
-    return Maps(computed_.attentions[attention].weights, plan_.attentions[attention].heads_only());
+  Drawable drawable_of(std::size_t at) const {
+    const PlannedAttention& attention = plan_.attentions[at];
+    const ComputedAttention& map = computed_.attentions[at];
+    Drawable drawable;
+    drawable.column = info(plan_.kind).name;
+    drawable.tensor = report_.weights[at].name;
+    drawable.weights = map.weights;
+    drawable.allowed = map.allowed;
+    drawable.scores = map.scores;
+    drawable.capped = map.capped;
+    drawable.masked = map.masked;
+    drawable.heads_only = attention.heads_only();
+    drawable.formulas = stage_formulas(plan_, attention);
+    drawable.mask = [this, &attention] {
+      return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection,
+                      1);
+    };
+    drawable.labels = map.labels;
+    drawable.title = plan_.title;
+    drawable.cells = map.cells;
+    drawable.shapes = report_.shapes;
+    return drawable;
   }
 
-  template <class Use>
-  auto with_maps(std::size_t attention, const Use& use) const {
-    const ComputedAttention& map = computed_.attentions[attention];
-    const Maps maps = maps_of(attention);
-    std::optional<Maps> allowed;
-    if (map.allowed) allowed.emplace(map.allowed, plan_.attentions[attention].heads_only());
-    return use(SelectedMaps{maps, allowed ? &*allowed : nullptr, map.labels, plan_.title,
-                            options_.sample, options_.head, options_.selection});
-  }
-
-  Heatmap heatmap_of(std::size_t attention) const {
-    Heatmap heatmap =
-        with_maps(attention, [](const SelectedMaps& maps) { return selected_heatmap(maps); });
-    const std::string& cells = computed_.attentions[attention].cells;
-    if (!cells.empty()) heatmap.title += "\n" + cells;
-    return heatmap;
-  }
-
-  ReportedWeights reported(std::size_t attention, const Maps& maps) const {
-    const ComputedAttention& map = computed_.attentions[attention];
-    ReportedWeights result;
-    result.name =
-        plan_.attentions[attention].prefix + (plan_.options().pool ? "pooled_weights" : "weights");
-    result.heatmap = heatmaps_[attention];
+  void report(std::size_t at, ReportedWeights& result) {
+    Drawable& drawable = drawables_[at];
+    const DrawableMaps maps = maps_of(drawable);
+    result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
+    drawable.chosen = result.heatmap;
     if (wants_weights()) {
-      result.weights = maps.matrix(options_.sample, options_.head);
-      result.query_labels =
-          named(Labels::of_sample(map.labels.query, options_.sample), maps.queries(), "Q_");
+      result.weights = maps.weights.matrix(options_.sample, options_.head);
+      result.query_labels = named(Labels::of_sample(drawable.labels.query, options_.sample),
+                                  maps.weights.queries(), "Q_");
       result.key_labels =
-          named(Labels::of_sample(map.labels.key, options_.sample), maps.keys(), "K_");
+          named(Labels::of_sample(drawable.labels.key, options_.sample), maps.weights.keys(), "K_");
     }
-    if (map.allowed && !plan_.options().pool) {
-      const auto allowed = map.allowed.values<std::uint8_t>();
+    if (drawable.allowed && !plan_.options().pool) {
+      const auto allowed = drawable.allowed.values<std::uint8_t>();
       result.cells = allowed.size();
       result.hidden =
           static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
     }
-    return result;
   }
 
-  Picture draw(PlotKind kind, const std::vector<std::size_t>& of) const {
-    if (kind == PlotKind::dimensions) {
-      // Titles, axis names and sizes that are asked for are meant for the weights.
-      PlotOptions plot = options_.plot;
-      plot.title.reset();
-      plot.xlabel.reset();
-      plot.ylabel.reset();
-      plot.figsize.reset();
-      return draw_dimensions(dimension_chart(report_.shapes), plot, options_.format);
-    }
-    const PlannedAttention& attention = plan_.attentions[of[0]];
-    if (kind == PlotKind::mask) {
-      return draw_mask(
-          mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection, 1),
-          options_.plot, options_.format);
-    }
-    if (kind == PlotKind::grid && of.size() > 1) return draw_layers(of);
-    if (kind == PlotKind::heatmap && options_.selection.heads != MapSelection::Heads::all) {
-      return draw_heatmap(heatmaps_[of[0]], options_.plot, options_.format);
-    }
-    return with_maps(of[0], [&](const SelectedMaps& maps) {
-      if (kind != PlotKind::stages) return draw_weights(kind, maps, options_.plot, options_.format);
-      const ComputedAttention& map = computed_.attentions[of[0]];
-      const Stages stages{map.scores,  map.capped,  map.masked,
-                          map.weights, map.allowed, attention.heads_only()};
-      const HeatmapGrid grid = stages_grid(stages, stage_formulas(plan_, attention), maps);
-      return draw_stages(grid, maps, options_.plot, options_.format);
-    });
+  Drawing drawing_of(std::vector<Drawable> drawables) const {
+    return {std::move(drawables), options_.sample, options_.head,
+            options_.selection,   options_.plot,   options_.format};
   }
 
-  // Layers × heads of the chosen sample.
-  Picture draw_layers(const std::vector<std::size_t>& of) const {
-    const MapSelection::Heads heads = options_.selection.heads;
-    const bool together = heads == MapSelection::Heads::mean || heads == MapSelection::Heads::max;
-    HeatmapGrid grid{of.size(), 1, {}};
-    for (std::size_t layer = 0; layer < of.size(); ++layer) {
-      with_maps(of[layer], [&](const SelectedMaps& maps) {
-        grid.columns = together ? 1 : maps.weights.heads();
-        for (std::size_t head = 0; head < grid.columns; ++head) {
-          grid.panels.push_back(selected_heatmap(maps, options_.sample, head));
-          std::string& title = grid.panels.back().title;
-          title = "Layer " + std::to_string(layer + 1);
-          if (!together) title += ", Head " + std::to_string(head + 1);
-        }
-        return 0;
-      });
+  Picture draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {
+    std::vector<Drawable> drawables;
+    for (const std::size_t at : of) drawables.push_back(drawables_[at]);
+    Drawing drawing = drawing_of(std::move(drawables));
+    if (kind.shows == PictureKind::Shows::sizes) {
+      PlotOptions& options = drawing.options;
+      options.title.reset();
+      options.xlabel.reset();
+      options.ylabel.reset();
+      options.figsize.reset();
     }
-    return draw_grid(grid, options_.plot, options_.format);
+    return kind.draw(drawing);
   }
 
   const RunOptions& options_;
@@ -344,21 +300,23 @@ class KindRun {
   Computed computed_;
   double seconds_ = 0;
   RunReport report_;
-  std::vector<Heatmap> heatmaps_;
+  std::vector<Drawable> drawables_;
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
 };
 
-// The first heatmap of each kind as a column, if they are of one size.
-std::vector<std::vector<Heatmap>> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
-  std::vector<std::vector<Heatmap>> columns;
+// The first attention of each kind, if their maps are of one size.
+std::vector<Drawable> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
+  std::vector<Drawable> drawables;
+  const auto shown = [](const KindRun& run) {
+    const std::optional<Heatmap>& chosen = run.drawable().chosen;
+    return chosen ? chosen->weights.shape() : Shape();
+  };
   for (const auto& run : runs) {
-    Heatmap panel = run->heatmap();
-    if (!panel.weights || panel.weights.shape() != runs[0]->heatmap().weights.shape()) return {};
-    panel.title = info(run->report().kind).name;
-    columns.push_back({std::move(panel)});
+    if (shown(*run).empty() || shown(*run) != shown(*runs[0])) return {};
+    drawables.push_back(run->drawable());
   }
-  return columns;
+  return drawables;
 }
 
 }  // namespace
@@ -408,9 +366,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   for (const auto& run : runs) run->plan_pictures(tasks);
   std::optional<Picture> side_by_side;
   if (runs.size() > 1 && runs[0]->draws_weights()) {
-    if (const auto columns = compared(runs); !columns.empty()) {
-      tasks.push_back(
-          [&, columns] { side_by_side = draw_comparison(columns, options.plot, options.format); });
+    if (auto drawables = compared(runs); !drawables.empty()) {
+      tasks.push_back([&, drawing = Drawing{std::move(drawables), options.sample, options.head,
+                                            options.selection, options.plot, options.format}] {
+        side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
+      });
     } else {
       runs[0]->warn("the kinds' weights differ in size: no comparison is drawn");
     }
@@ -423,8 +383,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write(provenance);
   if (side_by_side) {
-    outcome.comparison =
-        options.out / (file_stem(PlotKind::comparison) + extension(options.format));
+    outcome.comparison = options.out / (std::string(picture_kind(PlotKind::comparison).info.name) +
+                                        extension(options.format));
     write_whole_file(*outcome.comparison, side_by_side->bytes);
   }
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));

@@ -1,0 +1,236 @@
+#include "pictures/picture_kinds.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "pictures/dimension_chart.hpp"
+#include "pictures/mask_picture.hpp"
+#include "pictures/stages_picture.hpp"
+#include "result/tensor_meaning.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double compared_side = 3;  // inches of a panel
+constexpr double head_side = 2.6;    // inches of a panel
+
+bool heads_together(const Drawing& drawing) {
+  return drawing.selection.heads == MapSelection::Heads::mean ||
+         drawing.selection.heads == MapSelection::Heads::max;
+}
+
+std::string titled(const std::string& title, const char* otherwise) {
+  return title.empty() ? otherwise : title + " ";
+}
+
+// The colour bar of what is no weight says what it is.
+PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
+  PlotOptions options = drawing.options;
+  if (!is_map(drawable.tensor)) {
+    if (!options.xlabel) options.xlabel = "Dimension";
+    if (!options.ylabel) options.ylabel = "Position";
+    if (!options.colorbar_label) options.colorbar_label = "Value";
+  } else if (!options.colorbar_label) {
+    options.colorbar_label = meaning_of_values(drawable.tensor);
+  }
+  return options;
+}
+
+Picture heatmap(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  const DrawableMaps maps = maps_of(drawable);
+  const SelectedMaps chosen = selected(maps, drawing, drawable);
+  const bool map = is_map(drawable.tensor);
+  PlotOptions options = options_for(drawing, drawable);
+  if (!options.title && map && !drawable.tensor.ends_with("weights")) {
+    options.title = drawable.tensor + " " + place_text(chosen);
+  }
+  std::vector<Heatmap> heads = heads_of(drawable, chosen);
+  const bool side_by_side = drawing.selection.heads == MapSelection::Heads::all;
+  if (!side_by_side || (!map && heads.size() == 1)) {
+    return draw_heatmap(heads[0], options, drawing.format);
+  }
+  if (!options.title) {
+    options.title = map ? titled(drawable.title, "Attention Weight Heatmap ") + place_text(chosen)
+                        : drawable.tensor;
+  }
+  return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
+}
+
+// Layers × heads of the chosen sample.
+HeatmapGrid layers_grid(const Drawing& drawing) {
+  HeatmapGrid grid{drawing.of.size(), 1, {}};
+  for (std::size_t layer = 0; layer < grid.rows; ++layer) {
+    const Drawable& drawable = drawing.of[layer];
+    const DrawableMaps maps = maps_of(drawable);
+    const SelectedMaps chosen = selected(maps, drawing, drawable);
+    grid.columns = heads_together(drawing) ? 1 : chosen.weights.heads();
+    for (std::size_t head = 0; head < grid.columns; ++head) {
+      grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
+      std::string& title = grid.panels.back().title;
+      title = "Layer " + std::to_string(layer + 1);
+      if (!heads_together(drawing)) title += ", Head " + std::to_string(head + 1);
+    }
+  }
+  return grid;
+}
+
+Picture grid(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  check_is_map(drawable);
+  const PlotOptions options = options_for(drawing, drawable);
+  if (drawing.of.size() > 1) return draw_grid(layers_grid(drawing), options, drawing.format);
+  const DrawableMaps maps = maps_of(drawable);
+  return draw_grid(selected_grid(selected(maps, drawing, drawable)), options, drawing.format);
+}
+
+Picture lines(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  check_is_map(drawable);
+  const DrawableMaps maps = maps_of(drawable);
+  return draw_lines(selected_lines(selected(maps, drawing, drawable)),
+                    options_for(drawing, drawable), drawing.format);
+}
+
+Picture dimensions(const Drawing& drawing) {
+  const DimensionChart chart = dimension_chart(drawing.of[0].shapes);
+  if (chart.query.empty() && chart.key.empty() && chart.value.empty() && chart.output.empty()) {
+    throw input_error("there are no shapes to draw", "",
+                      "give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file with "
+                      "tensors named query, key, "
+                      "value and output");
+  }
+  return draw_dimensions(chart, drawing.options, drawing.format);
+}
+
+Picture mask(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  if (drawable.mask) return draw_mask(drawable.mask(), drawing.options, drawing.format);
+  check_is_map(drawable);
+  if (!drawable.allowed) {
+    throw input_error("there is no mask to draw", "",
+                      "give an input document, or a result with the tensor \"allowed\"");
+  }
+  Drawable allowed = drawable;
+  allowed.weights = drawable.allowed;
+  Drawing all = drawing;
+  all.selection.hide_mask = all.selection.merge_pieces = all.selection.renormalize = false;
+  const DrawableMaps maps = maps_of(allowed);
+  const SelectedMaps chosen = selected(maps, all, allowed);
+  const std::string title = drawable.title.empty() ? "" : drawable.title + "\n";
+  return draw_mask(
+      mask_map(selected_heatmap(chosen), title + "Attention Mask " + place_text(chosen)),
+      drawing.options, drawing.format);
+}
+
+Picture stages(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  check_is_map(drawable);
+  const DrawableMaps maps = maps_of(drawable);
+  const SelectedMaps chosen = selected(maps, drawing, drawable);
+  PlotOptions options = drawing.options;
+  if (!options.title) {
+    options.title = titled(drawable.title, "From Scores to Weights ") + place_text(chosen);
+  }
+  // Scores and weights have no common scale.
+  if (options.color_range.scope == ColorRange::Scope::shared) {
+    options.color_range.scope = ColorRange::Scope::panel;
+  }
+  return draw_grid(stages_grid(drawable, chosen), options, drawing.format);
+}
+
+// The chosen map of each file or kind, or all its heads, as a column of panels under one scale.
+Picture comparison(const Drawing& drawing) {
+  std::vector<std::vector<Heatmap>> columns;
+  for (const Drawable& drawable : drawing.of) {
+    try {
+      const DrawableMaps maps = maps_of(drawable);
+      columns.push_back(heads_of(drawable, selected(maps, drawing, drawable)));
+      for (Heatmap& panel : columns.back()) {
+        const std::string& name = drawable.column;
+        panel.title = columns.back().size() > 1 ? name + ": " + panel.title : name;
+      }
+      if (columns.back().size() != columns[0].size() ||
+          columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
+        throw input_error("the weights have another shape than those of " + drawing.of[0].name, "",
+                          "compare weights of one shape, or choose equal parts with "
+                          "MapSelection::queries and MapSelection::keys");
+      }
+    } catch (const Error& error) {
+      throw placed(error, drawable);
+    }
+  }
+  HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
+  }
+  return draw_grid(grid, options_for(drawing, drawing.of.back()), drawing.format);
+}
+
+using Shows = PictureKind::Shows;
+using Unit = PictureKind::Unit;
+
+// A row for each PlotKind, in their order.
+constexpr auto rows = std::to_array<PictureKind>(
+    {{{PlotKind::heatmap, "heatmap", "one matrix of weights, or all heads side by side"},
+      Shows::weights,
+      Unit::attention,
+      heatmap},
+     {{PlotKind::dimensions, "dimensions", "lengths and widths of query, key, value and output"},
+      Shows::sizes,
+      Unit::run,
+      dimensions},
+     {{PlotKind::grid, "grid", "a heatmap for each sample and head, or for each layer and head"},
+      Shows::weights,
+      Unit::sort,
+      grid},
+     {{PlotKind::mask, "mask", "which keys each query sees, and what hides the others"},
+      Shows::mask,
+      Unit::sort,
+      mask},
+     {{PlotKind::stages, "stages", "the way from scores to weights, step by step"},
+      Shows::stages,
+      Unit::attention,
+      stages},
+     {{PlotKind::lines, "lines", "two columns of tokens with lines between them for the weights"},
+      Shows::weights,
+      Unit::attention,
+      lines},
+     {{PlotKind::comparison, "comparison", "heatmaps of several files or kinds on one scale", true},
+      Shows::weights,
+      Unit::several,
+      comparison}});
+
+constexpr bool has_a_row_for_each_kind() {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].info.kind != static_cast<PlotKind>(i)) return false;
+  }
+  return rows.size() == static_cast<std::size_t>(PlotKind::last) + 1;
+}
+static_assert(has_a_row_for_each_kind());
+
+constexpr auto infos = [] {
+  std::array<PlotKindInfo, rows.size()> all{};
+  for (std::size_t i = 0; i < rows.size(); ++i) all[i] = rows[i].info;
+  return all;
+}();
+
+}  // namespace
+
+std::span<const PictureKind> picture_kinds() noexcept {
+  return rows;
+}
+
+const PictureKind& picture_kind(PlotKind kind) noexcept {
+  return rows[static_cast<std::size_t>(kind)];
+}
+
+std::span<const PlotKindInfo> plot_kinds() noexcept {
+  return infos;
+}
+
+}  // namespace attn
