@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/token_labels.hpp"
+#include "plot/text/token_labels.hpp"
 #include "support/count_text.hpp"
 
 namespace attn {

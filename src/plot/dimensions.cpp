@@ -3,22 +3,22 @@
 
 #include "attn/error.hpp"
 
-#include "plot/colour_bar.hpp"
-#include "plot/figure.hpp"
-#include "plot/subplots.hpp"
+#include "plot/axes/colour_bar.hpp"
+#include "plot/axes/figure.hpp"
+#include "plot/axes/subplots.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr Colour kSkyBlue = {135, 206, 235}, kOrange = {255, 165, 0}, kLightGreen = {144, 238, 144};
-constexpr std::pair<double, double> kDefaultSize = {10, 6};
-constexpr const char* kTitle = "Dimension Comparison of Q/K/V and Attention Output";
-constexpr const char* kYLabel = "Dimension Size";
-constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12, kValueSize = 10;  // points
-constexpr double kBarWidth = 0.8;     // of the distance between bars
-constexpr double kSideMargin = 0.05;  // of the width that the bars take
-constexpr double kValueRise = 0.05;   // of a value above its bar, in values
+constexpr Colour sky_blue = {135, 206, 235}, orange = {255, 165, 0}, light_green = {144, 238, 144};
+constexpr std::pair<double, double> default_size = {10, 6};
+constexpr const char* default_title = "Dimension Comparison of Q/K/V and Attention Output";
+constexpr const char* default_ylabel = "Dimension Size";
+constexpr double title_pad = 15, value_size = 10;  // points
+constexpr double bar_width = 0.8;                  // of the distance between bars
+constexpr double side_margin = 0.05;               // of the width that the bars take
+constexpr double value_rise = 0.05;                // of a value above its bar, in values
 
 struct Bar {
   std::string label;
@@ -26,7 +26,7 @@ struct Bar {
   Colour colour;
 };
 
-/// Sequence lengths first, then widths; absent tensors and widths have no bars.
+// Sequence lengths first, then widths; absent tensors and widths have no bars.
 std::vector<Bar> bars_of(const DimensionChart& chart) {
   struct Source {
     const char* name;
@@ -44,9 +44,9 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
       const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
       bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
                       static_cast<double>(size),
-                      output    ? kOrange
-                      : lengths ? kSkyBlue
-                                : kLightGreen});
+                      output    ? orange
+                      : lengths ? sky_blue
+                                : light_green});
     }
   }
   if (bars.empty()) {
@@ -58,9 +58,9 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
 class DimensionFigure {
  public:
   DimensionFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
-      : bars_(bars_of(chart)), options_(options), figure_(options, format, kDefaultSize) {
-    const double half = kBarWidth / 2, count = static_cast<double>(bars_.size());
-    const double margin = kSideMargin * (count - 1 + kBarWidth);
+      : bars_(bars_of(chart)), options_(options), figure_(options, format, default_size) {
+    const double half = bar_width / 2, count = static_cast<double>(bars_.size());
+    const double margin = side_margin * (count - 1 + bar_width);
     x_view_ = {-half - margin, count - 1 + half + margin};
     double largest = 0;
     for (const Bar& bar : bars_) largest = std::max(largest, bar.value);
@@ -79,7 +79,7 @@ class DimensionFigure {
                              draw_bars(canvas, area);
                              draw_axes(canvas, axes, decorations, figure_);
                              for (const PlacedText& value : values_at(area, figure_))
-                               canvas.text(value, kBlack);
+                               canvas.text(value, black);
                            });
   }
 
@@ -92,12 +92,12 @@ class DimensionFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.title(options_.title.value_or(kTitle), kTitleSize, figure.width());
-    axes.title_size = kTitleSize;
-    axes.title_pad = kTitlePad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(""), kLabelSize);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
-    axes.x.label_size = axes.y.label_size = kLabelSize;
+    axes.title = figure.title(options_.title.value_or(default_title), title_size, figure.width());
+    axes.title_size = title_size;
+    axes.title_pad = title_pad;
+    axes.x.label = figure.bounded(options_.xlabel.value_or(""), label_size);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    axes.x.label_size = axes.y.label_size = label_size;
     axes.x.tick_label_degrees = 45;
     axes.x.labels_end_at_tick = !matplotlib();
     for (std::size_t i = 0; i < bars_.size(); ++i) {
@@ -112,8 +112,8 @@ class DimensionFigure {
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       const double value = bars_[i].value;
       const Text& text =
-          figure.typesetter().text(std::to_string(static_cast<long long>(value)), kValueSize);
-      const double rise = matplotlib() ? kValueRise : 0;
+          figure.typesetter().text(std::to_string(static_cast<long long>(value)), value_size);
+      const double rise = matplotlib() ? value_rise : 0;
       Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
                       box.bottom - y(value + rise) * box.height()};
       if (!matplotlib()) anchor.y -= figure.pixels(2);
@@ -131,9 +131,9 @@ class DimensionFigure {
   void draw_bars(Canvas& canvas, const Box& box) const {
     for (std::size_t i = 0; i < bars_.size(); ++i) {
       const double middle = static_cast<double>(i);
-      canvas.fill({box.left + x(middle - kBarWidth / 2) * box.width(),
+      canvas.fill({box.left + x(middle - bar_width / 2) * box.width(),
                    box.bottom - y(bars_[i].value) * box.height(),
-                   box.left + x(middle + kBarWidth / 2) * box.width(), box.bottom},
+                   box.left + x(middle + bar_width / 2) * box.width(), box.bottom},
                   bars_[i].colour);
     }
   }

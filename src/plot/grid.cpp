@@ -2,25 +2,25 @@
 
 #include "attn/error.hpp"
 
-#include "plot/cell_ticks.hpp"
-#include "plot/cell_values.hpp"
-#include "plot/colour_bar.hpp"
-#include "plot/subplots.hpp"
+#include "plot/axes/cell_ticks.hpp"
+#include "plot/axes/colour_bar.hpp"
+#include "plot/axes/subplots.hpp"
+#include "plot/cells/cell_values.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr double kLeastSide = 2.5;       // inches of the figure
-constexpr double kShareBesideBar = 0.8;  // of a panel's place, where each has a colour bar
-constexpr double kPanelBarGap = 0.04;    // of the place
-constexpr double kPanelBarWidth = 0.04;  // of the place
-constexpr double kCaptionSize = 9, kCaptionGap = 5;  // points
-constexpr const char* kXLabel = "Keys";
-constexpr const char* kYLabel = "Queries";
-constexpr double kColourBarHeight = 0.6;  // of the panels' height
-constexpr double kLeastGap = 6;           // points between the texts of neighbouring panels
-constexpr double kTitleSize = 14, kTitlePad = 10;  // points; of the whole figure's title
+constexpr double least_side = 2.5;        // inches of the figure
+constexpr double share_beside_bar = 0.8;  // of a panel's place, where each has a colour bar
+constexpr double panel_bar_gap = 0.04;    // of the place
+constexpr double panel_bar_width = 0.04;  // of the place
+constexpr double caption_size = 9, caption_gap = 5;  // points
+constexpr const char* default_xlabel = "Keys";
+constexpr const char* default_ylabel = "Queries";
+constexpr double colour_bar_height = 0.6;  // of the panels' height
+constexpr double least_gap = 6;            // points between the texts of neighbouring panels
+constexpr double title_pad = 10;           // points; of the whole figure's title
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
   if (grid.panels.empty() || grid.panels.size() != grid.rows * grid.columns) {
@@ -66,7 +66,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
 
 std::pair<double, double> default_size(const HeatmapGrid& grid) {
   const auto side = [&](std::size_t panels) {
-    return std::max(kLeastSide, grid.panel_side * static_cast<double>(panels));
+    return std::max(least_side, grid.panel_side * static_cast<double>(panels));
   };
   return {side(grid.columns), side(grid.rows)};
 }
@@ -94,7 +94,7 @@ class GridFigure {
     std::optional<Bar> shared_bar;
     if (!each_panel_its_range()) {
       shared_bar =
-          bar_in(colour_bar_axes(with_height(split.colour_bar, kColourBarHeight), range_,
+          bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), range_,
                                  options_.colorbar_label.value_or(""), figure_, options_.norm));
     }
     lay_out_panels(shared_bar ? split.axes : area);
@@ -106,15 +106,15 @@ class GridFigure {
     }
     std::vector<PlacedText> title;
     if (options_.title && !options_.title->empty()) {
-      const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(kTitlePad)};
-      title = placed_lines(figure_.title(*options_.title, kTitleSize, figure_.width()), kTitleSize,
+      const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
+      title = placed_lines(figure_.title(*options_.title, title_size, figure_.width()), title_size,
                            anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
       bounds = united(bounds, bounds_of(title));
     }
     return figure_.picture(bounds, [&](Canvas& canvas) {
       for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
       if (shared_bar) draw_bar(canvas, *shared_bar);
-      for (const PlacedText& text : title) canvas.text(text, kBlack);
+      for (const PlacedText& text : title) canvas.text(text, black);
     });
   }
 
@@ -170,7 +170,7 @@ class GridFigure {
     place_panels(places);
   }
 
-  /// Leaves out the last index below a panel where it runs into the first one of the next.
+  // Leaves out the last index below a panel where it runs into the first one of the next.
   void part_neighbours() {
     const auto end = [&](const Panel& panel, const Tick& tick, double side) {
       const Axes& axes = panel.axes;
@@ -200,7 +200,7 @@ class GridFigure {
       panel.colours = {&map_,         range_,        options_.style,
                        options_.norm, options_.pool, options_.threads};
       Box place = places[i];
-      if (each_panel_its_range()) place.right = place.left + kShareBesideBar * place.width();
+      if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
       panel.axes = axes_in(with_aspect(place, aspect, 1), i);
       panel.decorations = decorate(panel.axes, figure_.typesetter());
       add_caption(panel, grid_.panels[i].caption);
@@ -214,11 +214,11 @@ class GridFigure {
     }
   }
 
-  /// A colour bar as high as its panel.
+  // A colour bar as high as its panel.
   Bar bar_beside(const Panel& panel, double width) {
     Box place = panel.axes.box;
-    place.left = place.right + kPanelBarGap * width;
-    place.right = place.left + kPanelBarWidth * width;
+    place.left = place.right + panel_bar_gap * width;
+    place.right = place.left + panel_bar_width * width;
     Axes axes;
     axes.box = place;
     axes.x.drawn = false;
@@ -227,24 +227,24 @@ class GridFigure {
     return bar_in(std::move(axes));
   }
 
-  /// Writes lines below a panel and all that is written around it.
+  // Writes lines below a panel and all that is written around it.
   void add_caption(Panel& panel, const std::string& caption) {
     Decorations& around = panel.decorations;
     for (std::size_t start = 0; start < caption.size();) {
       const std::size_t end = std::min(caption.find('\n', start), caption.size());
       const Text& line =
-          figure_.typesetter().text(caption.substr(start, end - start), kCaptionSize);
+          figure_.typesetter().text(caption.substr(start, end - start), caption_size);
       const Point anchor = {panel.axes.box.middle(),
-                            around.bounds.bottom + figure_.pixels(kCaptionGap)};
+                            around.bounds.bottom + figure_.pixels(caption_gap)};
       around.texts.push_back(place(line, anchor, {Horizontal::centre, Vertical::top}));
       around.bounds = united(around.bounds, around.texts.back().bounds);
       start = end + 1;
     }
   }
 
-  /// What the texts of neighbouring panels take of the room between their places, and a margin.
+  // What the texts of neighbouring panels take of the room between their places, and a margin.
   Gaps gaps_taken(const std::vector<Box>& places) const {
-    const double margin = figure_.pixels(kLeastGap);
+    const double margin = figure_.pixels(least_gap);
     Gaps gaps;
     for (std::size_t i = 0; i < panels_.size(); ++i) {
       const Box texts = panels_[i].bounds();
@@ -263,8 +263,8 @@ class GridFigure {
     return gaps;
   }
 
-  /// Only the last row has labels below it, only the first column left of it, and panels whose
-  /// labels are others.
+  // Only the last row has labels below it, only the first column left of it, and panels whose
+  // labels are others.
   Axes axes_in(const Box& box, std::size_t index) {
     const bool last_row = index / grid_.columns + 1 == grid_.rows;
     const bool first_column = index % grid_.columns == 0;
@@ -276,9 +276,9 @@ class GridFigure {
     axes.style = options_.style;
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
-      axes.x.label = figure_.bounded(options_.xlabel.value_or(kXLabel), axes.x.label_size);
+      axes.x.label = figure_.bounded(options_.xlabel.value_or(default_xlabel), axes.x.label_size);
     if (first_column)
-      axes.y.label = figure_.bounded(options_.ylabel.value_or(kYLabel), axes.y.label_size);
+      axes.y.label = figure_.bounded(options_.ylabel.value_or(default_ylabel), axes.y.label_size);
     const Heatmap& panel = grid_.panels[index];
     axes.x.labelled = last_row || panel.key_labels != below.key_labels;
     axes.y.labelled = first_column || panel.query_labels != left.query_labels;
@@ -290,7 +290,7 @@ class GridFigure {
     return axes;
   }
 
-  /// Panels are small: unless labels are asked for, and can be had, indices are shown.
+  // Panels are small: unless labels are asked for, and can be had, indices are shown.
   void set_ticks(Axis& axis, const std::vector<std::string>& labels, const char* prefix,
                  std::size_t first, std::size_t count, double length, bool horizontal) {
     const bool labelled = options_.ticks == Ticks::labels ||

@@ -1,20 +1,20 @@
 #include "attn/error.hpp"
 
-#include "plot/cell_ticks.hpp"
-#include "plot/cell_values.hpp"
-#include "plot/colour_bar.hpp"
-#include "plot/subplots.hpp"
+#include "plot/axes/cell_ticks.hpp"
+#include "plot/axes/colour_bar.hpp"
+#include "plot/axes/subplots.hpp"
+#include "plot/cells/cell_values.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr std::pair<double, double> kDefaultSize = {8, 6};
-constexpr const char* kTitle = "Attention Weight Heatmap";
-constexpr const char* kXLabel = "Key Sequence Position";
-constexpr const char* kYLabel = "Query Sequence Position";
-constexpr const char* kColourLabel = "Attention Weight (0=No Focus, 1=Full Focus)";
-constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12;  // points
+constexpr std::pair<double, double> default_size = {8, 6};
+constexpr const char* default_title = "Attention Weight Heatmap";
+constexpr const char* default_xlabel = "Key Sequence Position";
+constexpr const char* default_ylabel = "Query Sequence Position";
+constexpr const char* colour_label = "Attention Weight (0=No Focus, 1=Full Focus)";
+constexpr double title_pad = 15;  // points
 
 class HeatmapFigure {
  public:
@@ -23,7 +23,7 @@ class HeatmapFigure {
         options_(options),
         matrix_(heatmap, "weights"),
         map_(options.cmap),
-        figure_(options, format, kDefaultSize),
+        figure_(options, format, default_size),
         colours_{&map_,         range_of_colours({&matrix_, 1}, options),
                  options.style, options.norm,
                  options.pool,  options.threads},
@@ -51,7 +51,7 @@ class HeatmapFigure {
   }
 
  private:
-  /// Everything at its place, for one area that axes and colour bar share.
+  // Everything at its place, for one area that axes and colour bar share.
   struct Layout {
     Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
         : split(split_for_colour_bar(area)),
@@ -78,13 +78,13 @@ class HeatmapFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    const std::string title = heatmap_.title.empty() ? kTitle : heatmap_.title;
-    axes.title = figure.title(options_.title.value_or(title), kTitleSize, figure.width());
-    axes.title_size = kTitleSize;
-    axes.title_pad = kTitlePad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
-    axes.x.label_size = axes.y.label_size = kLabelSize;
+    const std::string title = heatmap_.title.empty() ? default_title : heatmap_.title;
+    axes.title = figure.title(options_.title.value_or(title), title_size, figure.width());
+    axes.title_size = title_size;
+    axes.title_pad = title_pad;
+    axes.x.label = figure.bounded(options_.xlabel.value_or(default_xlabel), label_size);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    axes.x.label_size = axes.y.label_size = label_size;
     set_cell_ticks(axes.x, key_, box.width(), true, figure);
     set_cell_ticks(axes.y, query_, box.height(), false, figure);
     return axes;
@@ -92,7 +92,7 @@ class HeatmapFigure {
 
   Axes bar_in(const Box& place, const Figure& figure) const {
     Axes bar =
-        colour_bar_axes(place, colours_.range, options_.colorbar_label.value_or(kColourLabel),
+        colour_bar_axes(place, colours_.range, options_.colorbar_label.value_or(colour_label),
                         figure, options_.norm);
     bar.style = options_.style;
     return bar;

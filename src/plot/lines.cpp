@@ -5,36 +5,36 @@
 
 #include "attn/error.hpp"
 
-#include "plot/cell_ticks.hpp"
-#include "plot/legend.hpp"
-#include "plot/matrix.hpp"
+#include "plot/axes/cell_ticks.hpp"
+#include "plot/axes/legend.hpp"
+#include "plot/numbers/matrix.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr const char* kTitle = "Attention between Tokens";
-constexpr const char* kXLabel = "Keys";
-constexpr const char* kYLabel = "Queries";
-constexpr double kTitleSize = 14, kTitlePad = 10, kLabelSize = 12;  // points
-constexpr double kTextGap = 5, kLegendGap = 20;                     // points
-constexpr double kWidth = 6, kTokenHeight = 0.26, kAround = 1;      // inches
-constexpr double kLeastHeight = 2.5, kMostHeight = 16;              // inches
-constexpr double kThinnest = 0.4, kThickest = 3;                    // points
-constexpr std::size_t kMostDrawn = 20'000;    // more lines would only be an area
-constexpr std::size_t kMostKept = 1'000'000;  // until the strongest are told
-constexpr double kFaintest = 0.02;  // of the strongest line; fainter ones cannot be made out
+constexpr const char* default_title = "Attention between Tokens";
+constexpr const char* default_xlabel = "Keys";
+constexpr const char* default_ylabel = "Queries";
+constexpr double title_pad = 10;                               // points
+constexpr double text_gap = 5, legend_gap = 20;                // points
+constexpr double width = 6, token_height = 0.26, margins = 1;  // inches
+constexpr double least_height = 2.5, most_height = 16;         // inches
+constexpr double thinnest = 0.4, thickest = 3;                 // points
+constexpr std::size_t most_drawn = 20'000;                     // more lines would only be an area
+constexpr std::size_t most_kept = 1'000'000;                   // until the strongest are told
+constexpr double faintest = 0.02;  // of the strongest line; fainter ones cannot be made out
 // Tableau's ten colours.
-constexpr std::array<Colour, 10> kHeads = {{{31, 119, 180},
-                                            {255, 127, 14},
-                                            {44, 160, 44},
-                                            {214, 39, 40},
-                                            {148, 103, 189},
-                                            {140, 86, 75},
-                                            {227, 119, 194},
-                                            {127, 127, 127},
-                                            {188, 189, 34},
-                                            {23, 190, 207}}};
+constexpr std::array<Colour, 10> head_colours = {{{31, 119, 180},
+                                                  {255, 127, 14},
+                                                  {44, 160, 44},
+                                                  {214, 39, 40},
+                                                  {148, 103, 189},
+                                                  {140, 86, 75},
+                                                  {227, 119, 194},
+                                                  {127, 127, 127},
+                                                  {188, 189, 34},
+                                                  {23, 190, 207}}};
 
 struct Line {
   std::size_t head, query, key;
@@ -45,7 +45,7 @@ class LinesFigure {
  public:
   LinesFigure(const HeadLines& lines, const PlotOptions& options, PictureFormat format)
       : options_(options),
-        title_(options.title.value_or(lines.title.empty() ? kTitle : lines.title)),
+        title_(options.title.value_or(lines.title.empty() ? default_title : lines.title)),
         matrices_(matrices_of(lines)),
         figure_(options, format, default_size(matrices_[0])),
         labels_(shown_labels(first(lines), options)),
@@ -54,7 +54,7 @@ class LinesFigure {
         key_{labels_or(labels_.key, "K_", matrices_[0].columns(), first(lines).first_key),
              options.ticks, options.style, first(lines).first_key} {
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
-      entries_.push_back({lines.heads[i].title, kHeads[i % kHeads.size()]});
+      entries_.push_back({lines.heads[i].title, head_colours[i % head_colours.size()]});
     }
     if (entries_.size() == 1) entries_.clear();
   }
@@ -69,11 +69,11 @@ class LinesFigure {
     const std::vector<Line> lines = chosen(all);
     Picture picture = figure_.picture(layout.bounds(), [&](Canvas& canvas) {
       draw_lines(canvas, layout.frame, lines);
-      for (const PlacedText& text : layout.texts) canvas.text(text, kBlack);
+      for (const PlacedText& text : layout.texts) canvas.text(text, black);
       if (layout.legend) layout.legend->draw(canvas, figure_);
     });
     if (!all) {
-      picture.warnings.push_back("only the " + std::to_string(kMostDrawn) +
+      picture.warnings.push_back("only the " + std::to_string(most_drawn) +
                                  " strongest lines are drawn: choose fewer keys a query, stronger "
                                  "weights, or a part of the positions");
     }
@@ -81,18 +81,18 @@ class LinesFigure {
   }
 
  private:
-  /// The frame between the columns, the tokens on its sides, and what stands around them.
+  // The frame between the columns, the tokens on its sides, and what stands around them.
   struct Layout {
     Layout(const LinesFigure& lines, Figure& figure, const Box& area) : frame(area) {
       if (!lines.entries_.empty()) {
-        frame.right -= Legend::width(lines.entries_, figure) + figure.pixels(kLegendGap);
+        frame.right -= Legend::width(lines.entries_, figure) + figure.pixels(legend_gap);
       }
       frame.right = std::max(frame.right, frame.left + area.width() / 4);
       around = frame;
       add_tokens(lines.query_, false, figure);
       add_tokens(lines.key_, true, figure);
       const Box tokens = around;
-      const double top = frame.top - figure.pixels(kTextGap);
+      const double top = frame.top - figure.pixels(text_gap);
       const auto above = [&](const std::string& text, double size, double x, double y,
                              Horizontal alignment) {
         if (text.empty()) return;
@@ -100,14 +100,14 @@ class LinesFigure {
                                          {alignment, Vertical::bottom}, figure.typesetter());
         for (const PlacedText& line : placed) add(line);
       };
-      above(lines.options_.ylabel.value_or(kYLabel), kLabelSize, frame.left, top,
+      above(lines.options_.ylabel.value_or(default_ylabel), label_size, frame.left, top,
             Horizontal::right);
-      above(lines.options_.xlabel.value_or(kXLabel), kLabelSize, frame.right, top,
+      above(lines.options_.xlabel.value_or(default_xlabel), label_size, frame.right, top,
             Horizontal::left);
-      above(lines.title_, kTitleSize, tokens.middle(), around.top - figure.pixels(kTitlePad),
+      above(lines.title_, title_size, tokens.middle(), around.top - figure.pixels(title_pad),
             Horizontal::centre);
       if (!lines.entries_.empty()) {
-        legend.emplace(lines.entries_, Point{tokens.right + figure.pixels(kLegendGap), frame.top},
+        legend.emplace(lines.entries_, Point{tokens.right + figure.pixels(legend_gap), frame.top},
                        figure);
       }
     }
@@ -122,7 +122,7 @@ class LinesFigure {
     void add_tokens(const CellTicks& tokens, bool right, Figure& figure) {
       Axis axis;
       set_cell_ticks(axis, tokens, frame.height(), false, figure);
-      const double gap = figure.pixels(kTextGap);
+      const double gap = figure.pixels(text_gap);
       const double x = right ? frame.right + gap : frame.left - gap;
       for (const Tick& tick : axis.ticks) {
         add(place(figure.typesetter().text(tick.label, axis.tick_label_size),
@@ -155,13 +155,13 @@ class LinesFigure {
 
   static std::pair<double, double> default_size(const Matrix& matrix) {
     const double tokens = static_cast<double>(std::max(matrix.rows(), matrix.columns()));
-    return {kWidth, std::clamp(kAround + kTokenHeight * tokens, kLeastHeight, kMostHeight)};
+    return {width, std::clamp(margins + token_height * tokens, least_height, most_height)};
   }
 
-  /// Leaves only so many lines as are drawn, if there are more.
+  // Leaves only so many lines as are drawn, if there are more.
   static bool keep_strongest(std::vector<Line>& lines) {
-    if (lines.size() <= kMostDrawn) return false;
-    const auto end = lines.begin() + static_cast<std::ptrdiff_t>(kMostDrawn);
+    if (lines.size() <= most_drawn) return false;
+    const auto end = lines.begin() + static_cast<std::ptrdiff_t>(most_drawn);
     std::nth_element(lines.begin(), end, lines.end(), [](const Line& a, const Line& b) {
       return std::tuple(b.weight, a.head, a.query, a.key) <
              std::tuple(a.weight, b.head, b.query, b.key);
@@ -170,8 +170,8 @@ class LinesFigure {
     return true;
   }
 
-  /// The lines to draw, the weakest first, so that strong ones lie on top. `all` tells whether none
-  /// but faint ones had to be left out.
+  // The lines to draw, the weakest first, so that strong ones lie on top. `all` tells whether none
+  // but faint ones had to be left out.
   std::vector<Line> chosen(bool& all) const {
     std::vector<Line> lines;
     double strongest = 0;
@@ -190,11 +190,11 @@ class LinesFigure {
                            [](const Line& a, const Line& b) { return a.weight > b.weight; });
           lines.resize(static_cast<std::size_t>(start) + *options_.top);
         }
-        if (lines.size() > kMostKept) all = !keep_strongest(lines) && all;
+        if (lines.size() > most_kept) all = !keep_strongest(lines) && all;
       }
     }
     for (Line& line : lines) line.weight /= strongest;
-    std::erase_if(lines, [](const Line& line) { return line.weight < kFaintest; });
+    std::erase_if(lines, [](const Line& line) { return line.weight < faintest; });
     all = !keep_strongest(lines) && all;
     std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
       return std::tuple(a.weight, a.head, a.query, a.key) <
@@ -211,8 +211,9 @@ class LinesFigure {
     const Matrix& any = matrices_[0];
     for (const Line& line : lines) {
       canvas.line({frame.left, height(line.query, any.rows())},
-                  {frame.right, height(line.key, any.columns())}, kHeads[line.head % kHeads.size()],
-                  line.weight, figure_.pixels(kThinnest + (kThickest - kThinnest) * line.weight));
+                  {frame.right, height(line.key, any.columns())},
+                  head_colours[line.head % head_colours.size()], line.weight,
+                  figure_.pixels(thinnest + (thickest - thinnest) * line.weight));
     }
   }
 

@@ -4,40 +4,40 @@
 
 #include "attn/error.hpp"
 
-#include "plot/cell_ticks.hpp"
-#include "plot/legend.hpp"
+#include "plot/axes/cell_ticks.hpp"
+#include "plot/axes/legend.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr std::pair<double, double> kDefaultSize = {8, 6};
-constexpr const char* kTitle = "Attention Mask";
-constexpr const char* kXLabel = "Key Sequence Position";
-constexpr const char* kYLabel = "Query Sequence Position";
-constexpr double kTitleSize = 14, kTitlePad = 15, kLabelSize = 12;  // points
-constexpr double kLegendGap = 14;                                   // points
-constexpr double kLeastFramedCell = 6;        // points; smaller cells have no lines between them
-constexpr double kLeastStripedCell = 8;       // points; smaller cells mix their colours
-constexpr double kCellLine = 0.8;             // points
-constexpr std::size_t kMostRectangles = 512;  // of a vector format along an axis
-constexpr std::size_t kMostParts = 32;
-constexpr std::size_t kManyCells = 1 << 20;  // of fewer, threads gain nothing
+constexpr std::pair<double, double> default_size = {8, 6};
+constexpr const char* default_title = "Attention Mask";
+constexpr const char* default_xlabel = "Key Sequence Position";
+constexpr const char* default_ylabel = "Query Sequence Position";
+constexpr double title_pad = 15;              // points
+constexpr double legend_gap = 14;             // points
+constexpr double least_framed_cell = 6;       // points; smaller cells have no lines between them
+constexpr double least_striped_cell = 8;      // points; smaller cells mix their colours
+constexpr double cell_line = 0.8;             // points
+constexpr std::size_t most_rectangles = 512;  // of a vector format along an axis
+constexpr std::size_t most_parts = 32;
+constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 
 // Okabe and Ito's colours, which the colour-blind tell apart, and a grey.
-constexpr Colour kSeen = {0, 114, 178}, kSeenAsGlobal = {86, 180, 233};
-constexpr Colour kHiddenAnyhow = {217, 217, 217};
-constexpr std::array<Colour, 7> kParts = {{{230, 159, 0},
-                                           {204, 121, 167},
-                                           {0, 158, 115},
-                                           {170, 170, 170},
-                                           {240, 228, 66},
-                                           {213, 94, 0},
-                                           {70, 70, 70}}};
+constexpr Colour seen_colour = {0, 114, 178}, global_colour = {86, 180, 233};
+constexpr Colour unknown_part_colour = {217, 217, 217};
+constexpr std::array<Colour, 7> part_colours = {{{230, 159, 0},
+                                                 {204, 121, 167},
+                                                 {0, 158, 115},
+                                                 {170, 170, 170},
+                                                 {240, 228, 66},
+                                                 {213, 94, 0},
+                                                 {70, 70, 70}}};
 
-/// Why a cell is seen or not: the parts that hide it, and whether it is seen only by way of a
-/// global position.
+// Why a cell is seen or not: the parts that hide it, and whether it is seen only by way of a
+// global position.
 struct Reason {
   std::uint64_t parts = 0;
   bool global = false;
@@ -73,7 +73,7 @@ class MaskFigure {
         rows_(mask.hidden_by.shape()[0]),
         columns_(mask.hidden_by.shape()[1]),
         hidden_by_(mask.hidden_by.values<std::int64_t>()),
-        figure_(options, format, kDefaultSize),
+        figure_(options, format, default_size),
         labels_(shown_labels(labels_of(mask), options)),
         query_{labels_or(labels_.query, "Q_", rows_, mask.first_query), options.ticks,
                options.style, mask.first_query},
@@ -96,7 +96,7 @@ class MaskFigure {
     });
     const Axes axes = axes_in(without_legend(area, entries, figure_), figure_);
     const Decorations decorations = decorate(axes, figure_.typesetter());
-    const Point corner = {axes.box.right + figure_.pixels(kLegendGap), axes.box.top};
+    const Point corner = {axes.box.right + figure_.pixels(legend_gap), axes.box.top};
     const Legend legend(legend_entries(striped(axes.box)), corner, figure_);
     return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
       draw_cells(canvas, axes.box);
@@ -108,14 +108,14 @@ class MaskFigure {
  private:
   struct Look {
     std::string name;
-    Colour colour, small;  ///< of cells with and without room for stripes
+    Colour colour, small;  // of cells with and without room for stripes
     std::optional<Colour> stripes;
   };
 
   static const MaskMap& checked(const MaskMap& mask) {
     const Tensor& tensor = mask.hidden_by;
     if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
-        mask.parts.size() > kMostParts) {
+        mask.parts.size() > most_parts) {
       throw input_error("there is no mask to draw", "",
                         "give a matrix [queries,keys] of sums of 2^i");
     }
@@ -135,7 +135,7 @@ class MaskFigure {
   }
 
   static Box without_legend(Box area, const std::vector<LegendEntry>& entries, Figure& figure) {
-    const double taken = Legend::width(entries, figure) + figure.pixels(kLegendGap);
+    const double taken = Legend::width(entries, figure) + figure.pixels(legend_gap);
     area.right = std::max(area.left + area.width() / 2, area.right - taken);
     return area;
   }
@@ -147,7 +147,7 @@ class MaskFigure {
 
   Look look_of(const Reason& reason) const {
     if (reason.parts == 0) {
-      const Colour colour = reason.global ? kSeenAsGlobal : kSeen;
+      const Colour colour = reason.global ? global_colour : seen_colour;
       return {reason.global ? "seen (global)" : "seen", colour, colour, {}};
     }
     std::string name;
@@ -155,15 +155,15 @@ class MaskFigure {
     for (std::size_t part = 0; part < mask_.parts.size(); ++part) {
       if ((reason.parts >> part & 1) == 0) continue;
       name += (name.empty() ? "" : " + ") + mask_.parts[part];
-      colours.push_back(kParts[part % kParts.size()]);
+      colours.push_back(part_colours[part % part_colours.size()]);
     }
-    if (colours.empty()) return {"hidden", kHiddenAnyhow, kHiddenAnyhow, {}};
+    if (colours.empty()) return {"hidden", unknown_part_colour, unknown_part_colour, {}};
     Look look{name, colours[0], mixed(colours), {}};
     if (colours.size() > 1) look.stripes = colours.back();
     return look;
   }
 
-  /// Those that occur, seen ones first, in the colours of their cells.
+  // Those that occur, seen ones first, in the colours of their cells.
   std::vector<LegendEntry> legend_entries(bool with_stripes) const {
     std::vector<LegendEntry> entries;
     for (const auto& [reason, look] : looks_) {
@@ -176,24 +176,25 @@ class MaskFigure {
     return entries;
   }
 
-  /// The shorter side of a cell in points.
+  // The shorter side of a cell in points.
   double cell_side(const Box& box) const {
     return figure_.points(std::min(box.width() / static_cast<double>(columns_),
                                    box.height() / static_cast<double>(rows_)));
   }
-  bool striped(const Box& box) const { return cell_side(box) >= kLeastStripedCell; }
+  bool striped(const Box& box) const { return cell_side(box) >= least_striped_cell; }
 
   Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.title(options_.title.value_or(mask_.title.empty() ? kTitle : mask_.title),
-                              kTitleSize, figure.width());
-    axes.title_size = kTitleSize;
-    axes.title_pad = kTitlePad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(kXLabel), kLabelSize);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(kYLabel), kLabelSize);
-    axes.x.label_size = axes.y.label_size = kLabelSize;
+    axes.title =
+        figure.title(options_.title.value_or(mask_.title.empty() ? default_title : mask_.title),
+                     title_size, figure.width());
+    axes.title_size = title_size;
+    axes.title_pad = title_pad;
+    axes.x.label = figure.bounded(options_.xlabel.value_or(default_xlabel), label_size);
+    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    axes.x.label_size = axes.y.label_size = label_size;
     set_cell_ticks(axes.x, key_, box.width(), true, figure);
     set_cell_ticks(axes.y, query_, box.height(), false, figure);
     return axes;
@@ -202,7 +203,7 @@ class MaskFigure {
   void draw_cells(Canvas& canvas, const Box& box) {
     const double width = box.width() / static_cast<double>(columns_);
     const double height = box.height() / static_cast<double>(rows_);
-    if (cell_side(box) < kLeastFramedCell) {
+    if (cell_side(box) < least_framed_cell) {
       draw_small_cells(canvas, box);
       return;
     }
@@ -220,27 +221,27 @@ class MaskFigure {
       for (const Box& cell : cells) canvas.fill(cell, with_stripes ? look.colour : look.small);
       if (with_stripes && look.stripes) draw_stripes(canvas, cells, *look.stripes, figure_);
     }
-    const double line = figure_.pixels(kCellLine);
+    const double line = figure_.pixels(cell_line);
     for (std::size_t i = 1; i < rows_; ++i) {
-      canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0, kWhite,
+      canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0, white,
                   line);
     }
     for (std::size_t j = 1; j < columns_; ++j) {
-      canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(), kWhite,
+      canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(), white,
                   line);
     }
   }
 
-  /// Where there are more cells than pixels, each pixel shows the mean of its cells' colours.
+  // Where there are more cells than pixels, each pixel shows the mean of its cells' colours.
   void draw_small_cells(Canvas& canvas, const Box& box) const {
     const auto area = canvas.pixel_area(box);
     const bool raster = canvas.is_raster();
     const std::size_t width =
-        raster ? static_cast<std::size_t>(area.width) : std::min(columns_, kMostRectangles);
+        raster ? static_cast<std::size_t>(area.width) : std::min(columns_, most_rectangles);
     const std::size_t height =
-        raster ? static_cast<std::size_t>(area.height) : std::min(rows_, kMostRectangles);
+        raster ? static_cast<std::size_t>(area.height) : std::min(rows_, most_rectangles);
     Pixels pixels(width * height);
-    const std::size_t threads = rows_ >= kManyCells / columns_ ? options_.threads : 1;
+    const std::size_t threads = rows_ >= many_cells / columns_ ? options_.threads : 1;
     parallel_for(height, threads, [&](std::size_t y) {
       const std::size_t top = y * rows_ / height;
       const std::size_t bottom = std::max(top + 1, (y + 1) * rows_ / height);

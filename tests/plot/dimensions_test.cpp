@@ -26,7 +26,7 @@ PlotOptions small(PlotStyle style) {
   return options;
 }
 
-/// The share of a picture's pixels that have a colour.
+// The share of a picture's pixels that have a colour.
 double share_of(const Picture& picture, int red, int green, int blue) {
   const auto decoded = test::decode_png(picture.bytes);
   std::size_t count = 0;

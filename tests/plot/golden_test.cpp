@@ -16,8 +16,8 @@ using attn::test::example_figures;
 
 // Small differences of anti-aliasing are allowed everywhere, larger ones on few pixels: an edge
 // that a rounding moves by one pixel, or letters of another version of the font.
-constexpr int kTolerance = 48;
-constexpr double kMostDiffering = 0.01;
+constexpr int tolerance = 48;
+constexpr double most_differing = 0.01;
 
 std::string path_of(const std::string& name) {
   return std::string(ATTN_TEST_DATA) + "/plot/golden/" + name + ".png";
@@ -35,7 +35,7 @@ TEST_CASE("figures look like the stored ones, those of the matplotlib style like
     const auto drawn = decode_png(bytes);
     CHECK(drawn.width == stored.width);
     CHECK(drawn.height == stored.height);
-    CHECK(differing_share(drawn, stored, kTolerance) <= kMostDiffering);
+    CHECK(differing_share(drawn, stored, tolerance) <= most_differing);
   }
 }
 

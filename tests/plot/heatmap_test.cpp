@@ -14,8 +14,8 @@ namespace {
 using namespace attn;
 using test::decode_png;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Heatmap heatmap_of(Shape shape, std::vector<double> values) {
   Heatmap heatmap;
@@ -39,7 +39,7 @@ std::string error_of(const Heatmap& heatmap, const PlotOptions& options) {
   return "";
 }
 
-/// Whether a colour stands on at least `share` of a picture's pixels.
+// Whether a colour stands on at least `share` of a picture's pixels.
 bool shows(const Picture& picture, std::array<int, 3> colour, double share) {
   const auto decoded = decode_png(picture.bytes);
   std::size_t count = 0;
@@ -50,7 +50,7 @@ bool shows(const Picture& picture, std::array<int, 3> colour, double share) {
   return static_cast<double>(count) >= share * static_cast<double>(decoded.width * decoded.height);
 }
 
-/// Whether one of the two colours in the middle of the default map does.
+// Whether one of the two colours in the middle of the default map does.
 bool shows_middle(const Picture& picture, double share) {
   return shows(picture, {252, 140, 59}, share) || shows(picture, {253, 141, 60}, share);
 }
@@ -91,7 +91,7 @@ TEST_CASE("a matrix of one value takes the middle of the colour map") {
 TEST_CASE("NaN has a colour of its own and infinity that of the end") {
   PlotOptions options = small();
   options.annotate = Annotate::off;
-  const auto heatmap = heatmap_of({2, 2}, {kNaN, kInfinity, -kInfinity, 0.5});
+  const auto heatmap = heatmap_of({2, 2}, {nan, infinity, -infinity, 0.5});
   const auto standard = draw_heatmap(heatmap, options, PictureFormat::png);
   CHECK(shows(standard, {211, 211, 211}, 0.1));
   CHECK(shows(standard, {128, 0, 38}, 0.1));
@@ -101,7 +101,7 @@ TEST_CASE("NaN has a colour of its own and infinity that of the end") {
 }
 
 TEST_CASE("a matrix without a finite value is drawn") {
-  const auto heatmap = heatmap_of({1, 2}, {kNaN, kNaN});
+  const auto heatmap = heatmap_of({1, 2}, {nan, nan});
   CHECK(shows(draw_heatmap(heatmap, small(), PictureFormat::png), {211, 211, 211}, 0.4));
 }
 
@@ -119,8 +119,8 @@ TEST_CASE("every norm and format takes values and ranges from the smallest to th
                                             {0, 1e-320},
                                             {1e-300, 1e300},
                                             {-largest, 1e-320},
-                                            {kInfinity, -kInfinity},
-                                            {kNaN, kNaN}}) {
+                                            {infinity, -infinity},
+                                            {nan, nan}}) {
     for (const ColorRange range : {all_values,
                                    {ColorRange::Scope::given, 1e-308, 4e307},
                                    {ColorRange::Scope::given, 1e-320, 1e-319}}) {
@@ -307,7 +307,7 @@ TEST_CASE("impossible options are refused") {
         "as "
         "300");
   options = {};
-  options.figsize = {-1, kNaN};
+  options.figsize = {-1, nan};
   CHECK(error_of(heatmap, options) ==
         "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
         "inches, such as 8x6");

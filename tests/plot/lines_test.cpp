@@ -38,7 +38,7 @@ std::string refusal(const HeadLines& lines) {
   return "drawn";
 }
 
-/// How many lines an SVG file has between its columns: strokes that let shine through.
+// How many lines an SVG file has between its columns: strokes that let shine through.
 std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
   const std::string svg = draw_lines(lines, options, PictureFormat::svg).bytes;
   std::size_t count = 0;

@@ -11,14 +11,14 @@ namespace {
 
 using namespace attn;
 
-constexpr std::int64_t kCausal = 1, kPadding = 8;
+constexpr std::int64_t causal_part = 1, padding_part = 8;
 
 // Causal; of `count` keys the last one is padding.
 MaskMap causal(std::size_t count) {
   std::vector<std::int64_t> hidden_by;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j)
-      hidden_by.push_back((j > i ? kCausal : 0) + (j + 1 == count ? kPadding : 0));
+      hidden_by.push_back((j > i ? causal_part : 0) + (j + 1 == count ? padding_part : 0));
   }
   MaskMap mask;
   mask.hidden_by = Tensor({count, count}, std::move(hidden_by));

@@ -51,7 +51,7 @@ bool overlap(const Corners& a, const Corners& b) {
   return true;
 }
 
-/// What overlaps or is cut in a picture, in words; nothing if all is well.
+// What overlaps or is cut in a picture, in words; nothing if all is well.
 std::string faults(const Picture& picture) {
   const auto header = attn::test::png_size(picture.bytes);
   std::vector<Corners> boxes;
@@ -102,15 +102,15 @@ PlotOptions options_of(PlotStyle style) {
   return options;
 }
 
-const std::vector<std::size_t> kCounts{1, 2, 3, 5, 8, 13, 18, 20, 25, 33, 64, 100, 256};
-const std::array kStyles{PlotStyle::standard, PlotStyle::matplotlib};
-const std::array kNames{Names::none, Names::short_words, Names::long_words};
+const std::vector<std::size_t> counts{1, 2, 3, 5, 8, 13, 18, 20, 25, 33, 64, 100, 256};
+const std::array all_styles{PlotStyle::standard, PlotStyle::matplotlib};
+const std::array all_names{Names::none, Names::short_words, Names::long_words};
 
 template <class Check>
 void for_each_figure(Check check) {
-  for (const PlotStyle style : kStyles) {
-    for (const Names which : kNames) {
-      for (const std::size_t count : kCounts) {
+  for (const PlotStyle style : all_styles) {
+    for (const Names which : all_names) {
+      for (const std::size_t count : counts) {
         CAPTURE(static_cast<int>(style));
         CAPTURE(static_cast<int>(which));
         CAPTURE(count);
@@ -196,7 +196,7 @@ TEST_CASE("nothing written between lines overlaps or is cut from 1 to 256 tokens
 }
 
 TEST_CASE("nothing written in a chart of dimensions overlaps or is cut for sizes up to billions") {
-  for (const PlotStyle style : kStyles) {
+  for (const PlotStyle style : all_styles) {
     for (const std::size_t size : {1UL, 3UL, 10UL, 64UL, 256UL, 4096UL, 131072UL, 1000000007UL}) {
       CAPTURE(static_cast<int>(style));
       CAPTURE(size);

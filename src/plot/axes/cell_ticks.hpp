@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plot/axes/axes.hpp"
+#include "plot/axes/figure.hpp"
+
+namespace attn::plot {
+
+/// The labels of a heatmap's axes as they are shown; lists that are not given stay empty. Tokens
+/// are made readable but for the matplotlib style, which shows them as they are.
+struct ShownLabels {
+  std::vector<std::string> query, key;
+};
+ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options);
+
+/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
+/// count from `first` = 0.
+std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
+                                   std::size_t count, std::size_t first = 0);
+
+/// What the cells along one axis of a heatmap are to be called.
+struct CellTicks {
+  std::vector<std::string> labels;  ///< one a cell
+  Ticks ticks = Ticks::automatic;
+  PlotStyle style = PlotStyle::standard;
+  std::size_t first = 0;  ///< the index of the first cell
+};
+
+/// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
+/// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
+/// (unless all are asked for), and long ones are shortened; in the matplotlib style labels
+/// stay as they are, thin out where they would overlap, and give way to indices where there are so
+/// many that they would be unreadable.
+void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                    Figure& figure);
+
+}  // namespace attn::plot

@@ -1,0 +1,93 @@
+#include "plot/axes/colour_bar.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plot/axes/subplots.hpp"
+#include "plot/colour/colour_scale.hpp"
+#include "plot/numbers/log_ticks.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double height_to_width = 20;
+
+Axes bar_within(const Box& place) {
+  Axes axes;
+  axes.box = with_aspect(place, height_to_width, 0);
+  axes.x.drawn = false;
+  axes.y_on_right = true;
+  return axes;
+}
+
+void set_log_ticks(Axis& axis, Interval range, double length, const Figure& figure) {
+  constexpr ColorNorm log = {ColorNorm::Kind::log, 1};
+  const LogTicks ticks = log_ticks(
+      range,
+      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), false));
+  for (std::size_t i = 0; i < ticks.values.size(); ++i) {
+    axis.ticks.push_back({position_of(ticks.values[i], range, log), ticks.labels[i]});
+  }
+  for (const double value : ticks.minor_values) {
+    axis.minor_ticks.push_back(position_of(value, range, log));
+  }
+}
+
+// Leaves out ticks that are nearer than `least` to the one before.
+void thin_out(Axis& axis, double least) {
+  std::vector<Tick> kept;
+  for (const Tick& tick : axis.ticks) {
+    if (kept.empty() || tick.position - kept.back().position >= least) kept.push_back(tick);
+  }
+  axis.ticks = std::move(kept);
+}
+
+}  // namespace
+
+void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
+                     const Figure& figure) {
+  const auto values =
+      tick_values(view, tick_intervals(figure.points(length),
+                                       axis.tick_label_size * figure.font_scale(), horizontal));
+  const TickTexts texts = tick_texts(values, view);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!in_view(view, values[i])) continue;
+    axis.ticks.push_back({(values[i] - view.low) / (view.high - view.low), texts.labels[i]});
+  }
+  axis.offset = texts.offset;
+}
+
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
+  if (norm.kind == ColorNorm::Kind::log) {
+    set_log_ticks(bar.y, range, bar.box.height(), figure);
+    return;
+  }
+  set_value_ticks(bar.y, range, bar.box.height(), false, figure);
+  if (norm.kind == ColorNorm::Kind::power) {
+    // Rounding may have put the first tick a little below the bar's end.
+    for (Tick& tick : bar.y.ticks) {
+      tick.position = std::pow(std::max(0.0, tick.position), norm.gamma);
+    }
+    thin_out(bar.y, figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
+  }
+}
+
+Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
+                     const Figure& figure, const ColorNorm& norm) {
+  Axes axes = bar_within(place);
+  axes.y.label = label;
+  set_bar_ticks(axes, range, figure, norm);
+  return axes;
+}
+
+void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map) {
+  const double step = box.height() / static_cast<double>(ColourMap::size());
+  // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams
+  // show.
+  for (std::size_t i = 0; i < ColourMap::size(); ++i) {
+    const double bottom = box.bottom - static_cast<double>(i) * step;
+    canvas.fill({box.left, box.top, box.right, bottom}, map[i]);
+  }
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/plot.hpp"
+
+#include "plot/axes/axes.hpp"
+#include "plot/canvas/canvas.hpp"
+#include "plot/text/text.hpp"
+
+namespace attn::plot {
+
+/// The paper that axes are laid out on, in pixels, and the fonts for it.
+class Figure {
+ public:
+  /// `default_size` in inches is that of a kind of figure. Throws Error(usage) for a size or
+  /// resolution that makes no picture.
+  Figure(const PlotOptions& options, PictureFormat format, std::pair<double, double> default_size);
+
+  double width() const { return width_; }
+  double height() const { return height_; }
+  Typesetter& typesetter() { return typesetter_; }
+  double font_scale() const { return typesetter_.font_scale(); }
+  double pixels(double points) const { return typesetter_.pixels(points); }
+  double points(double pixels) const { return pixels / typesetter_.pixels(1); }
+
+  /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
+  /// need be.
+  std::string bounded(const std::string& text, double points);
+
+  /// The same for a title above something `width` pixels wide: in the standard style its lines are
+  /// broken at spaces to be no wider than that.
+  std::string title(const std::string& text, double points, double width);
+
+  /// The area for the axes that leaves all around it as much room as is written there: `decorated`
+  /// says what an area of a figure takes with its texts. The matplotlib style measures at the
+  /// resolution of a screen, as matplotlib does.
+  Box tight_area(const std::function<Box(Figure&, const Box&)>& decorated);
+
+  /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws.
+  Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
+
+ private:
+  Figure(PictureFormat format, std::pair<double, double> size, double dpi, double pixels_per_point,
+         Lettering lettering);
+
+  PictureFormat format_;
+  std::string provenance_;
+  std::pair<double, double> size_;  ///< inches
+  double dpi_;
+  bool wraps_ = false;  ///< whether titles are broken into lines
+  bool hinted_;         ///< as in the matplotlib style on a raster
+  Typesetter typesetter_;
+  double width_, height_;
+};
+
+/// The frame and the ticks of an axes and the texts around it.
+void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
+               const Figure& figure);
+
+}  // namespace attn::plot

@@ -1,0 +1,409 @@
+#include "plot/canvas/canvas.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <new>
+#include <numbers>
+#include <string_view>
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <hb-ot.h>
+
+#include "attn/error.hpp"
+#include "attn/version.hpp"
+
+#include "plot/canvas/png.hpp"
+#include "support/printable.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double longest_side = 30000;  // pixels; Cairo's rasters end at 32767
+constexpr double largest_area = 250e6;  // pixels; 1 GB
+constexpr const char* maker = "attn-cli " ATTN_VERSION;
+
+// The whole pixel edge nearest to a place.
+double edge(double place) {
+  return std::floor(place + 0.5);
+}
+
+// Where a line's middle goes so that a line of odd width fills whole pixels, one of even width
+// too.
+double line_middle(double place, double line_width) {
+  const bool odd = static_cast<long>(edge(line_width)) % 2 != 0;
+  return edge(place) + (odd ? 0.5 : 0.0);
+}
+
+double radians(double degrees) {
+  return degrees * std::numbers::pi / 180;
+}
+
+bool has_colours(PangoFont* font) {
+  hb_face_t* face = hb_font_get_face(pango_font_get_hb_font(font));
+  return hb_ot_color_has_png(face) || hb_ot_color_has_layers(face) || hb_ot_color_has_svg(face);
+}
+
+// Letters are drawn as outlines, because Cairo would move the pictures of single letters to whole
+// pixels; coloured ones, such as emoji, are pictures.
+void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
+  int x = 0;
+  for (GSList* item = line->runs; item != nullptr; item = item->next) {
+    auto* run = static_cast<PangoLayoutRun*>(item->data);
+    PangoFont* font = run->item->analysis.font;
+    cairo_move_to(cairo, x / double{PANGO_SCALE}, 0);
+    if (font != nullptr && has_colours(font)) {
+      pango_cairo_show_glyph_string(cairo, font, run->glyphs);
+      cairo_new_path(cairo);
+    } else {
+      pango_cairo_glyph_string_path(cairo, font, run->glyphs);
+      cairo_fill(cairo);
+    }
+    x += pango_glyph_string_get_width(run->glyphs);
+  }
+}
+
+cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
+  static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+// Cairo numbers surfaces through the life of the process; here they are numbered through the file,
+// so that equal figures are equal files. No text of the user stands in an SVG file: letters are
+// outlines.
+std::string with_own_numbers(const std::string& svg) {
+  constexpr std::string_view key = "surface";
+  std::map<std::string, std::size_t> numbers;
+  std::string result;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t name = svg.find(key, at);
+    if (name == std::string::npos) return result.append(svg, at);
+    const std::size_t start = name + key.size();
+    const std::size_t end = svg.find_first_not_of("0123456789", start);
+    result.append(svg, at, start - at);
+    if (end > start) {
+      const auto number = numbers.try_emplace(svg.substr(start, end - start), numbers.size()).first;
+      result += std::to_string(number->second);
+    }
+    at = end;
+  }
+}
+
+// Says what made an SVG file, in its first element.
+std::string with_maker(std::string svg, const std::string& provenance) {
+  const std::size_t root = svg.find("<svg ");
+  const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
+  if (end != std::string::npos) {
+    std::string made = maker;
+    if (!provenance.empty()) made += "; ";
+    for (const char letter : provenance) {
+      if (letter == '&') {
+        made += "&amp;";
+      } else if (letter == '<') {
+        made += "&lt;";
+      } else if (letter == '>') {
+        made += "&gt;";
+      } else {
+        made += letter;
+      }
+    }
+    svg.insert(end + 2, "<metadata>" + made + "</metadata>\n");
+  }
+  return svg;
+}
+
+}  // namespace
+
+double Canvas::pixels_per_point(PictureFormat format, double dpi) {
+  return format == PictureFormat::png ? dpi / points_per_inch : 1;
+}
+
+Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi)
+    : format_(format), dpi_(dpi) {
+  // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and
+  // texts to its upper one, as in matplotlib.
+  dx_ = -lower_left.x;
+  text_dy_ = height - lower_left.y;
+  if (is_raster()) {
+    width = std::max(1.0, std::floor(width));
+    height = std::max(1.0, std::floor(height));
+  }
+  dy_ = height - lower_left.y;
+  if (!(width <= longest_side && height <= longest_side && width * height <= largest_area)) {
+    throw Error(ErrorKind::usage,
+                "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
+                    std::to_string(static_cast<long long>(height)) + " pixels large",
+                "", "ask for a smaller figure size or fewer dots per inch");
+  }
+  switch (format) {
+    case PictureFormat::png:
+      surface_ = image_surface(static_cast<int>(width), static_cast<int>(height));
+      break;
+    case PictureFormat::svg:
+      surface_ = cairo_svg_surface_create_for_stream(append, &stream_, width, height);
+      cairo_svg_surface_set_document_unit(surface_, CAIRO_SVG_UNIT_PT);
+      break;
+    case PictureFormat::pdf:
+      surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
+      // Equal figures must be equal files, so the time of drawing is not told.
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "");
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, maker);
+      break;
+  }
+  cairo_ = cairo_create(surface_);
+  set_colour(white);
+  cairo_paint(cairo_);
+}
+
+cairo_surface_t* Canvas::image_surface(int width, int height) {
+  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
+  pixels_.reset(
+      allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
+  if (!pixels_) throw std::bad_alloc();
+  return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()),
+                                             CAIRO_FORMAT_RGB24, width, height, stride);
+}
+
+Canvas::~Canvas() {
+  cairo_destroy(cairo_);
+  cairo_surface_destroy(surface_);
+}
+
+void Canvas::set_colour(Colour colour) {
+  cairo_set_source_rgb(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+}
+
+Box Canvas::snapped(const Box& box) const {
+  const Box moved_box = box.moved(dx_, dy_);
+  if (!is_raster()) return moved_box;
+  return {edge(moved_box.left), edge(moved_box.top), edge(moved_box.right), edge(moved_box.bottom)};
+}
+
+void Canvas::fill(const Box& box, Colour colour) {
+  const Box area = snapped(box);
+  set_colour(colour);
+  cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  cairo_fill(cairo_);
+}
+
+void Canvas::stroke(const Box& box, Colour colour, double line_width) {
+  Box line = box.moved(dx_, dy_);
+  if (is_raster()) {
+    line = {line_middle(line.left, line_width), line_middle(line.top, line_width),
+            line_middle(line.right, line_width), line_middle(line.bottom, line_width)};
+  }
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_rectangle(cairo_, line.left, line.top, line.width(), line.height());
+  cairo_stroke(cairo_);
+}
+
+void Canvas::tick(Point from, double dx, double dy, Colour colour, double line_width) {
+  Point start = moved(from);
+  Point end = {start.x + dx, start.y + dy};
+  if (is_raster()) {
+    // The length is rounded apart from the place, so that all ticks of an axis are equally long.
+    start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
+    end = {start.x + edge(dx), start.y + edge(dy)};
+  }
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_move_to(cairo_, start.x, start.y);
+  cairo_line_to(cairo_, end.x, end.y);
+  cairo_stroke(cairo_);
+}
+
+void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width,
+                   double distance) {
+  if (boxes.empty()) return;
+  cairo_save(cairo_);
+  Box around = snapped(boxes.front());
+  for (const Box& box : boxes) {
+    const Box area = snapped(box);
+    around = united(around, area);
+    cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  }
+  cairo_clip(cairo_);
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  const double height = around.height();
+  const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
+  for (int i = 0; i < strokes; ++i) {
+    const double x = around.left - height + i * distance;
+    cairo_move_to(cairo_, x, around.bottom);
+    cairo_line_to(cairo_, x + height, around.top);
+  }
+  cairo_stroke(cairo_);
+  cairo_restore(cairo_);
+}
+
+void Canvas::line(Point from, Point to, Colour colour, double opacity, double line_width) {
+  const Point start = moved(from), end = moved(to);
+  if (is_raster()) {
+    blend_line(start, end, colour, opacity, line_width);
+    return;
+  }
+  cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
+                        opacity);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_move_to(cairo_, start.x, start.y);
+  cairo_line_to(cairo_, end.x, end.y);
+  cairo_stroke(cairo_);
+}
+
+// Cairo takes half a millisecond for a long slanted line; figures may have thousands. For each
+// pixel along the longer direction, the line covers an interval of pixels across it.
+void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, double line_width) {
+  cairo_surface_flush(surface_);
+  auto* const data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  std::ptrdiff_t along = 1, across = cairo_image_surface_get_stride(surface_) / 4;
+  double length = cairo_image_surface_get_width(surface_);
+  double breadth = cairo_image_surface_get_height(surface_);
+  if (std::abs(to.y - from.y) > std::abs(to.x - from.x)) {
+    std::swap(from.x, from.y);
+    std::swap(to.x, to.y);
+    std::swap(along, across);
+    std::swap(length, breadth);
+  }
+  if (from.x > to.x) std::swap(from, to);
+  if (from.x == to.x) return;
+  const double slope = (to.y - from.y) / (to.x - from.x);
+  const double half = line_width / 2 * std::sqrt(1 + slope * slope);
+  const double end = std::min(std::ceil(to.x), length);
+  const auto mix = [&](std::uint32_t& pixel, double share) {
+    constexpr int one = 1 << 16;
+    const int weight = static_cast<int>(share * one + 0.5);  // NOLINT(bugprone-*): not negative
+    const auto mixed = [&](int shift, int channel) {
+      const int below = static_cast<int>(pixel >> shift & 255);
+      return static_cast<std::uint32_t>(below + ((channel - below) * weight + one / 2) / one)
+             << shift;
+    };
+    pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
+  };
+  for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {  // NOLINT: whole numbers
+    const double middle = from.y + slope * (u + 0.5 - from.x);
+    const double low = std::clamp(middle - half, 0.0, breadth);
+    const double high = std::clamp(middle + half, 0.0, breadth);
+    if (low >= high) continue;
+    const double covered = opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
+    const auto first = static_cast<std::ptrdiff_t>(low);
+    const auto last = static_cast<std::ptrdiff_t>(std::ceil(high)) - 1;
+    std::uint32_t* pixel = data + static_cast<std::ptrdiff_t>(u) * along + first * across;
+    if (first == last) {
+      mix(*pixel, covered * (high - low));
+      continue;
+    }
+    mix(*pixel, covered * (static_cast<double>(first + 1) - low));
+    for (std::ptrdiff_t v = first + 1; v < last; ++v) mix(*(pixel += across), covered);
+    mix(*(pixel + across), covered * (high - static_cast<double>(last)));
+  }
+  cairo_surface_mark_dirty(surface_);
+}
+
+void Canvas::text(const PlacedText& placed, Colour colour) {
+  const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
+  const Box& ink = placed.text->ink;
+  texts_.push_back({std::string(placed.text->string), origin.x, origin.y, ink.left, ink.top,
+                    ink.right, ink.bottom, placed.degrees});
+  set_colour(colour);
+  cairo_save(cairo_);
+  if (placed.text->hinted) {
+    hinted_text(*placed.text->hinted, origin, placed.degrees);
+  } else {
+    outlined_text(*placed.text, origin, placed.degrees);
+  }
+  cairo_restore(cairo_);
+}
+
+void Canvas::outlined_text(const Text& text, Point origin, double degrees) {
+  if (is_raster()) origin = {std::round(origin.x), std::round(origin.y)};
+  cairo_translate(cairo_, origin.x, origin.y);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
+  cairo_move_to(cairo_, 0, 0);
+  PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
+  if (is_raster()) {
+    draw_line(cairo_, line);
+  } else {
+    pango_cairo_show_layout_line(cairo_, line);
+  }
+}
+
+void Canvas::hinted_text(const HintedLine& line, Point origin, double degrees) {
+  // The lower left corner of the picture, turned about itself.
+  const double x = std::nearbyint(origin.x + line.left + line.descent * std::sin(radians(degrees)));
+  const double y = std::nearbyint(origin.y + line.descent * std::cos(radians(degrees))) + 1;
+  cairo_translate(cairo_, x, y);
+  if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
+  cairo_translate(cairo_, 0, -cairo_image_surface_get_height(line.coverage.get()));
+  cairo_pattern_t* picture = cairo_pattern_create_for_surface(line.coverage.get());
+  cairo_pattern_set_filter(picture, degrees == 0 ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_BEST);
+  cairo_mask(cairo_, picture);
+  cairo_pattern_destroy(picture);
+}
+
+Canvas::PixelArea Canvas::pixel_area(const Box& box) const {
+  const Box area = box.moved(dx_, dy_);
+  const int width = std::max(1, static_cast<int>(std::ceil(area.width())));
+  const int height = std::max(1, static_cast<int>(std::ceil(area.height())));
+  return {static_cast<int>(edge(area.left)), static_cast<int>(edge(area.bottom)) - height, width,
+          height};
+}
+
+void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) {
+  cairo_surface_flush(surface_);
+  const Box inside = snapped(clip);
+  const int left = std::max({0, area.left, static_cast<int>(inside.left)});
+  const int top = std::max({0, area.top, static_cast<int>(inside.top)});
+  const int right = std::min({cairo_image_surface_get_width(surface_), area.left + area.width,
+                              static_cast<int>(inside.right)});
+  const int bottom = std::min({cairo_image_surface_get_height(surface_), area.top + area.height,
+                               static_cast<int>(inside.bottom)});
+  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  const auto stride = cairo_image_surface_get_stride(surface_) / 4;
+  for (int y = top; y < bottom && left < right; ++y) {
+    const auto* from =
+        pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
+    std::copy(from, from + (right - left), data + std::ptrdiff_t{y} * stride + left);
+  }
+  cairo_surface_mark_dirty(surface_);
+}
+
+std::string Canvas::finish(const std::string& given_provenance) {
+  // It names files, whose names may hold any bytes; metadata are one line of UTF-8.
+  const std::string provenance = printable(given_provenance);
+  if (!is_raster()) cairo_show_page(cairo_);
+  if (const auto status = cairo_status(cairo_); status != CAIRO_STATUS_SUCCESS) {
+    throw Error(ErrorKind::internal,
+                std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
+                "");
+  }
+  cairo_surface_flush(surface_);
+  if (!is_raster()) {
+    if (format_ == PictureFormat::pdf && !provenance.empty()) {
+      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_SUBJECT, provenance.c_str());
+    }
+    cairo_surface_finish(surface_);
+    return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_), provenance)
+                                         : std::move(stream_);
+  }
+  const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
+  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  return encode_png({data, height * stride},
+                    static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
+                    stride, dpi_, provenance);
+}
+
+}  // namespace attn::plot
+
+namespace attn {
+
+std::span<const Named<PictureFormat>> picture_formats() noexcept {
+  static constexpr auto formats = std::to_array<Named<PictureFormat>>(
+      {{"png", PictureFormat::png}, {"svg", PictureFormat::svg}, {"pdf", PictureFormat::pdf}});
+  return formats;
+}
+
+}  // namespace attn

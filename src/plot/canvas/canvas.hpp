@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cairo.h>
+
+#include "attn/plot.hpp"
+
+#include "plot/colour/colour.hpp"
+#include "plot/text/box.hpp"
+#include "plot/text/text.hpp"
+#include "support/large_block.hpp"
+
+namespace attn::plot {
+
+/// 0xXXRRGGBB each.
+using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
+
+/// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
+/// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
+/// are sharp and equally thick.
+class Canvas {
+ public:
+  /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the
+  /// picture would be too large.
+  Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi);
+  ~Canvas();
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  /// Pixels per point at which to lay out a figure for a format: vector formats have no pixels but
+  /// points.
+  static double pixels_per_point(PictureFormat format, double dpi);
+
+  bool is_raster() const { return format_ == PictureFormat::png; }
+
+  void fill(const Box& box, Colour colour);
+  void stroke(const Box& box, Colour colour, double line_width);
+  /// A tick of an axis: a line from `from` that leads `dx`, `dy` away, one of them 0.
+  void tick(Point from, double dx, double dy, Colour colour, double line_width);
+  /// Parallel strokes from lower left to upper right over all boxes.
+  void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance);
+  /// A line that lets what is below shine through: opacity from 0 to 1.
+  void line(Point from, Point to, Colour colour, double opacity, double line_width);
+  void text(const PlacedText& text, Colour colour);
+
+  /// The whole pixels of a raster that an image spread over a box covers.
+  struct PixelArea {
+    int left = 0, top = 0, width = 0, height = 0;
+  };
+  PixelArea pixel_area(const Box& box) const;
+
+  /// The same box on the canvas after edges have been moved to whole pixels.
+  Box snapped(const Box& box) const;
+
+  /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
+  void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
+
+  /// The finished file, with `provenance` in its metadata if it is not empty. Nothing can be drawn
+  /// after it.
+  std::string finish(const std::string& provenance = {});
+
+  /// All that was written so far.
+  std::vector<PictureText> texts() const { return texts_; }
+
+ private:
+  Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
+  void set_colour(Colour colour);
+  cairo_surface_t* image_surface(int width, int height);
+  void blend_line(Point from, Point to, Colour colour, double opacity, double line_width);
+  void outlined_text(const Text& text, Point origin, double degrees);
+  void hinted_text(const HintedLine& line, Point origin, double degrees);
+
+  PictureFormat format_;
+  double dpi_;
+  double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
+  double text_dy_ = 0;      ///< the same for texts
+  std::string stream_;
+  std::vector<PictureText> texts_;
+  std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
+  cairo_surface_t* surface_ = nullptr;
+  cairo_t* cairo_ = nullptr;
+};
+
+}  // namespace attn::plot

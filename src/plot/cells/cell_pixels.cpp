@@ -1,0 +1,229 @@
+#include "plot/cells/cell_pixels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support/parallel_for.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr std::size_t rows_a_task =
+    16;  // rows of pixels a task; enough that few cells are read twice
+constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
+constexpr double farthest = 1e30;            // extents of the range that a cell is beyond its end
+
+std::uint32_t pixel(Colour colour) {
+  return static_cast<std::uint32_t>(colour.red) << 16 |
+         static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
+}
+
+// One row of cells: where each value stands between the ends of the range, 0 for those without a
+// place, and which ones have a place and which are hidden, as 0 and 1.
+struct CellRow {
+  explicit CellRow(std::size_t columns) : numbers(columns), placed(columns), hidden(columns) {}
+
+  std::vector<float> numbers, placed, hidden;
+  bool whole = true;  // whether all have a place; the others are not filled in then
+};
+
+// The same summed over the cells of a pixel by their shares.
+struct PixelSum {
+  float number = 0, share = 0, hidden_share = 0;
+
+  void add(const PixelSum& other, float weight) {
+    number += weight * other.number;
+    share += weight * other.share;
+    hidden_share += weight * other.hidden_share;
+  }
+  void keep_largest(const PixelSum& other) {
+    hidden_share += other.hidden_share;
+    if (other.share <= 0) return;
+    number = share > 0 ? std::max(number, other.number) : other.number;
+    share = 1;
+  }
+};
+
+// The general way, over all cells of each pixel.
+class Blending {
+ public:
+  Blending(const Matrix& matrix, const CellColours& colours, const std::vector<PixelShares>& across,
+           const std::vector<PixelShares>& down)
+      : matrix_(matrix),
+        colours_(colours),
+        down_(down),
+        shows_hidden_(colours.shows_hidden(matrix)),
+        largest_(colours.pool == Pool::max),
+        pixels_(across.size() * down.size()) {
+    for (const PixelShares& pixel_across : across) {
+      Across pixel{pixel_across.first, shares_.size(), pixel_across.shares.size(), 0};
+      for (const double share : pixel_across.shares) {
+        shares_.push_back(static_cast<float>(share));
+        pixel.sum += shares_.back();
+      }
+      across_.push_back(pixel);
+    }
+  }
+
+  Pixels run() {
+    const std::size_t bands = (down_.size() + rows_a_task - 1) / rows_a_task;
+    const bool many = matrix_.rows() >= many_cells / matrix_.columns();
+    parallel_for(bands, many ? colours_.threads : 1, [this](std::size_t band) {
+      blend(band * rows_a_task, std::min(down_.size(), (band + 1) * rows_a_task));
+    });
+    return std::move(pixels_);
+  }
+
+ private:
+  struct Across {
+    std::size_t first, at, count;  // the first cell, and where its shares stand in shares_
+    float sum;                     // of the shares
+  };
+
+  void blend(std::size_t first_pixel, std::size_t end_pixel) {
+    const std::size_t width = across_.size();
+    std::vector<PixelSum> sums(width * (end_pixel - first_pixel)), line(width);
+    CellRow row(matrix_.columns());
+    std::size_t end_row = 0;
+    for (std::size_t y = first_pixel; y < end_pixel; ++y) {
+      end_row = std::max(end_row, down_[y].first + down_[y].shares.size());
+    }
+    std::size_t first_row = down_[first_pixel].first;
+    for (std::size_t y = first_pixel; y < end_pixel; ++y) {
+      first_row = std::min(first_row, down_[y].first);
+    }
+    for (std::size_t i = first_row; i < end_row; ++i) {
+      read(i, row);
+      sum_up(row, line);
+      for (std::size_t y = first_pixel; y < end_pixel; ++y) {
+        if (i < down_[y].first || i - down_[y].first >= down_[y].shares.size()) continue;
+        const auto share = static_cast<float>(down_[y].shares[i - down_[y].first]);
+        PixelSum* const of_row = sums.data() + (y - first_pixel) * width;
+        if (largest_) {
+          if (share <= 0) continue;
+          for (std::size_t x = 0; x < width; ++x) of_row[x].keep_largest(line[x]);
+        } else {
+          for (std::size_t x = 0; x < width; ++x) of_row[x].add(line[x], share);
+        }
+      }
+    }
+    for (std::size_t at = 0; at < sums.size(); ++at) {
+      pixels_[first_pixel * width + at] = pixel(colour_of(sums[at]));
+    }
+  }
+
+  void read(std::size_t i, CellRow& row) const {
+    if (matrix_.floats().empty()) {
+      read_values(matrix_.doubles().subspan(i * matrix_.columns(), matrix_.columns()), i, row);
+    } else {
+      read_values(matrix_.floats().subspan(i * matrix_.columns(), matrix_.columns()), i, row);
+    }
+  }
+
+  template <class Number>
+  void read_values(std::span<const Number> values, std::size_t i, CellRow& row) const {
+    const bool standard = colours_.style == PlotStyle::standard;
+    const double low = colours_.range.low, extent = colours_.range.high - low;
+    row.whole = !shows_hidden_;
+    // Far beyond the range a float would be infinite, and infinities have no mean.
+    const double least = standard ? 0 : -farthest, most = standard ? 1 : farthest;
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const double place = (static_cast<double>(values[j]) - low) / extent;
+      row.numbers[j] = static_cast<float>(std::clamp(place, least, most));
+    }
+    const bool positive = !standard && colours_.norm.kind == ColorNorm::Kind::log;
+    int without_place = 0;
+    for (const Number value : values) {
+      without_place |= !(std::abs(value) < std::numeric_limits<Number>::infinity()) ? 1 : 0;
+      without_place |= positive && value <= 0 ? 1 : 0;
+    }
+    row.whole = row.whole && without_place == 0;
+    if (row.whole) return;
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const bool hidden = shows_hidden_ && matrix_.hidden(i, j);
+      const bool placed = !hidden && colours_.has_place(static_cast<double>(values[j]));
+      row.placed[j] = placed ? 1 : 0;
+      row.hidden[j] = hidden ? 1 : 0;
+      if (!placed) row.numbers[j] = 0;
+    }
+  }
+
+  void sum_up(const CellRow& row, std::vector<PixelSum>& line) const {
+    for (std::size_t x = 0; x < line.size(); ++x) {
+      const Across& pixel = across_[x];
+      const float* const shares = shares_.data() + pixel.at;
+      const float* const numbers = row.numbers.data() + pixel.first;
+      PixelSum sum;
+      if (largest_) {
+        for (std::size_t k = 0; k < pixel.count; ++k) {
+          if (shares[k] <= 0) continue;
+          const std::size_t j = pixel.first + k;
+          sum.keep_largest({row.numbers[j], row.whole ? 1 : row.placed[j],
+                            row.whole ? 0 : shares[k] * row.hidden[j]});
+        }
+      } else if (row.whole) {
+        for (std::size_t k = 0; k < pixel.count; ++k) sum.number += shares[k] * numbers[k];
+        sum.share = pixel.sum;
+      } else {
+        for (std::size_t k = 0; k < pixel.count; ++k) {
+          const std::size_t j = pixel.first + k;
+          sum.add({row.numbers[j], row.placed[j], row.hidden[j]}, shares[k]);
+        }
+      }
+      line[x] = sum;
+    }
+  }
+
+  Colour colour_of(const PixelSum& sum) const {
+    if (sum.share <= 0) return sum.hidden_share > 0 ? hidden_colour : colours_.of_no_place();
+    // The mean is one of values; their mean is coloured by the norm.
+    const double mean = static_cast<double>(sum.number / sum.share);
+    if (colours_.norm.kind == ColorNorm::Kind::linear) return colours_.map->at(mean);
+    return colours_.of(colours_.range.low + mean * (colours_.range.high - colours_.range.low));
+  }
+
+  const Matrix& matrix_;
+  const CellColours& colours_;
+  const std::vector<PixelShares>& down_;
+  bool shows_hidden_, largest_;
+  std::vector<Across> across_;
+  std::vector<float> shares_;
+  Pixels pixels_;
+};
+
+// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
+Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
+                    const std::vector<PixelShares>& across, const std::vector<PixelShares>& down) {
+  const std::size_t width = across.size(), height = down.size();
+  const bool shows = colours.shows_hidden(matrix);
+  Pixels pixels(width * height), cells(matrix.columns());
+  for (std::size_t y = 0; y < height; ++y) {
+    auto* line = pixels.data() + y * width;
+    const std::size_t i = down[y].first;
+    if (y > 0 && down[y - 1].first == i) {
+      std::copy(line - width, line, line);
+      continue;
+    }
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      cells[j] = pixel(shows && matrix.hidden(i, j) ? hidden_colour : colours.of(matrix.at(i, j)));
+    }
+    for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
+  }
+  return pixels;
+}
+
+}  // namespace
+
+Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t width,
+                   std::size_t height, Resampling across_by, Resampling down_by) {
+  if (width == matrix.columns()) across_by = Resampling::nearest;
+  if (height == matrix.rows()) down_by = Resampling::nearest;
+  const auto across = pixel_shares(matrix.columns(), width, across_by);
+  const auto down = pixel_shares(matrix.rows(), height, down_by);
+  const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
+  return plain ? plain_pixels(matrix, colours, across, down)
+               : Blending(matrix, colours, across, down).run();
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,126 @@
+#include "plot/cells/cells.hpp"
+
+#include <cmath>
+
+#include "attn/error.hpp"
+
+#include "plot/cells/cell_pixels.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr Colour hatch = {205, 205, 205};
+constexpr double hatch_width = 0.5;           // points
+constexpr double hatch_distance = 5;          // points
+constexpr double underlap = 0.5;              // points; of a cell under its neighbours
+constexpr std::size_t most_rectangles = 512;  // of a vector format along an axis
+constexpr double least_hatched_cell = 4;      // points; smaller cells are plain
+
+Colour colour_of(std::uint32_t pixel) {
+  return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
+          static_cast<std::uint8_t>(pixel)};
+}
+
+// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
+// sharp in the standard one.
+Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColours& colours) {
+  if (colours.style == PlotStyle::standard || colours.pool == Pool::max) {
+    return pixels >= cells ? Resampling::nearest : Resampling::mean;
+  }
+  const bool sharp = pixels > 3 * cells || pixels == cells || pixels == 2 * cells;
+  return sharp ? Resampling::nearest : Resampling::hann;
+}
+
+void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
+                    const CellColours& colours) {
+  const auto area = canvas.pixel_area(box);
+  const auto width = static_cast<std::size_t>(area.width);
+  const auto height = static_cast<std::size_t>(area.height);
+  auto across_by = resampling_for(matrix.columns(), width, colours);
+  auto down_by = resampling_for(matrix.rows(), height, colours);
+  if (across_by == Resampling::hann || down_by == Resampling::hann) {
+    across_by = down_by = Resampling::hann;
+  }
+  canvas.copy(cell_pixels(matrix, colours, width, height, across_by, down_by), area, box);
+}
+
+Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t column) {
+  const double width = box.width() / static_cast<double>(matrix.columns());
+  const double height = box.height() / static_cast<double>(matrix.rows());
+  return {box.left + static_cast<double>(column) * width,
+          box.top + static_cast<double>(row) * height,
+          box.left + static_cast<double>(column + 1) * width,
+          box.top + static_cast<double>(row + 1) * height};
+}
+
+// Each run of equal cells reaches a little under the next ones, which are drawn over it:
+// rectangles that only touched would let the background shine through their smoothed edges.
+void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
+                        const CellColours& colours) {
+  const std::size_t width = std::min(matrix.columns(), most_rectangles);
+  const std::size_t height = std::min(matrix.rows(), most_rectangles);
+  const auto pixels =
+      cell_pixels(matrix, colours, width, height, Resampling::mean, Resampling::mean);
+  const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
+    return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
+  };
+  for (std::size_t i = 0; i < height; ++i) {
+    const double top = edge(box.top, box.bottom, i, height);
+    const double bottom = std::min(box.bottom, edge(box.top, box.bottom, i + 1, height) + underlap);
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t run = pixels[i * width + j];
+      const double left = edge(box.left, box.right, j, width);
+      while (j + 1 < width && pixels[i * width + j + 1] == run) ++j;
+      const double right = std::min(box.right, edge(box.left, box.right, j + 1, width) + underlap);
+      canvas.fill({left, top, right, bottom}, colour_of(run));
+    }
+  }
+}
+
+void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, double pixels_per_point) {
+  const Box cell = cell_box(box, matrix, 0, 0);
+  if (std::min(cell.width(), cell.height()) < least_hatched_cell * pixels_per_point) return;
+  std::vector<Box> hidden;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      if (!matrix.hidden(i, j)) continue;
+      Box run = cell_box(box, matrix, i, j);
+      while (j + 1 < matrix.columns() && matrix.hidden(i, j + 1)) ++j;
+      run.right = cell_box(box, matrix, i, j).right;
+      hidden.push_back(run);
+    }
+  }
+  canvas.hatch(hidden, hatch, hatch_width * pixels_per_point, hatch_distance * pixels_per_point);
+}
+
+}  // namespace
+
+bool CellColours::has_place(double value) const {
+  if (style == PlotStyle::standard) return !std::isnan(value);
+  return std::isfinite(value) && (norm.kind != ColorNorm::Kind::log || value > 0);
+}
+
+Colour CellColours::of_no_place() const {
+  return style == PlotStyle::matplotlib ? white : map->apart();
+}
+
+Colour CellColours::of(double value) const {
+  if (!has_place(value)) return of_no_place();
+  return map->at(position_of(value, range, norm));
+}
+
+bool CellColours::shows_hidden(const Matrix& matrix) const {
+  return matrix.has_hidden() && style == PlotStyle::standard;
+}
+
+void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
+                double pixels_per_point) {
+  if (canvas.is_raster()) {
+    draw_on_raster(canvas, box, matrix, colours);
+  } else {
+    draw_as_rectangles(canvas, box, matrix, colours);
+  }
+  if (colours.shows_hidden(matrix)) hatch_hidden(canvas, box, matrix, pixels_per_point);
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+
+#include "plot/canvas/canvas.hpp"
+#include "plot/colour/colour_map.hpp"
+#include "plot/colour/colour_scale.hpp"
+#include "plot/numbers/matrix.hpp"
+
+namespace attn::plot {
+
+/// How the values of a matrix are coloured.
+struct CellColours {
+  const ColourMap* map = nullptr;
+  Interval range;
+  PlotStyle style = PlotStyle::standard;
+  ColorNorm norm;
+  Pool pool = Pool::mean;
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
+
+  /// NaN has a colour of its own; infinities, in the matplotlib style, too.
+  Colour of(double value) const;
+  /// Whether a value has a place in the colour map.
+  bool has_place(double value) const;
+  Colour of_no_place() const;
+  /// Whether hidden cells are told apart.
+  bool shows_hidden(const Matrix& matrix) const;
+};
+
+/// The colour under the hatching of cells that a mask hides.
+inline constexpr Colour hidden_colour = {240, 240, 240};
+
+/// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer
+/// pixels than cells, a pixel shows the mean of its cells or their largest value.
+void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
+                double pixels_per_point);
+
+}  // namespace attn::plot

@@ -1,0 +1,90 @@
+#include "plot/colour/colour_map.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/plot.hpp"
+
+#include "plot/colour/colour_tables.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+
+std::vector<std::string_view> colour_maps() {
+  // The reversed names need storage of their own.
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& table : plot::colour_tables()) {
+      all.emplace_back(table.name);
+      all.push_back(all.back() + "_r");
+    }
+    return all;
+  }();
+  return {names.begin(), names.end()};
+}
+
+namespace plot {
+namespace {
+
+constexpr std::size_t digits_a_colour = 6;
+
+std::uint8_t channel(std::string_view digits) {
+  std::uint8_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return value;
+}
+
+Colour colour(std::string_view table, std::size_t index) {
+  const std::string_view digits = table.substr(index * digits_a_colour, digits_a_colour);
+  return {channel(digits.substr(0, 2)), channel(digits.substr(2, 2)), channel(digits.substr(4, 2))};
+}
+
+}  // namespace
+
+ColourMap::ColourMap(const std::string& name) {
+  const bool reversed = name.ends_with("_r");
+  const std::string_view base = std::string_view(name).substr(0, name.size() - (reversed ? 2 : 0));
+  for (const auto& table : colour_tables()) {
+    if (table.name != base) continue;
+    for (std::size_t i = 0; i < size(); ++i) {
+      colours_[i] = !reversed                ? colour(table.colours, i)
+                    : table.reversed.empty() ? colour(table.colours, size() - 1 - i)
+                                             : colour(table.reversed, i);
+    }
+    return;
+  }
+  const auto names = colour_maps();
+  throw Error(ErrorKind::usage, "unknown colour map \"" + name + "\"", "", suggestion(name, names));
+}
+
+Colour ColourMap::at(double position) const {
+  if (!(position > 0)) return colours_.front();
+  if (position >= 1) return colours_.back();
+  return colours_[static_cast<std::size_t>(position * static_cast<double>(size()))];
+}
+
+Colour ColourMap::apart() const {
+  constexpr std::array<Colour, 3> candidates = {
+      {{211, 211, 211}, {128, 128, 128}, {221, 160, 221}}};
+  constexpr int far_enough = 40;  // the largest difference of a channel
+  const auto is_far = [this](Colour candidate) {
+    return std::all_of(colours_.begin(), colours_.end(), [&](Colour colour) {
+      return std::max({std::abs(colour.red - candidate.red),
+                       std::abs(colour.green - candidate.green),
+                       std::abs(colour.blue - candidate.blue)}) >= far_enough;
+    });
+  };
+  const auto* found = std::find_if(candidates.begin(), candidates.end(), is_far);
+  return found != candidates.end() ? *found : candidates.back();
+}
+
+bool is_diverging(const std::string& name) {
+  return name.starts_with("RdBu") || name.starts_with("coolwarm");
+}
+
+}  // namespace plot
+}  // namespace attn

@@ -1,0 +1,144 @@
+#include "plot/numbers/matrix.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "support/parallel_for.hpp"
+
+namespace attn::plot {
+namespace {
+
+// 0 and 1 from whatever numbers they are stored as.
+Tensor as_bytes(const Tensor& flags) {
+  if (!flags || flags.dtype() == DType::boolean) return flags;
+  const Tensor numbers = flags.converted(DType::float64);
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(numbers.size());
+  for (const double number : numbers.values<double>()) bytes.push_back(number != 0 ? 1 : 0);
+  return Tensor(flags.shape(), std::move(bytes));
+}
+
+void check_labels(const std::vector<std::string>& labels, std::size_t count, const char* of,
+                  const std::string& where) {
+  if (labels.empty() || labels.size() == count) return;
+  throw input_error(std::to_string(labels.size()) + " " + of + " labels for " +
+                        std::to_string(count) + " " +
+                        (of == std::string("query") ? "rows" : "columns"),
+                    where, "give one label for each, or none");
+}
+
+constexpr std::size_t part_of_cells = 1 << 20;  // cells a task
+
+constexpr Interval nothing = {std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity()};
+
+Interval united(Interval a, Interval b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+template <class Number>
+Interval range_of(std::span<const Number> values, bool positive) {
+  constexpr Number infinity = std::numeric_limits<Number>::infinity();
+  constexpr std::size_t lanes = 16;  // side by side, so that vector instructions take them
+  std::array<Number, lanes> low, high;
+  low.fill(infinity);
+  high.fill(-infinity);
+  const Number least = positive ? std::numeric_limits<Number>::denorm_min() : -infinity;
+  const auto take = [&](Number value, std::size_t lane) {
+    // Comparisons with NaN are false; infinities are no values.
+    const bool counts = std::abs(value) < infinity && value >= least;
+    low[lane] = counts && value < low[lane] ? value : low[lane];
+    high[lane] = counts && value > high[lane] ? value : high[lane];
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= values.size(); i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) take(values[i + lane], lane);
+  }
+  for (std::size_t lane = 0; i + lane < values.size(); ++lane) take(values[i + lane], lane);
+  return {static_cast<double>(*std::min_element(low.begin(), low.end())),
+          static_cast<double>(*std::max_element(high.begin(), high.end()))};
+}
+
+Interval range_without_hidden(const Matrix& matrix, std::size_t first, std::size_t end,
+                              bool positive) {
+  Interval range = nothing;
+  for (std::size_t cell = first; cell < end; ++cell) {
+    const double value = matrix.at(0, cell);
+    if (!std::isfinite(value) || (positive && value <= 0) || matrix.hidden(0, cell)) continue;
+    range = united(range, {value, value});
+  }
+  return range;
+}
+
+Interval range_of(const Matrix& matrix, bool without_hidden, bool positive, std::size_t threads) {
+  const std::size_t cells = matrix.rows() * matrix.columns();
+  std::vector<Interval> parts((cells + part_of_cells - 1) / part_of_cells, nothing);
+  parallel_for(parts.size(), threads, [&](std::size_t part) {
+    const std::size_t first = part * part_of_cells, end = std::min(cells, first + part_of_cells);
+    if (without_hidden && matrix.has_hidden()) {
+      parts[part] = range_without_hidden(matrix, first, end, positive);
+    } else if (matrix.floats().empty()) {
+      parts[part] = range_of(matrix.doubles().subspan(first, end - first), positive);
+    } else {
+      parts[part] = range_of(matrix.floats().subspan(first, end - first), positive);
+    }
+  });
+  Interval range = nothing;
+  for (const Interval part : parts) range = united(range, part);
+  return range;
+}
+
+}  // namespace
+
+Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
+  const Shape& shape = heatmap.weights.shape();
+  if (!heatmap.weights && shape.empty()) {
+    throw input_error("there are no weights to draw", where, "give a matrix of weights");
+  }
+  if (shape.size() != 2) {
+    throw input_error("weights of shape " + text(shape) + " cannot be drawn as a heatmap", where,
+                      "choose one sample and head: a heatmap is one matrix, [queries,keys]");
+  }
+  if (heatmap.weights.size() == 0) {
+    throw input_error("weights of shape " + text(shape) + " have no cells to draw", where,
+                      "give at least one query and one key");
+  }
+  rows_ = shape[0];
+  columns_ = shape[1];
+  check_labels(heatmap.query_labels, rows_, "query", where);
+  check_labels(heatmap.key_labels, columns_, "key", where);
+  if (heatmap.allowed && heatmap.allowed.shape() != shape) {
+    throw input_error("the mask is of shape " + text(heatmap.allowed.shape()) +
+                          ", the weights are of shape " + text(shape),
+                      where, "both must have the same shape");
+  }
+  weights_ = heatmap.weights.dtype() == DType::float32 ? heatmap.weights
+                                                       : heatmap.weights.converted(DType::float64);
+  allowed_ = as_bytes(heatmap.allowed);
+  if (allowed_) flags_ = allowed_.values<std::uint8_t>();
+  if (weights_.dtype() == DType::float32) {
+    floats_ = weights_.values<float>();
+  } else {
+    doubles_ = weights_.values<double>();
+  }
+}
+
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive,
+                     std::size_t threads) {
+  Interval range = nothing;
+  for (const Matrix& matrix : matrices) {
+    range = united(range, range_of(matrix, without_hidden, positive, threads));
+  }
+  if (range.low > range.high) return {positive ? 0.1 : 0, 1};
+  const double least = positive ? least_positive_value : -largest_value;
+  range = {std::clamp(range.low, least, largest_value),
+           std::clamp(range.high, least, largest_value)};
+  return nonsingular(range, 0.1, 1e-15);
+}
+
+}  // namespace attn::plot

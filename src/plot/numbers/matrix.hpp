@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "attn/plot.hpp"
+
+#include "plot/numbers/ticks.hpp"
+
+namespace attn::plot {
+
+/// The weights of a heatmap and which of them a mask hides; shares their elements.
+class Matrix {
+ public:
+  /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two
+  /// axes, an axis of size 0, labels or `allowed` that do not match the weights.
+  Matrix(const Heatmap& heatmap, const std::string& where);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+
+  double at(std::size_t row, std::size_t column) const {
+    const std::size_t index = row * columns_ + column;
+    return floats_.empty() ? doubles_[index] : static_cast<double>(floats_[index]);
+  }
+
+  bool has_hidden() const { return static_cast<bool>(allowed_); }
+  bool hidden(std::size_t row, std::size_t column) const {
+    return has_hidden() && flags_[row * columns_ + column] == 0;
+  }
+
+  /// All elements, row by row: of one of the two types, the other's are empty.
+  std::span<const float> floats() const { return floats_; }
+  std::span<const double> doubles() const { return doubles_; }
+
+ private:
+  Tensor weights_, allowed_;
+  std::size_t rows_ = 0, columns_ = 0;
+  std::span<const float> floats_;
+  std::span<const double> doubles_;
+  std::span<const std::uint8_t> flags_;
+};
+
+/// Ranges end within these: differences of values up to the first do not overflow, and one that is
+/// to be above zero and begins at the second has a middle, a logarithm and ten parts of each step.
+inline constexpr double largest_value = std::numeric_limits<double>::max() / 4;
+inline constexpr double least_positive_value = 1e-280;
+
+/// The smallest and the largest finite value of all matrices, hidden cells apart if
+/// `without_hidden`, those above zero if `positive`; equal ones are spread a little, and without
+/// any such value it is 0…1, or 0.1…1. It is the same for any number of threads.
+Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive = false,
+                     std::size_t threads = 1);
+
+}  // namespace attn::plot

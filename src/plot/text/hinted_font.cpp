@@ -1,0 +1,173 @@
+#include "plot/text/hinted_font.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fontconfig/fontconfig.h>
+#include <glib.h>
+
+namespace attn::plot {
+namespace {
+
+constexpr FT_UInt finer_across = 8;
+constexpr double units_a_pixel = 64;  // FreeType's units in a pixel
+
+struct FontFile {
+  std::string path;
+  int index = 0;
+};
+
+FontFile file_of(const char* family) {
+  FcPattern* pattern = FcPatternCreate();
+  FcPatternAddString(pattern, FC_FAMILY, reinterpret_cast<const FcChar8*>(family));
+  FcConfigSubstitute(nullptr, pattern, FcMatchPattern);
+  FcDefaultSubstitute(pattern);
+  FcResult result = FcResultNoMatch;
+  FcPattern* match = FcFontMatch(nullptr, pattern, &result);
+  FontFile file;
+  if (match != nullptr) {
+    FcChar8* path = nullptr;
+    if (FcPatternGetString(match, FC_FILE, 0, &path) == FcResultMatch) {
+      file.path = reinterpret_cast<const char*>(path);
+    }
+    FcPatternGetInteger(match, FC_INDEX, 0, &file.index);
+    FcPatternDestroy(match);
+  }
+  FcPatternDestroy(pattern);
+  return file;
+}
+
+// Whether letters of a script stand one after another, each in its one shape.
+bool is_plain(gunichar letter) {
+  switch (g_unichar_get_script(letter)) {
+    case G_UNICODE_SCRIPT_COMMON:
+    case G_UNICODE_SCRIPT_LATIN:
+    case G_UNICODE_SCRIPT_GREEK:
+    case G_UNICODE_SCRIPT_CYRILLIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Adds a glyph's picture to the line's; glyphs may touch.
+void add_bitmap(const FT_Bitmap& bitmap, int left, int top, cairo_surface_t* surface) {
+  unsigned char* data = cairo_image_surface_get_data(surface);
+  const int stride = cairo_image_surface_get_stride(surface);
+  const int x_end =
+      std::min(left + static_cast<int>(bitmap.width), cairo_image_surface_get_width(surface));
+  const int y_end =
+      std::min(top + static_cast<int>(bitmap.rows), cairo_image_surface_get_height(surface));
+  for (int y = std::max(0, top); y < y_end; ++y) {
+    const unsigned char* from = bitmap.buffer + std::ptrdiff_t{y - top} * bitmap.pitch - left;
+    unsigned char* to = data + std::ptrdiff_t{y} * stride;
+    for (int x = std::max(0, left); x < x_end; ++x)
+      to[x] = static_cast<unsigned char>(to[x] | from[x]);
+  }
+}
+
+}  // namespace
+
+HintedFont::HintedFont(const char* family) {
+  const FontFile file = file_of(family);
+  if (FT_Init_FreeType(&library_) != 0) {
+    library_ = nullptr;
+    return;
+  }
+  if (FT_New_Face(library_, file.path.c_str(), file.index, &face_) != 0) face_ = nullptr;
+}
+
+HintedFont::~HintedFont() {
+  glyphs_.clear();
+  if (face_ != nullptr) FT_Done_Face(face_);
+  if (library_ != nullptr) FT_Done_FreeType(library_);
+}
+
+bool HintedFont::set_size(double points, double dpi) {
+  if (points == points_ && dpi == dpi_) return true;
+  glyphs_.clear();
+  points_ = dpi_ = 0;
+  const auto dots = static_cast<FT_UInt>(dpi);
+  if (FT_Set_Char_Size(face_, static_cast<FT_F26Dot6>(points * units_a_pixel), 0,
+                       dots * finer_across, dots) != 0) {
+    return false;
+  }
+  FT_Matrix back_to_pixels = {65536 / finer_across, 0, 0, 65536};
+  FT_Set_Transform(face_, &back_to_pixels, nullptr);
+  points_ = points;
+  dpi_ = dpi;
+  return true;
+}
+
+const HintedFont::LoadedGlyph& HintedFont::load(FT_UInt index) {
+  LoadedGlyph& loaded = glyphs_[index];
+  FT_Glyph glyph = nullptr;
+  if (loaded.glyph == nullptr && FT_Load_Glyph(face_, index, FT_LOAD_FORCE_AUTOHINT) == 0 &&
+      FT_Get_Glyph(face_->glyph, &glyph) == 0) {
+    loaded.glyph.reset(glyph);
+    loaded.advance = face_->glyph->advance.x;
+  }
+  return loaded;
+}
+
+std::optional<HintedLine> HintedFont::line(const std::string& text, double points, double dpi,
+                                           bool with_coverage) {
+  if (face_ == nullptr || !set_size(points, dpi)) return std::nullopt;
+  std::vector<std::unique_ptr<FT_GlyphRec_, ReleaseGlyph>> placed;
+  FT_BBox ink = {32000, 32000, -32000, -32000};
+  FT_Vector pen = {0, 0};
+  FT_UInt previous = 0;
+  for (const char* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
+    const gunichar letter = g_utf8_get_char(at);
+    const FT_UInt index = FT_Get_Char_Index(face_, letter);
+    if (index == 0 || !is_plain(letter)) return std::nullopt;
+    FT_Vector kerning = {0, 0};
+    if (previous != 0 && FT_HAS_KERNING(face_)) {
+      FT_Get_Kerning(face_, previous, index, FT_KERNING_DEFAULT, &kerning);
+    }
+    pen.x += kerning.x / static_cast<FT_Pos>(finer_across);
+    const LoadedGlyph& loaded = load(index);
+    FT_Glyph glyph = nullptr;
+    if (loaded.glyph == nullptr || FT_Glyph_Copy(loaded.glyph.get(), &glyph) != 0) {
+      return std::nullopt;
+    }
+    placed.emplace_back(glyph);
+    FT_Glyph_Transform(glyph, nullptr, &pen);
+    FT_BBox box;
+    FT_Glyph_Get_CBox(glyph, FT_GLYPH_BBOX_SUBPIXELS, &box);
+    ink = {std::min(ink.xMin, box.xMin), std::min(ink.yMin, box.yMin), std::max(ink.xMax, box.xMax),
+           std::max(ink.yMax, box.yMax)};
+    pen.x += loaded.advance;
+    previous = index;
+  }
+  if (ink.xMin > ink.xMax) ink = {0, 0, 0, 0};
+
+  const auto pixels = [](FT_Pos subpixels) {
+    return static_cast<double>(subpixels) / units_a_pixel;
+  };
+  HintedLine line;
+  line.width = pixels(pen.x);
+  line.ascent = pixels(ink.yMax);
+  line.descent = -pixels(ink.yMin);
+  line.left = pixels(ink.xMin);
+  line.right = pixels(ink.xMax);
+  if (!with_coverage) return line;
+
+  const int width = static_cast<int>((ink.xMax - ink.xMin) / 64) + 2;
+  const int height = static_cast<int>((ink.yMax - ink.yMin) / 64) + 2;
+  line.coverage.reset(cairo_image_surface_create(CAIRO_FORMAT_A8, width, height));
+  if (cairo_surface_status(line.coverage.get()) != CAIRO_STATUS_SUCCESS) return std::nullopt;
+  cairo_surface_flush(line.coverage.get());
+  for (auto& owner : placed) {
+    FT_Glyph glyph = owner.get();
+    if (FT_Glyph_To_Bitmap(&glyph, FT_RENDER_MODE_NORMAL, nullptr, 0) != 0) return std::nullopt;
+    const std::unique_ptr<FT_GlyphRec_, ReleaseGlyph> rendered(glyph);
+    const auto* picture = reinterpret_cast<FT_BitmapGlyph>(glyph);
+    add_bitmap(picture->bitmap, static_cast<int>(picture->left - line.left),
+               static_cast<int>(line.ascent - picture->top + 1), line.coverage.get());
+  }
+  cairo_surface_mark_dirty(line.coverage.get());
+  return line;
+}
+
+}  // namespace attn::plot

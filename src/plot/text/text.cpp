@@ -1,0 +1,157 @@
+#include "plot/text/text.hpp"
+
+#include <cmath>
+#include <string_view>
+
+#include <utf8proc.h>
+
+#include "plot/text/script_fonts.hpp"
+#include "support/printable.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr const char* family = "DejaVu Sans";
+constexpr double units_per_pixel = PANGO_SCALE;
+
+PangoContext* new_context() {
+  // The default font map belongs to the calling thread.
+  PangoContext* context = pango_font_map_create_context(pango_cairo_font_map_get_default());
+  pango_context_set_round_glyph_positions(context, FALSE);
+  pango_context_set_language(context, pango_language_from_string("en"));
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  pango_cairo_context_set_font_options(context, options);
+  cairo_font_options_destroy(options);
+  return context;
+}
+
+Box ink_of(PangoLayoutLine* line, double& width) {
+  PangoRectangle ink, logical;
+  pango_layout_line_get_extents(line, &ink, &logical);
+  width = logical.width / units_per_pixel;
+  return {ink.x / units_per_pixel, ink.y / units_per_pixel, (ink.x + ink.width) / units_per_pixel,
+          (ink.y + ink.height) / units_per_pixel};
+}
+
+// Where the characters that a reader sees begin, combining marks and joined emoji with their base,
+// and the end.
+std::vector<std::size_t> character_starts(const std::string& line) {
+  std::vector<std::size_t> starts;
+  utf8proc_int32_t before = -1, state = 0;
+  const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(line.data());
+  const auto size = static_cast<utf8proc_ssize_t>(line.size());
+  for (utf8proc_ssize_t at = 0; at < size;) {
+    utf8proc_int32_t letter = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, size - at, &letter);
+    if (before < 0 || utf8proc_grapheme_break_stateful(before, letter, &state)) {
+      starts.push_back(static_cast<std::size_t>(at));
+    }
+    before = letter;
+    at += std::max<utf8proc_ssize_t>(length, 1);
+  }
+  starts.push_back(line.size());
+  return starts;
+}
+
+}  // namespace
+
+Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
+    : pixels_per_point_(pixels_per_point), lettering_(lettering) {
+  if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(family);
+}
+
+const Text& Typesetter::text(const std::string& string, double points) {
+  const auto [entry, is_new] = texts_.try_emplace({string, points});
+  Text& text = entry->second;
+  if (!is_new) return text;
+  text.string = entry->first.first;
+
+  const std::string line = printable(string);
+  if (hinted_font_ == nullptr || !set_hinted(text, line, points * font_scale_)) {
+    set_layout(text, line, points * font_scale_);
+  }
+  text.height = text.ink.height();
+  text.descent = text.ink.bottom;
+  if (string != "lp") {
+    const Text& lp = this->text("lp", points);
+    text.height = std::max(text.height, lp.height);
+    text.descent = std::max(text.descent, lp.descent);
+  }
+  return text;
+}
+
+bool Typesetter::set_hinted(Text& text, const std::string& line, double points) {
+  // The resolution is whole but for rounding.
+  const double dpi = std::floor(pixels_per_point_ * points_per_inch + 1e-6);
+  text.hinted = hinted_font_->line(line, points, dpi, lettering_ == Lettering::hinted);
+  if (!text.hinted) return false;
+  text.width = text.hinted->width;
+  text.ink = {text.hinted->left, -text.hinted->ascent, text.hinted->right, text.hinted->descent};
+  return true;
+}
+
+void Typesetter::set_layout(Text& text, const std::string& line, double points) {
+  if (context_ == nullptr) context_.reset(new_context());
+  text.layout.reset(pango_layout_new(context_.get()));
+  PangoFontDescription* font = pango_font_description_new();
+  pango_font_description_set_family_static(font, family);
+  pango_font_description_set_absolute_size(font, pixels(points) * units_per_pixel);
+  pango_layout_set_font_description(text.layout.get(), font);
+  pango_font_description_free(font);
+  pango_layout_set_single_paragraph_mode(text.layout.get(), TRUE);
+  pango_layout_set_text(text.layout.get(), line.data(), static_cast<int>(line.size()));
+  if (pango_layout_get_unknown_glyphs_count(text.layout.get()) > 0) {
+    note_missing_letters(text.layout.get());
+  }
+  text.ink = ink_of(pango_layout_get_line_readonly(text.layout.get(), 0), text.width);
+}
+
+void Typesetter::note_missing_letters(PangoLayout* layout) {
+  for (GSList* run = pango_layout_get_line_readonly(layout, 0)->runs; run != nullptr;
+       run = run->next) {
+    const PangoGlyphString* glyphs = static_cast<PangoLayoutRun*>(run->data)->glyphs;
+    for (int i = 0; i < glyphs->num_glyphs; ++i) {
+      const PangoGlyph glyph = glyphs->glyphs[i].glyph;
+      if ((glyph & PANGO_GLYPH_UNKNOWN_FLAG) == 0) continue;
+      const ScriptFonts fonts = fonts_for(glyph & ~PANGO_GLYPH_UNKNOWN_FLAG);
+      missing_scripts_.emplace(fonts.script, fonts.packages);
+    }
+  }
+}
+
+std::vector<std::string> Typesetter::warnings() const {
+  std::vector<std::string> warnings;
+  for (const auto& [script, packages] : missing_scripts_) {
+    std::string& warning =
+        warnings.emplace_back("no installed font has some letters of the script ");
+    warning += script;
+    warning += ": they are drawn as boxes; install a font for it, on Debian the package ";
+    warning += packages;
+  }
+  return warnings;
+}
+
+std::string shortened(const std::string& string, double points, double width,
+                      Typesetter& typesetter) {
+  const Text& whole = typesetter.text(string, points);
+  if (whole.width <= width) return string;
+  const std::string line = printable(string);
+  const std::vector<std::size_t> starts = character_starts(line);
+  const std::size_t letters = starts.size() - 1;
+  const auto keeping = [&](std::size_t count) {
+    return line.substr(0, starts[(count + 1) / 2]) + "\u2026" +
+           line.substr(starts[letters - count / 2]);
+  };
+  // Widths grow with the letters kept, near enough for a search by halves.
+  std::size_t fits = 1, too_many = letters;
+  while (too_many - fits > 1) {
+    const std::size_t middle = (fits + too_many) / 2;
+    (typesetter.text(keeping(middle), points).width <= width ? fits : too_many) = middle;
+  }
+  return keeping(fits);
+}
+
+}  // namespace attn::plot

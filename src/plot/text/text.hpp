@@ -1,0 +1,114 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pango/pangocairo.h>
+
+#include "plot/text/box.hpp"
+#include "plot/text/hinted_font.hpp"
+
+namespace attn::plot {
+
+struct ReleaseObject {
+  void operator()(void* object) const { g_object_unref(object); }
+};
+
+/// How letters are made.
+enum class Lettering {
+  outlines,  ///< as the font has them, by Pango
+  hinted,    ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
+  hinted_measure,  ///< the same, but only to be measured
+};
+
+/// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so
+/// that lines of one font size take the same room whatever their letters.
+struct Text {
+  std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
+  std::optional<HintedLine> hinted;
+  std::string_view string;  ///< what it says; kept by its typesetter
+  double width = 0;         ///< from the start to the end of the line, in pixels
+  double height = 0;        ///< the whole height
+  double descent = 0;       ///< the part of the height below the baseline
+  Box ink;                  ///< what is inked, relative to the start of the baseline
+};
+
+/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
+/// lacks. Not for several threads at once; each may have its own.
+class Typesetter {
+ public:
+  Typesetter(double pixels_per_point, Lettering lettering);
+
+  /// The line for a string at a font size in points; made once and kept. Control characters are
+  /// shown as \n, \t, \x07.
+  const Text& text(const std::string& string, double points);
+
+  /// Fonts are `scale` times as large as the sizes asked for.
+  void set_font_scale(double scale) { font_scale_ = scale; }
+  double font_scale() const { return font_scale_; }
+
+  double pixels(double points) const { return points * pixels_per_point_; }
+
+  /// One for each script of which letters were asked for that no installed font has.
+  std::vector<std::string> warnings() const;
+
+ private:
+  bool set_hinted(Text& text, const std::string& line, double points);
+  void set_layout(Text& text, const std::string& line, double points);
+  void note_missing_letters(PangoLayout* layout);
+
+  double pixels_per_point_;
+  double font_scale_ = 1;
+  Lettering lettering_;
+  std::unique_ptr<HintedFont> hinted_font_;
+  std::unique_ptr<PangoContext, ReleaseObject> context_;
+  std::map<std::pair<std::string, double>, Text> texts_;
+  std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
+};
+
+/// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was
+/// taken out.
+std::string shortened(const std::string& string, double points, double width,
+                      Typesetter& typesetter);
+
+enum class Horizontal { left, centre, right };
+enum class Vertical { top, centre, centre_of_capitals, baseline, bottom };
+
+/// Where a text goes. Turned texts are aligned by the box around the turned text or, with
+/// `turned_about_anchor`, aligned while level and then turned about the anchor.
+struct Alignment {
+  Horizontal horizontal = Horizontal::centre;
+  Vertical vertical = Vertical::centre;
+  double degrees = 0;  ///< anticlockwise
+  bool turned_about_anchor = false;
+};
+
+/// A text at its place on the figure.
+struct PlacedText {
+  const Text* text = nullptr;
+  Point origin;  ///< the start of the baseline
+  double degrees = 0;
+  Box bounds;
+};
+
+PlacedText place(const Text& text, Point anchor, const Alignment& alignment);
+
+/// The same for several lines below each other, each at the middle of the block's width; at least
+/// one. They are 1.2 heights of a letter apart, as in matplotlib. `lp` is the text "lp" of their
+/// size.
+std::vector<PlacedText> place_lines(const std::vector<const Text*>& lines, const Text& lp,
+                                    Point anchor, const Alignment& alignment);
+
+/// A string cut at its newlines; an empty one is one empty line.
+std::vector<std::string> lines_of(const std::string& string);
+
+/// `string` with a newline in place of a space wherever a line would otherwise be wider than
+/// `width` pixels. Words wider than that stay whole.
+std::string wrapped(const std::string& string, double points, double width, Typesetter& typesetter);
+
+}  // namespace attn::plot

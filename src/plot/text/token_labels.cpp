@@ -1,0 +1,265 @@
+#include "plot/text/token_labels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <glib.h>
+
+namespace attn {
+namespace {
+
+constexpr std::string_view wordpiece_mark = "##";
+constexpr std::string_view sentence_piece_space = "\u2581";
+constexpr std::string_view byte_level_space = "\u0120";
+constexpr std::string_view visible_space = "\u2423";
+constexpr std::string_view continuation_mark = "\u00B7";
+constexpr gunichar first_shifted_byte = 0x100;
+
+// GPT-2's alphabet: printable bytes of Latin-1 are their own letters, the others follow one
+// another from U+0100.
+std::optional<char> byte_of(gunichar letter) {
+  const auto printable = [](gunichar byte) {
+    return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
+  };
+  static const auto shifted = [&] {
+    std::array<char, 68> bytes{};
+    std::size_t count = 0;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (!printable(byte)) bytes[count++] = static_cast<char>(byte);
+    }
+    return bytes;
+  }();
+  if (printable(letter)) return static_cast<char>(letter);
+  if (letter >= first_shifted_byte && letter < first_shifted_byte + shifted.size()) {
+    return shifted[letter - first_shifted_byte];
+  }
+  return std::nullopt;
+}
+
+bool is_utf8(std::string_view text) {
+  return g_utf8_validate_len(text.data(), text.size(), nullptr) != 0;
+}
+
+// The bytes that a byte-level token stands for; nothing if it is another string.
+std::optional<std::string> decoded(const std::string& token) {
+  if (!is_utf8(token)) return std::nullopt;
+  std::string bytes;
+  for (const char* at = token.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
+    const auto byte = byte_of(g_utf8_get_char(at));
+    if (!byte) return std::nullopt;
+    bytes += *byte;
+  }
+  return bytes;
+}
+
+// Text has no control characters but those of white space, and is UTF-8 though for what a cut at
+// either end left of a letter.
+bool is_text(std::string_view bytes) {
+  constexpr std::size_t longest_rest = 3;
+  const auto follows = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; };
+  for (std::size_t i = 0; i < longest_rest && !bytes.empty() && follows(bytes.front()); ++i) {
+    bytes.remove_prefix(1);
+  }
+  const char* end = nullptr;
+  if (g_utf8_validate_len(bytes.data(), bytes.size(), &end) == 0 &&
+      bytes.data() + bytes.size() - end > static_cast<std::ptrdiff_t>(longest_rest)) {
+    return false;
+  }
+  return std::none_of(bytes.begin(), bytes.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) < ' ' && byte != '\n' && byte != '\t' &&
+            byte != '\r') ||
+           byte == '\x7F';
+  });
+}
+
+// Whether "Ġ" means a space: names such as Ġorġ have it too, but are no text when decoded.
+bool is_byte_level(const std::vector<const std::vector<std::string>*>& lists) {
+  bool has_space = false;
+  for (const auto* list : lists) {
+    std::string bytes;
+    for (const std::string& label : *list) {
+      has_space = has_space || label.starts_with(byte_level_space);
+      const auto token = decoded(label);
+      if (token) {
+        bytes += *token;
+      } else {  // a special token of other letters
+        if (!is_text(bytes)) return false;
+        bytes.clear();
+      }
+    }
+    if (!is_text(bytes)) return false;
+  }
+  return has_space;
+}
+
+bool any_starts_with(const std::vector<const std::vector<std::string>*>& lists,
+                     std::string_view prefix) {
+  return std::any_of(lists.begin(), lists.end(), [&](const auto* list) {
+    return std::any_of(list->begin(), list->end(), [&](const std::string& label) {
+      return label.size() > prefix.size() && label.starts_with(prefix);
+    });
+  });
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The byte that SentencePiece writes as "<0x0A>", having no piece for it.
+std::optional<char> byte_of_piece(std::string_view label) {
+  constexpr std::string_view before = "<0x";
+  constexpr std::size_t hex_digits = 2;
+  if (label.size() != before.size() + hex_digits + 1 || !label.starts_with(before) ||
+      !label.ends_with('>')) {
+    return std::nullopt;
+  }
+  const int high = g_ascii_xdigit_value(label[before.size()]);
+  const int low = g_ascii_xdigit_value(label[before.size() + 1]);
+  if (high < 0 || low < 0) return std::nullopt;
+  return static_cast<char>(high * 16 + low);
+}
+
+// The token's own text.
+std::string text_of(const std::string& label, TokenSpelling spelling) {
+  if (spelling == TokenSpelling::sentencepiece) {
+    if (const auto byte = byte_of_piece(label)) return {*byte};
+    return replaced(label, sentence_piece_space, " ");
+  }
+  if (spelling == TokenSpelling::byte_level) return decoded(label).value_or(label);
+  return label;
+}
+
+// Whether a letter is one of words that stand apart by spaces.
+bool is_of_spaced_word(gunichar letter) {
+  if (letter >= 0x80000000U || !g_unichar_isalnum(letter)) return false;
+  switch (g_unichar_get_script(letter)) {
+    case G_UNICODE_SCRIPT_HAN:
+    case G_UNICODE_SCRIPT_HIRAGANA:
+    case G_UNICODE_SCRIPT_KATAKANA:
+    case G_UNICODE_SCRIPT_BOPOMOFO:
+    case G_UNICODE_SCRIPT_THAI:
+    case G_UNICODE_SCRIPT_LAO:
+    case G_UNICODE_SCRIPT_KHMER:
+    case G_UNICODE_SCRIPT_MYANMAR:
+    case G_UNICODE_SCRIPT_TIBETAN:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool begins_with_letter(const std::string& text) {
+  return !text.empty() && is_of_spaced_word(g_utf8_get_char_validated(
+                              text.data(), static_cast<gssize>(text.size())));
+}
+
+bool ends_with_letter(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  const char* const last = g_utf8_find_prev_char(text.data(), end);
+  if (last == nullptr || !is_utf8({last, static_cast<std::size_t>(end - last)})) return false;
+  const gunichar letter = g_utf8_get_char(last);
+  return is_of_spaced_word(letter) || g_unichar_ismark(letter);
+}
+
+// Spaces at the ends, where nobody sees them, become visible.
+std::string with_visible_ends(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return replaced(text, " ", visible_space);
+  const std::size_t end = text.find_last_not_of(' ') + 1;
+  return replaced(text.substr(0, first), " ", visible_space) + text.substr(first, end - first) +
+         replaced(text.substr(end), " ", visible_space);
+}
+
+bool is_special(std::string_view label) {
+  constexpr std::size_t least_size = 3;
+  if (label.size() < least_size || byte_of_piece(label)) return false;
+  return (label.front() == '[' && label.back() == ']') ||
+         (label.front() == '<' && label.back() == '>');
+}
+
+bool begins_word(const std::string& label, const std::string& text, TokenSpelling spelling) {
+  switch (spelling) {
+    case TokenSpelling::plain:
+      return true;
+    case TokenSpelling::wordpiece:
+      return label.size() <= wordpiece_mark.size() || !label.starts_with(wordpiece_mark);
+    case TokenSpelling::sentencepiece:
+    case TokenSpelling::byte_level:
+      return text.starts_with(' ') || text.starts_with('\n');
+  }
+  return true;
+}
+
+}  // namespace
+
+TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>& lists) {
+  if (any_starts_with(lists, sentence_piece_space)) return TokenSpelling::sentencepiece;
+  if (any_starts_with(lists, byte_level_space) && is_byte_level(lists)) {
+    return TokenSpelling::byte_level;
+  }
+  if (any_starts_with(lists, wordpiece_mark)) return TokenSpelling::wordpiece;
+  return TokenSpelling::plain;
+}
+
+std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
+                                         TokenSpelling spelling, bool show_spaces) {
+  std::vector<std::string> result;
+  result.reserve(labels.size());
+  bool after_letter = false;
+  for (const std::string& label : labels) {
+    std::string text = text_of(label, spelling);
+    const bool continues = after_letter && begins_with_letter(text);
+    after_letter = ends_with_letter(text);
+    if (show_spaces) {
+      result.push_back(replaced(text, " ", visible_space));
+      continue;
+    }
+    switch (spelling) {
+      case TokenSpelling::plain:
+        break;
+      case TokenSpelling::wordpiece:
+        if (text.size() > wordpiece_mark.size() && text.starts_with(wordpiece_mark)) {
+          text.replace(0, wordpiece_mark.size(), continuation_mark);
+        }
+        break;
+      case TokenSpelling::sentencepiece:
+      case TokenSpelling::byte_level:
+        if (text.size() > 1 && text.front() == ' ') {
+          text.erase(0, 1);
+        } else if (continues) {
+          text.insert(0, continuation_mark);
+        }
+        text = with_visible_ends(text);
+        break;
+    }
+    result.push_back(std::move(text));
+  }
+  return result;
+}
+
+std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling spelling) {
+  std::vector<Word> words;
+  bool alone = true;  // whether the word before takes no more pieces
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const bool special = is_special(labels[i]);
+    std::string text = special ? labels[i] : text_of(labels[i], spelling);
+    const bool begins = special || alone || begins_word(labels[i], text, spelling);
+    alone = special;
+    if (!begins) {
+      const bool marked = spelling == TokenSpelling::wordpiece;
+      words.back().text += marked ? text.substr(wordpiece_mark.size()) : text;
+      words.back().end = i + 1;
+      continue;
+    }
+    if (spelling != TokenSpelling::plain && text.starts_with(' ')) text.erase(0, 1);
+    words.push_back({std::move(text), i, i + 1});
+  }
+  return words;
+}
+
+}  // namespace attn

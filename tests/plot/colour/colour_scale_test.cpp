@@ -1,0 +1,87 @@
+#include "plot/colour/colour_scale.hpp"
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "plot/colour/colour_map.hpp"
+
+namespace {
+
+using namespace attn;
+using namespace attn::plot;
+
+Interval range(std::vector<double> values, const PlotOptions& options) {
+  Heatmap heatmap;
+  const std::size_t count = values.size();
+  heatmap.weights = Tensor({1, count}, std::move(values));
+  const Matrix matrix(heatmap, "weights");
+  return range_of_colours({&matrix, 1}, options);
+}
+
+TEST_CASE("values stand in a range evenly, by logarithms or by a power") {
+  CHECK(position_of(3, {1, 5}, {}) == 0.5);
+  CHECK(position_of(0.1, {0.001, 10}, {ColorNorm::Kind::log, 1}) == doctest::Approx(0.5));
+  CHECK(position_of(0, {0.001, 10}, {ColorNorm::Kind::log, 1}) < 0);
+  CHECK(position_of(2, {1, 5}, {ColorNorm::Kind::power, 0.5}) == doctest::Approx(0.5));
+  CHECK(position_of(0, {1, 5}, {ColorNorm::Kind::power, 0.5}) == 0);
+}
+
+TEST_CASE("a diverging map is centred at zero for values of both signs in the standard style") {
+  PlotOptions options;
+  options.cmap = "RdBu_r";
+  CHECK(range({-1, 3}, options).low == -3);
+  CHECK(range({-4, 3}, options).high == 4);
+  CHECK(range({1, 3}, options).low == 1);
+  options.style = PlotStyle::matplotlib;
+  CHECK(range({-1, 3}, options).low == -1);
+  options = {};
+  CHECK(range({-1, 3}, options).low == -1);
+}
+
+TEST_CASE("a logarithmic scale begins above zero, and spans six decades at most") {
+  PlotOptions options;
+  options.norm.kind = ColorNorm::Kind::log;
+  CHECK(range({0, 0.01, 1}, options).low == 0.01);
+  CHECK(range({0, 1e-30, 1}, options).low == doctest::Approx(1e-6));
+  CHECK(range({0, 0}, options).low > 0);
+  options.style = PlotStyle::matplotlib;
+  CHECK(range({0, 1e-30, 1}, options).low == 1e-30);
+  options.color_range = {ColorRange::Scope::given, 0, 1};
+  CHECK_THROWS_WITH_AS(range({1}, options),
+                       doctest::Contains("the colour range of a logarithmic scale does not begin "
+                                         "above 0"),
+                       Error);
+}
+
+TEST_CASE("a logarithmic scale of the smallest and largest numbers has finite places") {
+  PlotOptions options;
+  options.norm.kind = ColorNorm::Kind::log;
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    options.style = style;
+    for (const std::vector<double>& values :
+         {std::vector<double>{5e-324}, {5e-324, 1e-320}, {0, 1e-300}, {1e-300, 1e300}}) {
+      const Interval found = range(values, options);
+      CHECK(found.low > 0);
+      CHECK(found.high > found.low);
+      CHECK(position_of(values.back(), found, options.norm) <= 1);
+      CHECK(position_of(found.high, found, options.norm) == 1);
+      CHECK(position_of(found.low, found, options.norm) == 0);
+    }
+  }
+  options.color_range = {ColorRange::Scope::given, 1e-308, 1e300};
+  const Interval given = range({1}, options);
+  CHECK(position_of(1e10, given, options.norm) == doctest::Approx(0.5));
+  options.color_range = {ColorRange::Scope::given, 1e-320, 1e-319};
+  CHECK(range({1}, options).low < range({1}, options).high);
+}
+
+TEST_CASE("what has no place in a map has a colour apart from all of it") {
+  for (const auto name : colour_maps()) {
+    CAPTURE(name);
+    const ColourMap map{std::string(name)};
+    for (std::size_t i = 0; i < ColourMap::size(); ++i) CHECK_FALSE(map[i] == map.apart());
+  }
+}
+
+}  // namespace
