@@ -258,12 +258,4 @@ std::vector<Tensor*> parameters_of(Score& score) {
       score);
 }
 
-bool Mask::hides() const noexcept {
-  return causal || window || padding || allow || block || valid_lens;
-}
-
-bool Mask::present() const noexcept {
-  return hides() || bias;
-}
-
 }  // namespace attn

@@ -25,6 +25,44 @@ std::string described(const char* name, const Tensor& tensor) {
 
 }  // namespace
 
+// A part that hides single keys needs a row and its function alone; one that leaves an interval, a
+// line in interval() too.
+const std::array<Visibility::Row, 7> Visibility::rows{{
+    {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Visibility::hide_later},
+    {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
+     &Visibility::hide_outside_window},
+    {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, true},
+     &Visibility::hide_invalid},
+    {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false},
+     &Visibility::hide_padding},
+    {{"allow", [](const Mask& mask) { return bool(mask.allow); }, false},
+     &Visibility::hide_not_allowed},
+    {{"block", [](const Mask& mask) { return bool(mask.block); }, false},
+     &Visibility::hide_blocked},
+    {{"bias", [](const Mask& mask) { return bool(mask.bias); }, false},
+     &Visibility::hide_infinite_bias},
+}};
+
+std::span<const HidingPart* const> hiding_parts() noexcept {
+  static const auto parts = [] {
+    std::array<const HidingPart*, Visibility::rows.size()> result{};
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = &Visibility::rows[i];
+    return result;
+  }();
+  return parts;
+}
+
+bool Mask::hides() const noexcept {
+  for (const HidingPart* part : hiding_parts()) {
+    if (part->present(*this) && part->name != "bias") return true;
+  }
+  return false;
+}
+
+bool Mask::present() const noexcept {
+  return hides() || bias;
+}
+
 Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     : mask_(mask), queries_(geometry.queries), keys_(geometry.keys), past_(geometry.past) {
   if (mask.fill && !std::isfinite(*mask.fill)) {
@@ -48,6 +86,9 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     is_global_[mask.global[i]] = 1;
   }
   for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+  for (const Row& row : rows) {
+    if (row.present(mask)) present_.push_back(&row);
+  }
 }
 
 void Visibility::adopt_padding(const Geometry& geometry) {
@@ -186,8 +227,58 @@ Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) 
 }
 
 bool Visibility::only_intervals() const {
-  return !mask_.padding && !allow_.tensor && !block_.tensor && !bias_.tensor &&
+  return std::all_of(present_.begin(), present_.end(),
+                     [](const Row* row) { return row->interval; }) &&
          (mask_.global.empty() || !mask_.window);
+}
+
+Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::size_t query,
+                                     std::size_t first) const {
+  return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offsets_[batch], first};
+}
+
+void Visibility::hide_later(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto end = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
+  for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
+}
+
+void Visibility::hide_outside_window(const Keys& keys, std::span<std::uint8_t> seen) const {
+  if (is_global(keys.position)) return;
+  const Interval window = window_of(keys.position);
+  for (std::size_t j = 0; j < seen.size(); ++j) {
+    const std::size_t key = keys.first + j;
+    seen[j] &= (key >= window.first && key < window.end) || is_global_[key];
+  }
+}
+
+void Visibility::hide_invalid(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const std::size_t end = valid_keys(keys.batch, keys.query);
+  for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
+}
+
+void Visibility::hide_padding(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto padding = mask_.padding.values<std::uint8_t>().subspan(
+      keys.batch * padding_stride_ + keys.first, seen.size());
+  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !padding[j];
+}
+
+void Visibility::hide_not_allowed(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto allow = allow_.tensor.values<std::uint8_t>();
+  const std::size_t at = allow_.at(keys.batch, keys.head, keys.query) + keys.first * allow_.key;
+  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= allow[at + j * allow_.key];
+}
+
+void Visibility::hide_blocked(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto block = block_.tensor.values<std::uint8_t>();
+  const std::size_t at = block_.at(keys.batch, keys.head, keys.query) + keys.first * block_.key;
+  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !block[at + j * block_.key];
+}
+
+void Visibility::hide_infinite_bias(const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto bias = bias_.tensor.values<double>();
+  const std::size_t at = bias_.at(keys.batch, keys.head, keys.query) + keys.first * bias_.key;
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
 }
 
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
@@ -197,47 +288,9 @@ void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
 
 void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query,
                           std::size_t first_key, std::span<std::uint8_t> seen) const {
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
-  const std::size_t count = seen.size();
-
-  // 1. The window: an interval of keys, joined by the global positions.
+  const Keys keys = keys_of(batch, head, query, first_key);
   std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-  if (mask_.window && !is_global(position)) {
-    const Interval window = window_of(position);
-    for (std::size_t j = 0; j < count; ++j) {
-      const std::size_t key = first_key + j;
-      seen[j] = (key >= window.first && key < window.end) || is_global_[key];
-    }
-  }
-  // 2. Causal and valid lengths: a prefix of the keys.
-  std::size_t end = valid_keys(batch, query);
-  if (mask_.causal) {
-    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
-    end = std::min(end, static_cast<std::size_t>(after));
-  }
-  for (std::size_t j = end > first_key ? end - first_key : 0; j < count; ++j) seen[j] = 0;
-  // 3. Key by key.
-  if (mask_.padding) {
-    const auto padding =
-        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_ + first_key, count);
-    for (std::size_t j = 0; j < count; ++j) seen[j] &= !padding[j];
-  }
-  if (allow_.tensor) {
-    const auto allow = allow_.tensor.values<std::uint8_t>();
-    const std::size_t at = allow_.at(batch, head, query) + first_key * allow_.key;
-    for (std::size_t j = 0; j < count; ++j) seen[j] &= allow[at + j * allow_.key];
-  }
-  if (block_.tensor) {
-    const auto block = block_.tensor.values<std::uint8_t>();
-    const std::size_t at = block_.at(batch, head, query) + first_key * block_.key;
-    for (std::size_t j = 0; j < count; ++j) seen[j] &= !block[at + j * block_.key];
-  }
-  if (bias_.tensor) {
-    const auto bias = bias_.tensor.values<double>();
-    const std::size_t at = bias_.at(batch, head, query) + first_key * bias_.key;
-    constexpr double hidden = -std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < count; ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
-  }
+  for (const Row* row : present_) (this->*row->hide)(keys, seen);
 }
 
 template <class T>
@@ -273,86 +326,26 @@ void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std
   add_terms(batch, head, query, first, added);
 }
 
-std::vector<HidingPart> Visibility::hidden_by(std::size_t batch, std::size_t head,
-                                              std::size_t query, std::size_t key) const {
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
-  const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(key) - position;
-  std::vector<HidingPart> parts;
-  const auto note = [&](bool hidden, HidingPart part) {
-    if (hidden) parts.push_back(part);
-  };
-  note(mask_.causal && distance > 0, HidingPart::causal);
-  if (mask_.window) {
-    const auto beyond = [](std::ptrdiff_t steps, std::optional<std::size_t> reach) {
-      return reach && steps > 0 && static_cast<std::size_t>(steps) > *reach;
-    };
-    const bool global =
-        is_global_[key] || (position >= 0 && static_cast<std::size_t>(position) < keys_ &&
-                            is_global_[static_cast<std::size_t>(position)]);
-    note(
-        !global && (beyond(-distance, mask_.window->left) || beyond(distance, mask_.window->right)),
-        HidingPart::window);
+std::vector<std::string_view> Visibility::hidden_by(std::size_t batch, std::size_t head,
+                                                    std::size_t query, std::size_t key) const {
+  std::vector<std::string_view> parts;
+  for (const Row* row : present_) {
+    std::uint8_t seen = 1;
+    (this->*row->hide)(keys_of(batch, head, query, key), {&seen, 1});
+    if (!seen) parts.push_back(row->name);
   }
-  note(key >= valid_keys(batch, query), HidingPart::valid_lens);
-  if (mask_.padding) {
-    note(mask_.padding.values<std::uint8_t>()[batch * padding_stride_ + key], HidingPart::padding);
-  }
-  const auto chosen = [&](const Broadcast& part) {
-    return part.tensor.values<std::uint8_t>()[part.at(batch, head, query) + key * part.key];
-  };
-  if (allow_.tensor) note(!chosen(allow_), HidingPart::allow);
-  if (block_.tensor) note(chosen(block_), HidingPart::block);
-  note(bias(batch, head, query, key) == -std::numeric_limits<double>::infinity(), HidingPart::bias);
   return parts;
 }
 
-void Visibility::hiding_parts(std::size_t batch, std::size_t head, std::size_t query,
-                              std::span<std::uint8_t> parts) const {
-  const auto bit = [](HidingPart part) {
-    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(part));
-  };
-  const auto hide = [&](std::size_t first, std::size_t end, HidingPart part) {
-    for (std::size_t j = first; j < end; ++j) parts[j] |= bit(part);
-  };
-  std::fill(parts.begin(), parts.end(), std::uint8_t{0});
-
-  // 1. Intervals of keys.
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
-  if (mask_.causal) {
-    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
-    hide(std::min(keys_, static_cast<std::size_t>(after)), keys_, HidingPart::causal);
-  }
-  if (mask_.window && !is_global(position)) {
-    const Interval window = window_of(position);
-    for (std::size_t j = 0; j < keys_; ++j) {
-      if ((j < window.first || j >= window.end) && !is_global_[j]) {
-        parts[j] |= bit(HidingPart::window);
-      }
-    }
-  }
-  hide(valid_keys(batch, query), keys_, HidingPart::valid_lens);
-  // 2. Key by key.
-  const auto hide_where = [&](const auto& hidden, HidingPart part) {
-    for (std::size_t j = 0; j < keys_; ++j) {
-      if (hidden(j)) parts[j] |= bit(part);
-    }
-  };
-  if (mask_.padding) {
-    const auto padding = mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_);
-    hide_where([&](std::size_t j) { return padding[j] != 0; }, HidingPart::padding);
-  }
-  if (allow_.tensor) {
-    const auto allow = allow_.tensor.values<std::uint8_t>().subspan(allow_.at(batch, head, query));
-    hide_where([&](std::size_t j) { return allow[j * allow_.key] == 0; }, HidingPart::allow);
-  }
-  if (block_.tensor) {
-    const auto block = block_.tensor.values<std::uint8_t>().subspan(block_.at(batch, head, query));
-    hide_where([&](std::size_t j) { return block[j * block_.key] != 0; }, HidingPart::block);
-  }
-  if (bias_.tensor) {
-    constexpr double hidden = -std::numeric_limits<double>::infinity();
-    const auto bias = bias_.tensor.values<double>().subspan(bias_.at(batch, head, query));
-    hide_where([&](std::size_t j) { return bias[j * bias_.key] == hidden; }, HidingPart::bias);
+void Visibility::hidden_by(std::size_t batch, std::size_t head, std::size_t query,
+                           std::span<std::uint32_t> parts) const {
+  std::fill(parts.begin(), parts.end(), std::uint32_t{0});
+  std::vector<std::uint8_t> seen(parts.size());
+  for (const Row* row : present_) {
+    const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(row - rows.data());
+    std::fill(seen.begin(), seen.end(), std::uint8_t{1});
+    (this->*row->hide)(keys_of(batch, head, query, 0), seen);
+    for (std::size_t j = 0; j < parts.size(); ++j) parts[j] |= seen[j] ? 0 : bit;
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "attn/spec.hpp"
@@ -11,8 +13,14 @@
 
 namespace attn {
 
-/// The parts of a mask that can hide a key.
-enum class HidingPart { causal, window, valid_lens, padding, allow, block, bias };
+/// A part of a mask that can hide keys.
+struct HidingPart {
+  std::string_view name;
+  bool (*present)(const Mask& mask);
+  bool interval;  ///< whether it leaves an interval of keys, which Visibility::interval() knows of
+};
+/// All of them, at most 32.
+std::span<const HidingPart* const> hiding_parts() noexcept;
 
 /// A Mask checked against the sizes of one attention: which keys a query sees and what is added to
 /// its scores.
@@ -27,14 +35,17 @@ class Visibility {
   void see(std::size_t batch, std::size_t head, std::size_t query,
            std::span<std::uint8_t> seen) const;
 
-  /// Every part that hides key j from this query; empty if it is seen. The definition behind see().
-  std::vector<HidingPart> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
-                                    std::size_t key) const;
+  /// The names of all parts that hide the key from this query; none if it is seen.
+  std::vector<std::string_view> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
+                                          std::size_t key) const;
 
-  /// The same for a whole query: bit i of parts[j] tells whether part i of HidingPart hides key j.
+  /// The same for a whole query: bit i of parts[j] tells whether hiding_parts()[i] hides key j.
   /// `parts` has Lk places.
-  void hiding_parts(std::size_t batch, std::size_t head, std::size_t query,
-                    std::span<std::uint8_t> parts) const;
+  void hidden_by(std::size_t batch, std::size_t head, std::size_t query,
+                 std::span<std::uint32_t> parts) const;
+
+  /// Whether heads may see different keys or get different biases.
+  bool differs_by_head() const { return allow_.head != 0 || block_.head != 0 || bias_.head != 0; }
 
   /// What the bias adds to the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
@@ -81,6 +92,29 @@ class Visibility {
   };
   static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
 
+  /// As many keys as there is room for, from `first` on, as one query meets them.
+  struct Keys {
+    std::size_t batch, head, query;
+    std::ptrdiff_t position;  ///< of the query among the keys
+    std::size_t first;
+  };
+  /// A hiding part with what it does: it sets seen[j] = 0 for the keys first + j that it hides, and
+  /// leaves the others as they are.
+  struct Row : HidingPart {
+    void (Visibility::*hide)(const Keys& keys, std::span<std::uint8_t> seen) const;
+  };
+  static const std::array<Row, 7> rows;
+  friend std::span<const HidingPart* const> hiding_parts() noexcept;
+  Keys keys_of(std::size_t batch, std::size_t head, std::size_t query, std::size_t first) const;
+
+  void hide_later(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_outside_window(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_invalid(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_padding(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_not_allowed(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_blocked(const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_infinite_bias(const Keys& keys, std::span<std::uint8_t> seen) const;
+
   template <class T>
   void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
                  std::span<T> added) const;
@@ -95,6 +129,7 @@ class Visibility {
   std::ptrdiff_t find_offset(std::size_t batch) const;
 
   Mask mask_;
+  std::vector<const Row*> present_;
   std::size_t queries_, keys_, past_;
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   Broadcast allow_, block_, bias_;

@@ -1,5 +1,6 @@
 #include "document/mask_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -14,39 +15,6 @@
 namespace attn {
 namespace {
 
-struct Part {
-  MaskPart part;
-  std::string_view schema;
-};
-
-constexpr std::string_view tensor_schema = R"("$ref": "#/$defs/tensor")";
-constexpr std::array<Part, 9> parts{{
-    {{"causal", "key j is seen by query i if j ≤ i + offset"}, R"("type": "boolean")"},
-    {{"align",
-      "upper_left: offset = past keys; lower_right: the last query stands at the last valid key"},
-     R"("enum": ["upper_left", "lower_right"])"},
-    {{"window",
-      "left and right: how many keys before and after its own place a query sees, -1 = all"},
-     R"("type": "object", "additionalProperties": false, "properties": {"left": {"type": "integer", "minimum": -1}, "right": {"type": "integer", "minimum": -1}})"},
-    {{"global", "with a window: positions that see all and are seen by all"},
-     R"("type": "array", "items": {"type": "integer", "minimum": 0})"},
-    {{"padding", "[B,Lk], true = padding, not seen"}, tensor_schema},
-    {{"allow", "true = seen; broadcast against the weights"}, tensor_schema},
-    {{"block", "true = not seen; broadcast against the weights"}, tensor_schema},
-    {{"bias", "added to the scores, -inf hides; broadcast against the weights"}, tensor_schema},
-    {{"fill", "replaces unseen scores; -inf if absent"},
-     R"("oneOf": [{"type": "number"}, {"const": "-inf"}])"},
-}};
-constexpr auto parts_of_mask = [] {
-  std::array<MaskPart, parts.size()> result{};
-  for (std::size_t i = 0; i < parts.size(); ++i) result[i] = parts[i].part;
-  return result;
-}();
-constexpr auto mask_keys = [] {
-  std::array<std::string_view, parts.size()> result{};
-  for (std::size_t i = 0; i < parts.size(); ++i) result[i] = parts[i].part.name;
-  return result;
-}();
 constexpr std::array<std::string_view, 2> window_keys{"left", "right"};
 constexpr auto alignments = std::to_array<Named<Alignment>>(
     {{"upper_left", Alignment::upper_left}, {"lower_right", Alignment::lower_right}});
@@ -86,6 +54,187 @@ std::optional<double> read_fill(const JsonValue& value, const std::string& point
                     "give a finite number such as -1e9, or leave it out for -inf");
 }
 
+std::string aligned(const Mask& mask) {
+  return mask.align == Alignment::lower_right ? " aligned to the last key" : "";
+}
+
+// A position that sums up how far a side reaches.
+std::string reach_text(std::optional<std::size_t> side, const char* all) {
+  return side ? std::to_string(*side) : all;
+}
+
+std::string listed(const std::vector<std::size_t>& positions, const char* between) {
+  std::string text;
+  for (const std::size_t position : positions)
+    text += (text.empty() ? "" : between) + std::to_string(position);
+  return text;
+}
+
+/// What reading a part needs beside its value.
+struct Reading {
+  std::string at;  ///< the value's pointer
+  DType dtype;
+  TensorSource& tensors;
+};
+
+/// All that documents, reports and explanations know of a part.
+struct Part {
+  MaskPart part;
+  std::string_view schema;
+  void (*read)(const JsonValue& value, const Reading& from, Mask& mask);
+  /// In a list of the mask's parts; empty if it is not there.
+  std::string (*words)(const Mask& mask);
+  /// Which keys it lets one query see; empty if it hides none.
+  std::string (*sentence)(const Mask& mask, const MaskedQuery& query);
+};
+
+std::string no_words(const Mask&) {
+  return "";
+}
+std::string no_sentence(const Mask&, const MaskedQuery&) {
+  return "";
+}
+
+std::string causal_sentence(const Mask& mask, const MaskedQuery& query) {
+  if (!mask.causal) return "";
+  return query.position < 0 ? "causal: keys up to the query's position, so none"
+                            : "causal: keys up to position " + std::to_string(query.position);
+}
+
+std::string window_words(const Mask& mask) {
+  if (!mask.window) return "";
+  return "window of " + reach_text(mask.window->left, "any number") + " before and " +
+         reach_text(mask.window->right, "any number") + " after" +
+         (mask.causal ? "" : aligned(mask));
+}
+
+std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
+  if (!mask.window) return "";
+  std::string text = "window: " + reach_text(mask.window->left, "all") + " before and " +
+                     reach_text(mask.window->right, "all") + " after position " +
+                     std::to_string(query.position);
+  if (!mask.global.empty()) text += ", or global: " + listed(mask.global, ", ");
+  const bool global = query.position >= 0 &&
+                      std::find(mask.global.begin(), mask.global.end(),
+                                static_cast<std::size_t>(query.position)) != mask.global.end();
+  return global ? text + "; the query itself is global and sees all" : text;
+}
+
+std::string bias_sentence(const Mask& mask, const MaskedQuery&) {
+  if (!mask.bias) return "";
+  return std::string("bias: ") + (mask.hides() ? "keys whose bias is not -inf; it is" : "is") +
+         " added to the scores";
+}
+
+std::string valid_lens_sentence(const Mask& mask, const MaskedQuery& query) {
+  if (!mask.valid_lens) return "";
+  return query.valid_keys == 0 ? "valid_lens: no key"
+         : query.valid_keys == 1
+             ? "valid_lens: the first key"
+             : "valid_lens: the first " + std::to_string(query.valid_keys) + " keys";
+}
+
+// A part that is one tensor: its words are its name.
+template <Tensor Mask::*tensor>
+void read_booleans(const JsonValue& value, const Reading& from, Mask& mask) {
+  mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
+}
+
+constexpr std::string_view tensor_schema = R"("$ref": "#/$defs/tensor")";
+constexpr auto parts = std::to_array<Part>({
+    {{"causal", "key j is seen by query i if j ≤ i + offset"},
+     R"("type": "boolean")",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.causal = expect_boolean(value, from.at);
+     },
+     [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
+     causal_sentence},
+    {{"align",
+      "upper_left: offset = past keys; lower_right: the last query stands at the last valid key"},
+     R"("enum": ["upper_left", "lower_right"])",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.align = expect_choice(value, from.at, "alignment", alignments);
+     },
+     no_words,
+     no_sentence},
+    {{"window",
+      "left and right: how many keys before and after its own place a query sees, -1 = all"},
+     R"("type": "object", "additionalProperties": false, "properties": {"left": {"type": "integer", "minimum": -1}, "right": {"type": "integer", "minimum": -1}})",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.window = read_window(value, from.at);
+     },
+     window_words,
+     window_sentence},
+    {{"global", "with a window: positions that see all and are seen by all"},
+     R"("type": "array", "items": {"type": "integer", "minimum": 0})",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.global = read_positions(value, from.at);
+     },
+     [](const Mask& mask) {
+       return mask.global.empty() ? "" : "global " + listed(mask.global, " ");
+     },
+     no_sentence},
+    {{"valid_lens", "how many leading keys are valid; a key of the document's own"},
+     "",
+     nullptr,
+     [](const Mask& mask) { return std::string(mask.valid_lens ? "valid_lens" : ""); },
+     valid_lens_sentence},
+    {{"padding", "[B,Lk], true = padding, not seen"},
+     tensor_schema,
+     read_booleans<&Mask::padding>,
+     [](const Mask& mask) { return std::string(mask.padding ? "padding" : ""); },
+     [](const Mask& mask, const MaskedQuery&) {
+       return std::string(mask.padding ? "padding: keys that are not marked as padding" : "");
+     }},
+    {{"allow", "true = seen; broadcast against the weights"},
+     tensor_schema,
+     read_booleans<&Mask::allow>,
+     [](const Mask& mask) { return std::string(mask.allow ? "allow" : ""); },
+     [](const Mask& mask, const MaskedQuery&) {
+       return std::string(mask.allow ? "allow: keys that are marked 1" : "");
+     }},
+    {{"block", "true = not seen; broadcast against the weights"},
+     tensor_schema,
+     read_booleans<&Mask::block>,
+     [](const Mask& mask) { return std::string(mask.block ? "block" : ""); },
+     [](const Mask& mask, const MaskedQuery&) {
+       return std::string(mask.block ? "block: keys that are not marked 1" : "");
+     }},
+    {{"bias", "added to the scores, -inf hides; broadcast against the weights"},
+     tensor_schema,
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.bias = from.tensors.read(value, from.dtype, from.at);
+     },
+     [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
+     bias_sentence},
+    {{"fill", "replaces unseen scores; -inf if absent"},
+     R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.fill = read_fill(value, from.at);
+     },
+     [](const Mask& mask) {
+       return mask.fill && mask.hides() ? "fill " + number_text(*mask.fill) : "";
+     },
+     no_sentence},
+});
+
+constexpr std::size_t written_parts = static_cast<std::size_t>(std::count_if(
+    parts.begin(), parts.end(), [](const Part& part) { return part.read != nullptr; }));
+// The keys of "mask" in documents.
+constexpr auto parts_of_mask = [] {
+  std::array<MaskPart, written_parts> result{};
+  std::size_t count = 0;
+  for (const Part& part : parts) {
+    if (part.read != nullptr) result[count++] = part.part;
+  }
+  return result;
+}();
+constexpr auto mask_keys = [] {
+  std::array<std::string_view, written_parts> result{};
+  for (std::size_t i = 0; i < written_parts; ++i) result[i] = parts_of_mask[i].name;
+  return result;
+}();
+
 }  // namespace
 
 std::span<const MaskPart> mask_parts() noexcept {
@@ -108,30 +257,15 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
     // In the order of the document: that is the order in which its random tensors are drawn.
     for (const JsonMember& member : mask->members()) {
       const std::string at = pointer_to(pointer, member.key);
-      const JsonValue& value = member.value;
       problems.attempt([&] {
-        if (member.key == "causal") {
-          result.causal = expect_boolean(value, at);
-        } else if (member.key == "align") {
-          result.align = expect_choice(value, at, "alignment", alignments);
-        } else if (member.key == "window") {
-          result.window = read_window(value, at);
-        } else if (member.key == "global") {
-          result.global = read_positions(value, at);
-        } else if (member.key == "padding") {
-          result.padding = tensors.read(value, DType::boolean, at);
-        } else if (member.key == "allow") {
-          result.allow = tensors.read(value, DType::boolean, at);
-        } else if (member.key == "block") {
-          result.block = tensors.read(value, DType::boolean, at);
-        } else if (member.key == "bias") {
-          result.bias = tensors.read(value, dtype, at);
-        } else if (member.key == "fill") {
-          result.fill = read_fill(value, at);
-        } else {
+        const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& row) {
+          return row.read != nullptr && row.part.name == member.key;
+        });
+        if (part == parts.end()) {
           throw input_error("unknown key \"" + member.key + "\"", at,
                             suggestion(member.key, mask_keys));
         }
+        part->read(member.value, {at, dtype, tensors}, result);
       });
     }
     if (!result.global.empty() && !result.window) {
@@ -148,31 +282,21 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
 }
 
 std::string mask_text(const Mask& mask) {
-  std::vector<std::string> parts;
-  const std::string aligned =
-      mask.align == Alignment::lower_right ? " aligned to the last key" : "";
-  if (mask.causal) parts.push_back("causal" + aligned);
-  if (mask.window) {
-    const auto reach = [](std::optional<std::size_t> side) {
-      return side ? std::to_string(*side) : "any number";
-    };
-    parts.push_back("window of " + reach(mask.window->left) + " before and " +
-                    reach(mask.window->right) + " after" + (mask.causal ? "" : aligned));
-  }
-  if (!mask.global.empty()) {
-    std::string positions = "global";
-    for (const std::size_t position : mask.global) positions += " " + std::to_string(position);
-    parts.push_back(positions);
-  }
-  if (mask.valid_lens) parts.emplace_back("valid_lens");
-  if (mask.padding) parts.emplace_back("padding");
-  if (mask.allow) parts.emplace_back("allow");
-  if (mask.block) parts.emplace_back("block");
-  if (mask.bias) parts.emplace_back("bias");
-  if (mask.fill && mask.hides()) parts.push_back("fill " + number_text(*mask.fill));
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  for (const Part& part : parts) {
+    const std::string words = part.words(mask);
+    if (!words.empty()) text += (text.empty() ? "" : ", ") + words;
+  }
   return text;
+}
+
+std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& query) {
+  std::vector<std::string> sentences;
+  for (const Part& part : parts) {
+    std::string sentence = part.sentence(mask, query);
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  }
+  return sentences;
 }
 
 }  // namespace attn

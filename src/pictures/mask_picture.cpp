@@ -17,23 +17,6 @@
 namespace attn {
 namespace {
 
-// In the order of HidingPart.
-const std::vector<std::string>& part_names() {
-  static const std::vector<std::string> names{"causal", "window", "valid_lens", "padding",
-                                              "allow",  "block",  "bias"};
-  return names;
-}
-
-// Whether heads may see different keys.
-bool differs_by_head(const PlannedAttention& attention) {
-  if (!attention.geometry.head_axis) return false;
-  for (const Tensor* part : {&attention.mask.allow, &attention.mask.block, &attention.mask.bias}) {
-    const Shape& shape = part->shape();
-    if (shape.size() > 2 && shape[shape.size() - 3] > 1) return true;
-  }
-  return false;
-}
-
 std::vector<std::string> part_of(std::vector<std::string> labels, const Positions& positions) {
   if (labels.empty()) return labels;
   return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
@@ -70,9 +53,9 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   std::vector<std::int64_t> hidden_by(queries.count() * keys.count());
   std::vector<std::uint8_t> global(globals ? hidden_by.size() : 0);
   parallel_for(queries.count(), threads, [&](std::size_t i) {
-    std::vector<std::uint8_t> parts(geometry.keys), window(globals ? geometry.keys : 0);
-    visibility.hiding_parts(sample, head, queries.first + i, parts);
-    if (globals) without_globals.hiding_parts(sample, head, queries.first + i, window);
+    std::vector<std::uint32_t> parts(geometry.keys), window(globals ? geometry.keys : 0);
+    visibility.hidden_by(sample, head, queries.first + i, parts);
+    if (globals) without_globals.hidden_by(sample, head, queries.first + i, window);
     for (std::size_t j = 0; j < keys.count(); ++j) {
       const std::size_t key = keys.first + j, cell = i * keys.count() + j;
       hidden_by[cell] = parts[key];
@@ -84,13 +67,13 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const Shape shape = {queries.count(), keys.count()};
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
-  map.parts = part_names();
+  for (const HidingPart* part : hiding_parts()) map.parts.emplace_back(part->name);
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   map.key_labels = part_of(Labels::of_sample(attention.labels.key, sample), keys);
   map.first_query = queries.first;
   map.first_key = keys.first;
   std::string place = "(Sample " + std::to_string(sample + 1);
-  if (differs_by_head(attention)) place += ", Head " + std::to_string(head + 1);
+  if (visibility.differs_by_head()) place += ", Head " + std::to_string(head + 1);
   map.title = (title.empty() ? "Attention Mask " : title + "\nAttention Mask ") + place + ")";
   return map;
 }
