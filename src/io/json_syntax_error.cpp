@@ -23,10 +23,6 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
 // A character that can be part of a bare word: a literal, a number, a name without quotes.
 bool is_word(char c) {
   const auto u = static_cast<unsigned char>(c);
@@ -40,7 +36,7 @@ std::string place(std::string_view text, std::size_t offset) {
   std::string_view row = newline == std::string_view::npos ? before : before.substr(newline + 1);
   if (line == 1 && row.starts_with(byte_order_mark)) row.remove_prefix(byte_order_mark.size());
   const auto column =
-      1 + std::count_if(row.begin(), row.end(), [](char c) { return !is_continuation(c); });
+      1 + std::count_if(row.begin(), row.end(), [](char c) { return !continues_character(c); });
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
@@ -49,7 +45,7 @@ std::string shown(std::string_view token) {
   constexpr std::size_t most = 40;
   if (token.size() <= most) return in_quotes(token);
   std::size_t end = most;
-  while (end > 0 && is_continuation(token[end])) --end;
+  while (end > 0 && continues_character(token[end])) --end;
   return in_quotes(std::string(token.substr(0, end)) + "…");
 }
 

@@ -5,6 +5,8 @@
 
 #include <utf8proc.h>
 
+#include "support/utf8.hpp"
+
 namespace attn {
 namespace {
 
@@ -18,12 +20,10 @@ struct Character {
 std::vector<Character> characters(std::string_view text) {
   std::vector<Character> result;
   while (!text.empty()) {
-    utf8proc_int32_t code = 0;
-    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                         static_cast<utf8proc_ssize_t>(text.size()), &code);
-    const bool valid = length > 0;
-    const std::size_t bytes = valid ? static_cast<std::size_t>(length) : 1;
-    const int width = valid ? utf8proc_charwidth(code) : 1;
+    const Utf8Character character = first_character(text);
+    const bool valid = character.bytes > 0;
+    const std::size_t bytes = valid ? character.bytes : 1;
+    const int width = valid ? utf8proc_charwidth(static_cast<utf8proc_int32_t>(character.code)) : 1;
     result.push_back({text.substr(0, bytes), static_cast<std::size_t>(std::max(width, 0))});
     text.remove_prefix(bytes);
   }

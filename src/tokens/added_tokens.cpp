@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/utf8.hpp"
 #include "tokens/characters.hpp"
 
 namespace attn {
@@ -25,7 +26,7 @@ std::string normalized_content(const AddedToken& token, const std::vector<Normal
 bool ends_in_word(std::string_view text) {
   if (text.empty()) return false;
   std::size_t at = text.size() - 1;
-  while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  while (continues_character(text[at])) --at;
   return is_word_character(next_character(text, at));
 }
 
@@ -39,7 +40,7 @@ std::size_t trailing_space(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0) {
     std::size_t at = end - 1;
-    while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+    while (continues_character(text[at])) --at;
     const std::size_t begin = at;
     if (!is_white_space(next_character(text, at))) break;
     end = begin;

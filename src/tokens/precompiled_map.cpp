@@ -90,8 +90,7 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view text) cons
     node ^= offset(here);
     if (!has_leaf(here)) continue;
     const std::size_t begin = value(unit(node));
-    if (begin >= replacements_.size() ||
-        (static_cast<unsigned char>(replacements_[begin]) & 0xC0) == 0x80) {
+    if (begin >= replacements_.size() || continues_character(replacements_[begin])) {
       throw damaged(where_);
     }
     return std::string_view(replacements_).substr(begin, replacements_.find('\0', begin) - begin);

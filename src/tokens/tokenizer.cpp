@@ -6,9 +6,9 @@
 
 #include "attn/error.hpp"
 
+#include "support/utf8.hpp"
 #include "tokens/tokenizer_files.hpp"
 #include "tokens/tokenizer_parts.hpp"
-#include "tokens/utf8.hpp"
 
 namespace attn {
 namespace {

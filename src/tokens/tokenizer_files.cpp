@@ -9,8 +9,8 @@
 
 #include "io/json_events.hpp"
 #include "support/in_quotes.hpp"
+#include "support/utf8.hpp"
 #include "tokens/tokenizer_config.hpp"
-#include "tokens/utf8.hpp"
 
 namespace attn {
 namespace {

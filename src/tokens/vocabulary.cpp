@@ -8,7 +8,7 @@
 
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
-#include "tokens/utf8.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 

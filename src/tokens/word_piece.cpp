@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -18,14 +19,11 @@ ModelToken whole(std::string_view word, const TokenTable& tokens, const std::str
                     "", "leave the word out, or take the tokenizer as it was published");
 }
 
-bool begins_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-}
-
 }  // namespace
 
 void WordPieceModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
-  const auto characters = std::count_if(word.begin(), word.end(), begins_character);
+  const auto characters =
+      std::count_if(word.begin(), word.end(), [](char byte) { return !continues_character(byte); });
   if (static_cast<std::size_t>(characters) > most_characters) {
     result.push_back(whole(word, *tokens, unknown));
     return;
@@ -37,13 +35,13 @@ void WordPieceModel::cut(std::string_view word, std::vector<ModelToken>& result)
     const std::size_t marks = piece.size();
     const std::size_t room = tokens->longest() > marks ? tokens->longest() - marks : 0;
     std::size_t end = begin + std::min(word.size() - begin, room);
-    while (end < word.size() && !begins_character(word[end])) --end;
+    while (end < word.size() && continues_character(word[end])) --end;
     piece += word.substr(begin, end - begin);
     std::optional<TokenId> id;
     while (end > begin && !(id = tokens->find(piece))) {
       do {
         --end;
-      } while (!begins_character(word[end]));
+      } while (continues_character(word[end]));
       piece.resize(marks + end - begin);
     }
     if (!id) {

@@ -7,6 +7,7 @@
 
 #include "plot/text/script_fonts.hpp"
 #include "support/printable.hpp"
+#include "support/utf8.hpp"
 
 namespace attn::plot {
 namespace {
@@ -41,16 +42,15 @@ Box ink_of(PangoLayoutLine* line, double& width) {
 std::vector<std::size_t> character_starts(const std::string& line) {
   std::vector<std::size_t> starts;
   utf8proc_int32_t before = -1, state = 0;
-  const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(line.data());
-  const auto size = static_cast<utf8proc_ssize_t>(line.size());
-  for (utf8proc_ssize_t at = 0; at < size;) {
-    utf8proc_int32_t letter = 0;
-    const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, size - at, &letter);
+  for (std::size_t at = 0; at < line.size();) {
+    const Utf8Character character = first_character(std::string_view(line).substr(at));
+    const auto letter =
+        character.bytes > 0 ? static_cast<utf8proc_int32_t>(character.code) : utf8proc_int32_t{-1};
     if (before < 0 || utf8proc_grapheme_break_stateful(before, letter, &state)) {
-      starts.push_back(static_cast<std::size_t>(at));
+      starts.push_back(at);
     }
     before = letter;
-    at += std::max<utf8proc_ssize_t>(length, 1);
+    at += std::max<std::size_t>(character.bytes, 1);
   }
   starts.push_back(line.size());
   return starts;

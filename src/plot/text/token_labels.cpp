@@ -7,6 +7,8 @@
 
 #include <glib.h>
 
+#include "support/utf8.hpp"
+
 namespace attn {
 namespace {
 
@@ -58,8 +60,8 @@ std::optional<std::string> decoded(const std::string& token) {
 // either end left of a letter.
 bool is_text(std::string_view bytes) {
   constexpr std::size_t longest_rest = 3;
-  const auto follows = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; };
-  for (std::size_t i = 0; i < longest_rest && !bytes.empty() && follows(bytes.front()); ++i) {
+  for (std::size_t i = 0; i < longest_rest && !bytes.empty() && continues_character(bytes.front());
+       ++i) {
     bytes.remove_prefix(1);
   }
   const char* end = nullptr;
