@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "io/json_writer.hpp"
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
+#include "support/text_table.hpp"
 
 namespace attn {
 namespace {
@@ -52,19 +54,17 @@ std::string batch_text(const BatchOutcome& outcome) {
     text += padded_right(name, name_columns) + value + "\n";
   }
   if (outcome.failures.empty()) return text;
-  std::size_t widest = 0;
+  std::array<TextColumn, 3> columns;
   for (const BatchItem& item : outcome.failures) {
-    widest = std::max(widest, display_width(printable(item.name)));
+    columns[0].cells.push_back(printable(item.name));
+    columns[1].cells.push_back(padded_left(std::to_string(item.status()), 2));
+    columns[2].cells.push_back(printable(item.error->problem()));
+    if (item.error->where().empty()) continue;
+    columns[0].cells.emplace_back();
+    columns[1].cells.emplace_back();
+    columns[2].cells.push_back(printable(item.error->where()));
   }
-  text += "\nFailed\n";
-  for (const BatchItem& item : outcome.failures) {
-    text += "  " + padded_right(printable(item.name), widest) + "  " +
-            padded_left(std::to_string(item.status()), 2) + "  " +
-            printable(item.error->problem()) + "\n";
-    if (!item.error->where().empty()) {
-      text += "  " + std::string(widest, ' ') + "      " + printable(item.error->where()) + "\n";
-    }
-  }
+  text += "\nFailed\n" + text_table(columns);
   if (outcome.counts.failed > outcome.failures.size()) {
     text += "  … and " + std::to_string(outcome.counts.failed - outcome.failures.size()) +
             " more, in the summary\n";

@@ -27,69 +27,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One line of JSON as it is written.
-class LineWriter {
- public:
-  void begin() { open('{'); }
-  void end() { close('}'); }
-  void key(std::string_view name) {
-    comma();
-    text_ += json_string(name) + ": ";
-    fresh_ = true;
-  }
-  void value(std::string_view text) { add(json_string(text)); }
-  void value(std::size_t number) { add(std::to_string(number)); }
-  void value(double number) { add(number_text(number)); }
-  void value(const std::vector<std::string>& texts) {
-    comma();
-    open('[');
-    for (const std::string& text : texts) value(text);
-    close(']');
-  }
-  template <class Value>
-  void value(const FileValues<Value>& files) {
-    comma();
-    open('{');
-    for (const auto& [file, of_it] : files) {
-      key(file);
-      value(of_it);
-    }
-    end();
-  }
-  template <class Value>
-  void member(std::string_view name, const Value& of_it) {
-    key(name);
-    value(of_it);
-  }
-  void begin_member(std::string_view name) {
-    key(name);
-    comma();
-    open('{');
-  }
-
-  std::string take() { return std::move(text_) + "\n"; }
-
- private:
-  void open(char bracket) {
-    text_ += bracket;
-    fresh_ = true;
-  }
-  void close(char bracket) {
-    text_ += bracket;
-    fresh_ = false;
-  }
-  void comma() {
-    if (!fresh_) text_ += ", ";
-    fresh_ = false;
-  }
-  void add(const std::string& value) {
-    comma();
-    text_ += value;
-  }
-
-  std::string text_;
-  bool fresh_ = true;
-};
+template <class Value>
+void write_files(JsonWriter& line, const char* name, const FileValues<Value>& files) {
+  line.key(name);
+  line.begin_object();
+  for (const auto& [file, of_it] : files) line.member(file, of_it);
+  line.end_object();
+}
 
 const JsonValue& required(const JsonValue& object, const char* key) {
   const JsonValue* value = object.find(key);
@@ -162,27 +106,30 @@ bool is_summary(const std::string& name) {
 }  // namespace
 
 std::string record_line(const SummaryRecord& record) {
-  LineWriter line;
-  line.begin();
+  std::string text;
+  JsonWriter line([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
+  line.begin_object();
   line.member("item", record.item.name);
   line.member("input", record.item.input);
   line.member("status", static_cast<std::size_t>(record.item.status()));
   line.member("seconds", record.item.seconds);
   line.member("warnings", record.item.warnings);
   if (record.item.error) {
-    line.begin_member("error");
+    line.key("error");
+    line.begin_object();
     line.member("problem", record.item.error->problem());
     line.member("where", record.item.error->where());
     line.member("help", record.item.error->help());
-    line.end();
+    line.end_object();
   }
-  line.member("files", record.files);
-  line.member("inputs", record.inputs);
+  write_files(line, "files", record.files);
+  write_files(line, "inputs", record.inputs);
   line.member("options", record.options);
   line.member("items", record.items);
   line.member("finished", record.finished);
-  line.end();
-  return line.take();
+  line.end_object();
+  line.finish();
+  return text;
 }
 
 SummaryRecord read_record(std::string_view text) {

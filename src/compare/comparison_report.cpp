@@ -7,9 +7,9 @@
 #include "attn/compare.hpp"
 
 #include "io/json_writer.hpp"
-#include "support/display_width.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/text_table.hpp"
 
 namespace attn {
 namespace {
@@ -54,27 +54,24 @@ std::string types_text(const TensorComparison& tensor) {
 }
 
 std::string table(const Comparison& comparison) {
-  std::vector<std::array<std::string, 6>> lines{
-      {"tensor", "shape", "type", "largest |a − b|", "largest |a − b| / |b|", "beyond"}};
+  std::array<TextColumn, 6> columns{{{{"tensor"}},
+                                     {{"shape"}},
+                                     {{"type"}},
+                                     {{"largest |a − b|"}},
+                                     {{"largest |a − b| / |b|"}},
+                                     {{"beyond"}}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor)) continue;
-    lines.push_back({shown(tensor.name), text(tensor.a.shape), types_text(tensor),
-                     largest_text(tensor.absolute), largest_text(tensor.relative),
-                     std::to_string(tensor.beyond) + " of " + std::to_string(tensor.elements)});
+    const std::array<std::string, 6> cells{
+        shown(tensor.name),
+        text(tensor.a.shape),
+        types_text(tensor),
+        largest_text(tensor.absolute),
+        largest_text(tensor.relative),
+        std::to_string(tensor.beyond) + " of " + std::to_string(tensor.elements)};
+    for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);
   }
-  if (lines.size() == 1) return "";
-  std::array<std::size_t, 6> widths{};
-  for (const auto& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c)
-      widths[c] = std::max(widths[c], display_width(line[c]));
-  }
-  std::string all;
-  for (const auto& line : lines) {
-    for (std::size_t c = 0; c + 1 < line.size(); ++c)
-      all += "  " + padded_right(line[c], widths[c]);
-    all += "  " + line.back() + "\n";
-  }
-  return all;
+  return columns[0].cells.size() == 1 ? "" : text_table(columns);
 }
 
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {

@@ -139,7 +139,7 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
          ": …}; it has " + list;
 }
 
-void ParameterSet::mean(std::span<const std::string> names) {
+void ParameterSet::may_ask_for(std::span<const std::string> names) {
   for (const std::string& name : names) meant_.insert(inside_ + name);
 }
 

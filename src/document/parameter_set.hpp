@@ -40,7 +40,7 @@ class ParameterSet {
   Tensor get(const std::string& name) { return get(std::span(&name, 1)); }
 
   /// Names that may be asked for: a tensor of such a name is never taken for a misnamed other one.
-  void mean(std::span<const std::string> names);
+  void may_ask_for(std::span<const std::string> names);
 
   /// The parameter `name` is a part of the tensor `whole`, and called `shown`.
   void is_part(const std::string& name, const std::string& whole, const std::string& shown);

@@ -127,8 +127,8 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
         "append the bias's row to key and value instead: add_bias_kv is not supported");
   }
   for (const Names* names : {&query_names, &key_names, &value_names, &output_names}) {
-    parameters.mean(with_ending(prefix, *names, ".weight"));
-    parameters.mean(with_ending(prefix, *names, ".bias"));
+    parameters.may_ask_for(with_ending(prefix, *names, ".weight"));
+    parameters.may_ask_for(with_ending(prefix, *names, ".bias"));
   }
   Projections p;
   const std::string stacked = prefix + "in_proj_weight";

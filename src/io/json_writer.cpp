@@ -111,8 +111,8 @@ template <class T>
 class NestedText {
  public:
   // The whole stands `depth` levels deep.
-  NestedText(const Tensor& tensor, std::size_t depth)
-      : values_(tensor.values<T>()), rank_(tensor.rank()), depth_(depth) {
+  NestedText(const Tensor& tensor, std::size_t depth, JsonLayout layout)
+      : values_(tensor.values<T>()), rank_(tensor.rank()), depth_(depth), layout_(layout) {
     steps_.resize(rank_ + 1, 1);
     for (std::size_t axis = rank_; axis-- > 0;)
       steps_[axis] = steps_[axis + 1] * tensor.shape()[axis];
@@ -144,6 +144,7 @@ class NestedText {
 
  private:
   char* new_line(char* at, std::size_t depth) const {
+    if (layout_ == JsonLayout::line) return at;
     *at++ = '\n';
     return std::fill_n(at, 2 * depth, ' ');
   }
@@ -170,6 +171,7 @@ class NestedText {
 
   std::span<const T> values_;
   std::size_t rank_, depth_;
+  JsonLayout layout_;
   std::vector<std::size_t> steps_;  // elements of one array of each axis
 };
 
@@ -183,6 +185,7 @@ struct JsonWriter::State {
 
   std::function<void(std::string_view)> sink;
   std::size_t threads = 1;
+  JsonLayout layout = JsonLayout::indented;
   std::array<char, piece_bytes> piece;
   std::size_t used = 0;
   std::vector<Open> open;
@@ -209,7 +212,13 @@ struct JsonWriter::State {
     used = static_cast<std::size_t>(number_to(piece.data() + used, number) - piece.data());
   }
 
-  void new_line(std::size_t depth) {
+  // Between two values, if `comma`, or else between a bracket and a value.
+  void new_line(std::size_t depth, bool comma) {
+    if (comma) put(",");
+    if (layout == JsonLayout::line) {
+      if (comma) put(" ");
+      return;
+    }
     put("\n");
     for (std::size_t i = 0; i < depth; ++i) put("  ");
   }
@@ -222,9 +231,8 @@ struct JsonWriter::State {
     }
     if (open.empty()) return;
     if (open.back().object) throw Error(ErrorKind::internal, "a JSON member has no key", "", "");
-    if (!open.back().empty) put(",");
+    new_line(open.size(), !open.back().empty);
     open.back().empty = false;
-    new_line(open.size());
   }
 
   void begin(bool object) {
@@ -239,7 +247,7 @@ struct JsonWriter::State {
     }
     const bool empty = open.back().empty;
     open.pop_back();
-    if (!empty) new_line(open.size());
+    if (!empty) new_line(open.size(), false);
     put(object ? "}" : "]");
   }
 
@@ -256,7 +264,7 @@ struct JsonWriter::State {
       put_number(tensor.values<T>()[0]);
       return;
     }
-    const NestedText<T> text(tensor, open.size());
+    const NestedText<T> text(tensor, open.size(), layout);
     if (tensor.size() <= part_elements) {
       put(text.part(0, tensor.size()));
       return;
@@ -281,8 +289,10 @@ struct JsonWriter::State {
   }
 };
 
-JsonWriter::JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads)
+JsonWriter::JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads,
+                       JsonLayout layout)
     : state_(new State) {
+  state_->layout = layout;
   state_->threads = threads;
   state_->sink = std::move(sink);
 }
@@ -307,9 +317,8 @@ void JsonWriter::key(std::string_view name) {
   if (state.open.empty() || !state.open.back().object || state.after_key) {
     throw Error(ErrorKind::internal, "a JSON key stands where none can", "", "");
   }
-  if (!state.open.back().empty) state.put(",");
+  state.new_line(state.open.size(), !state.open.back().empty);
   state.open.back().empty = false;
-  state.new_line(state.open.size());
   state.put(json_string(name));
   state.put(": ");
   state.after_key = true;
@@ -362,6 +371,12 @@ void JsonWriter::value(const Tensor& tensor) {
 void JsonWriter::value(const Shape& shape) {
   state_->separate();
   state_->put(text(shape));
+}
+
+void JsonWriter::value(const std::vector<std::string>& texts) {
+  begin_array();
+  for (const std::string& text : texts) value(text);
+  end_array();
 }
 
 void JsonWriter::finish() {

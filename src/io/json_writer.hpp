@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/tensor.hpp"
 
@@ -15,14 +16,17 @@ namespace attn {
 /// which are escaped; bytes that are none become U+FFFD.
 std::string json_string(std::string_view text);
 
-/// Writes JSON as it goes, indented by two spaces, each innermost row of a tensor on a line of its
-/// own. Numbers are in the shortest form that reads back to the same float or double; infinities
-/// and NaN are the strings "inf", "-inf", "nan".
+/// Indented by two spaces, each innermost row of a tensor on a line of its own; or all on one line.
+enum class JsonLayout { indented, line };
+
+/// Writes JSON as it goes. Numbers are in the shortest form that reads back to the same float or
+/// double; infinities and NaN are the strings "inf", "-inf", "nan".
 class JsonWriter {
  public:
   /// `sink` is called with pieces of the text, in order. Large tensors are turned into text by up
   /// to `threads` threads (0 = as many as the machine has), which changes no byte.
-  explicit JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads = 1);
+  explicit JsonWriter(std::function<void(std::string_view)> sink, std::size_t threads = 1,
+                      JsonLayout layout = JsonLayout::indented);
   ~JsonWriter();  // flushes nothing: call finish()
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
@@ -44,6 +48,12 @@ class JsonWriter {
   void value(const Tensor& tensor);
   /// [2,3,4] on one line.
   void value(const Shape& shape);
+  void value(const std::vector<std::string>& texts);
+  template <class Value>
+  void member(std::string_view name, const Value& of_it) {
+    key(name);
+    value(of_it);
+  }
   /// Hands what is left to the sink, with a closing newline.
   void finish();
 

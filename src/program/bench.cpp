@@ -16,10 +16,10 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
+#include "io/json_writer.hpp"
 #include "kernels/fma_peak.hpp"
 #include "support/display_width.hpp"
 #include "support/memory_limit.hpp"
-#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -236,15 +236,20 @@ std::string bench_text(const BenchResult& result) {
 
 std::string bench_json(const BenchResult& result) {
   const BenchRequest& request = result.request;
-  const std::string text =
-      "{\"shape\":[" + shape_text(request) + "],\"seconds\":" + number_text(result.seconds);
-  if (counts_tanh(request)) {
-    return text + ",\"gtanh\":" + number_text(result.giga_rate) +
-           ",\"peak_gflops\":" + number_text(result.peak_gflops) + "}\n";
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
+  json.begin_object();
+  json.member("shape",
+              Shape{request.batch, request.heads, request.queries, request.keys, request.width});
+  json.member("seconds", result.seconds);
+  json.member(counts_tanh(request) ? "gtanh" : "gflops", result.giga_rate);
+  json.member("peak_gflops", result.peak_gflops);
+  if (!counts_tanh(request)) {
+    json.member("fraction_of_peak", result.giga_rate / result.peak_gflops);
   }
-  return text + ",\"gflops\":" + number_text(result.giga_rate) +
-         ",\"peak_gflops\":" + number_text(result.peak_gflops) +
-         ",\"fraction_of_peak\":" + number_text(result.giga_rate / result.peak_gflops) + "}\n";
+  json.end_object();
+  json.finish();
+  return text;
 }
 
 }  // namespace attn

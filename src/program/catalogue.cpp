@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 #include "attn/run.hpp"
 
 #include "io/json_writer.hpp"
-#include "support/display_width.hpp"
+#include "support/text_table.hpp"
 
 namespace attn {
 namespace {
@@ -51,26 +52,35 @@ void write_meanings(JsonWriter& json, const Table& table) {
   json.end_array();
 }
 
+template <class Table>
+std::string meanings(const Table& table) {
+  std::array<TextColumn, 2> columns;
+  for (const auto& row : table) {
+    columns[0].cells.emplace_back(row.name);
+    columns[1].cells.emplace_back(row.meaning);
+  }
+  return text_table(columns);
+}
+
 }  // namespace
 
 std::string catalogue_text() {
   std::string text = "Kinds of attention\n";
+  std::array<TextColumn, 2> all_kinds;
   for (const KindInfo& kind : kinds()) {
     std::string name(kind.name);
     if (!kind.aliases.empty()) name += " (" + joined(kind.aliases, ", ") + ")";
-    text += "  " + padded_right(name, 26) + std::string(kind.score) + "\n";
+    all_kinds[0].cells.push_back(name);
+    all_kinds[1].cells.emplace_back(kind.score);
   }
+  text += text_table(all_kinds);
   text += "\nParts of a mask\n";
-  for (const MaskPart& part : mask_parts()) {
-    text += "  " + padded_right(part.name, 9) + std::string(part.meaning) + "\n";
-  }
+  text += meanings(mask_parts());
   text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
   text += "\nFiles of tensors\n  read:     " + joined(TensorFile::formats(), " ") +
           "\n  written:  " + joined(names_of(tensor_formats()), " ") + "\n";
   text += "\nPictures\n";
-  for (const PlotKindInfo& kind : plot_kinds()) {
-    text += "  " + padded_right(kind.name, 12) + std::string(kind.meaning) + "\n";
-  }
+  text += meanings(plot_kinds());
   text += "  written:  " + joined(names_of(picture_formats()), " ") + "\n";
   text += "\nCPU targets\n  " + joined(cpu_targets(), " ") + "\n";
   return text;

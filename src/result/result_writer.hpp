@@ -27,7 +27,7 @@ struct ResultFile {
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;       ///< relative to the result
-  const Provenance* provenance = nullptr;  ///< null = not told
+  const Provenance* provenance = nullptr;  ///< null = left out
   std::optional<double> seconds;           ///< of the computation; absent = no timing
 };
 

@@ -11,6 +11,7 @@
 #include "io/json_writer.hpp"
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
+#include "support/text_table.hpp"
 
 namespace attn {
 namespace {
@@ -39,32 +40,22 @@ std::string table(const ReportedWeights& report) {
   const std::vector<std::size_t> rows = shown(queries, most_rows),
                                  columns = shown(keys, most_columns);
 
-  // One column of names, one a key; each as wide as its widest entry.
-  std::vector<std::vector<std::string>> cells(columns.size() + 1);
-  cells[0].emplace_back();
+  std::vector<TextColumn> table(columns.size() + 1);
+  table[0].cells.emplace_back();
   for (const std::size_t i : rows)
-    cells[0].push_back(shortened(printable(report.query_labels[i]), widest_label));
+    table[0].cells.push_back(shortened(printable(report.query_labels[i]), widest_label));
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    cells[c + 1].push_back(shortened(printable(report.key_labels[columns[c]]), widest_label));
+    TextColumn& column = table[c + 1];
+    column.numbers = true;
+    if (c > 0 && c + 1 == columns.size() && keys > columns.size()) column.before = "  …";
+    column.cells.push_back(shortened(printable(report.key_labels[columns[c]]), widest_label));
     for (const std::size_t i : rows)
-      cells[c + 1].push_back(two_decimals(numbers[i * keys + columns[c]]));
+      column.cells.push_back(two_decimals(numbers[i * keys + columns[c]]));
   }
-  std::vector<std::size_t> widths;
-  for (const auto& column : cells) {
-    std::size_t width = 0;
-    for (const std::string& cell : column) width = std::max(width, display_width(cell));
-    widths.push_back(width);
-  }
+  std::vector<std::string> lines = text_lines(table);
+  if (queries > rows.size()) lines.insert(lines.end() - 1, "  …");
   std::string text;
-  for (std::size_t r = 0; r <= rows.size(); ++r) {
-    if (r > 0 && r == rows.size() && queries > rows.size()) text += "  …\n";
-    text += "  " + padded_right(cells[0][r], widths[0]);
-    for (std::size_t c = 1; c < cells.size(); ++c) {
-      if (c > 1 && c + 1 == cells.size() && keys > columns.size()) text += "  …";
-      text += "  " + padded_left(cells[c][r], widths[c]);
-    }
-    text += '\n';
-  }
+  for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 
@@ -93,11 +84,12 @@ std::string text_of(const RunReport& report) {
   if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\nShapes\n";
-  std::size_t widest = 0;
-  for (const auto& [tensor, shape] : report.shapes) widest = std::max(widest, tensor.size());
+  std::array<TextColumn, 2> shapes;
   for (const auto& [tensor, shape] : report.shapes) {
-    text += "  " + padded_right(tensor, widest) + "  " + attn::text(shape) + "\n";
+    shapes[0].cells.push_back(tensor);
+    shapes[1].cells.push_back(attn::text(shape));
   }
+  text += text_table(shapes);
   for (const ReportedWeights& weights : report.weights) {
     if (weights.weights) {
       const std::string name = weights.name == "weights"          ? "Weights"

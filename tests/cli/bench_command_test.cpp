@@ -47,9 +47,9 @@ TEST_CASE("bench --json prints one object a line, with the numbers of the text")
   const std::vector<std::string> lines = lines_of(products.output);
   REQUIRE(lines.size() == 2);
   const auto expected = [](const std::string& shape) {
-    return std::regex(R"(\{"shape":\[)" + shape + R"(\],"seconds":)" + number +
-                      ",\"gflops\":" + number + ",\"peak_gflops\":" + number +
-                      ",\"fraction_of_peak\":" + number + R"(\})");
+    return std::regex(R"(\{"shape": \[)" + shape + R"(\], "seconds": )" + number +
+                      ", \"gflops\": " + number + ", \"peak_gflops\": " + number +
+                      ", \"fraction_of_peak\": " + number + R"(\})");
   };
   CHECK(std::regex_match(lines[0], expected("1,2,8,9,4")));
   CHECK(std::regex_match(lines[1], expected("2,1,3,1,5")));
@@ -69,8 +69,8 @@ TEST_CASE("bench counts values of tanh for additive attention") {
   const Outcome json = attn_cli(with_json);
   CHECK(json.exit_code == 0);
   CHECK(std::regex_match(
-      json.output, std::regex(R"(\{"shape":\[1,1,8,9,4\],"seconds":)" + number +
-                              ",\"gtanh\":" + number + ",\"peak_gflops\":" + number + "\\}\n")));
+      json.output, std::regex(R"(\{"shape": \[1,1,8,9,4\], "seconds": )" + number +
+                              ", \"gtanh\": " + number + ", \"peak_gflops\": " + number + "\\}\n")));
 }
 
 TEST_CASE("bench --quiet prints nothing") {

@@ -147,7 +147,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
       break;
     case PictureFormat::pdf:
       surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
-      // Equal figures must be equal files, so the time of drawing is not told.
+      // Equal figures must be equal files, so the time of drawing is left out.
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "");
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, maker);
       break;
