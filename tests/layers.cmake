@@ -32,8 +32,8 @@ set(plot_public ${public_base} plot.hpp version.hpp)
 set(tokens_layers attention io kernels tensor support)
 set(tokens_public ${public_base} spec.hpp attention.hpp layers.hpp)
 # Checkpoints are files, and what computes them is attention.
-set(models_layers io attention kernels tensor support)
-set(models_public ${public_base} file_access.hpp io.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
+set(models_layers tokens io attention kernels tensor support)
+set(models_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
 # What flows through a document: each room sees those before it.
 set(document_layers models tokens plot io attention kernels tensor support)
 set(document_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp document.hpp run.hpp)

@@ -25,6 +25,7 @@ struct Limits {
 inline constexpr std::size_t deepest_nesting = 10000;
 
 class MappedFiles;
+class ModelFolders;
 
 /// Which files may be opened on behalf of a document.
 struct FileAccess {
@@ -40,6 +41,10 @@ struct FileAccess {
   /// The files that were memory-mapped for one piece of work, such as a call of run(), which sets
   /// it.
   std::shared_ptr<MappedFiles> mapped;
+
+  /// Checkpoint folders that stay open from one document to the next; absent = each document opens
+  /// its own.
+  std::shared_ptr<ModelFolders> models = nullptr;
 };
 
 /// For a handler of SIGBUS, which the system sends to who reads a mapped file behind the end that

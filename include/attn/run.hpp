@@ -62,9 +62,28 @@ struct MapSelection {
   bool plain() const;
 };
 
+/// What a model reads as one sample: a text, or a pair of them.
+struct ModelText {
+  std::string text;
+  std::optional<std::string> pair;
+};
+
+/// A head of a layer: "5", or of an encoder-decoder "encoder.5", "decoder.5" or "cross.5".
+struct LayerHead {
+  std::string layer;
+  std::size_t head = 0;
+};
+
 /// An input document, and what is set in place of what it says.
 struct DocumentOptions {
-  std::filesystem::path input;  ///< "-" = standard input
+  std::filesystem::path input;  ///< "-" = standard input; empty = none, which takes a model
+
+  std::optional<std::filesystem::path> model;         ///< a checkpoint folder
+  std::optional<std::filesystem::path> architecture;  ///< a file with a row that describes it
+  std::vector<ModelText> texts;                       ///< that it reads
+  std::optional<std::vector<std::size_t>> layers;     ///< of a model those whose weights are wanted
+  bool logits = false;                                ///< whether they are written too
+  std::vector<LayerHead> heads_off;  ///< their outputs are zeros before the output projection
 
   std::vector<Kind> attention;  ///< several are computed one after the other
   std::optional<DType> dtype;   ///< one of document_dtypes()
@@ -117,6 +136,27 @@ struct ReportedWeights {
   std::size_t hidden = 0, cells = 0;  ///< how many of all weights the mask hides
 };
 
+/// What a model holds likeliest at one position: the token after it, or of a mask token what it
+/// stands for.
+struct Prediction {
+  struct Token {
+    std::int64_t id = 0;
+    std::string text;  ///< as a reader would write it; empty without a tokenizer
+    double probability = 0;
+  };
+  std::size_t position = 0;
+  std::vector<Token> likeliest;  ///< at most ten, the likeliest first
+};
+
+/// What a model read and what it predicts, one list a sample.
+struct ModelReport {
+  std::string family;
+  std::vector<std::vector<std::string>> tokens;          ///< empty without a tokenizer
+  std::vector<std::vector<std::string>> decoder_tokens;  ///< of an encoder-decoder
+  bool next = false;  ///< whether predictions are of the next token after each sample
+  std::vector<std::vector<Prediction>> predictions;
+};
+
 /// What a run of one kind did, for people and programs.
 struct RunReport {
   std::string document, title, description;
@@ -126,7 +166,8 @@ struct RunReport {
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
   std::vector<std::string>
-      recovered;  ///< a sample: the tokens its embeddings were turned back into
+      recovered;                     ///< a sample: the tokens its embeddings were turned back into
+  std::optional<ModelReport> model;  ///< of Kind::model
   std::vector<std::string> warnings;
   std::vector<std::filesystem::path> files;  ///< written, in the order of writing
 };

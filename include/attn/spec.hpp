@@ -22,12 +22,13 @@ enum class Kind {
   cross,
   multi_head,
   encoder_layer,
-  decoder_layer
+  decoder_layer,
+  model  ///< a whole model from its checkpoint, which stands apart from kinds()
 };
 
-/// What a kind computes from: given scores; queries and keys; hidden states that it projects; or
-/// hidden states that go through whole layers.
-enum class Family { given_scores, score, projected, transformer };
+/// What a kind computes from: given scores; queries and keys; hidden states that it projects;
+/// hidden states that go through whole layers; or texts that a model reads.
+enum class Family { given_scores, score, projected, transformer, model };
 
 struct ParameterInfo {
   std::string_view name;
@@ -55,8 +56,9 @@ struct KindInfo {
   std::string_view example;                   ///< the members of a small document, ready to run
 };
 
-/// The table of kinds, in the order they are listed to users.
+/// The table of kinds that take tensors, in the order they are listed to users.
 std::span<const KindInfo> kinds() noexcept;
+/// Of Kind::model too.
 const KindInfo& info(Kind kind) noexcept;
 /// By name or alias; null if there is none.
 const KindInfo* find_kind(std::string_view name) noexcept;

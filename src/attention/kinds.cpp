@@ -81,7 +81,7 @@ constexpr std::string_view decoder_layer_example = R"(  "heads": 2,
   "memory_valid_lens": [5],
   "parameters": {"init": "torch"})";
 
-constexpr std::array<KindInfo, 10> table{{
+constexpr std::array<KindInfo, 11> table{{
     {Kind::softmax,
      Family::given_scores,
      "softmax",
@@ -167,6 +167,7 @@ constexpr std::array<KindInfo, 10> table{{
      true,
      layer_source,
      decoder_layer_example},
+    {Kind::model, Family::model, "model", {}, "q·k · scale", {}, {}, false, vaswani, ""},
 }};
 
 constexpr bool rows_stand_at_their_kind() {
@@ -203,7 +204,7 @@ Score empty_score(Kind kind, std::index_sequence<I...>) {
 }  // namespace
 
 std::span<const KindInfo> kinds() noexcept {
-  return table;
+  return std::span(table).first(static_cast<std::size_t>(Kind::model));
 }
 
 const KindInfo& info(Kind kind) noexcept {
@@ -211,7 +212,7 @@ const KindInfo& info(Kind kind) noexcept {
 }
 
 const KindInfo* find_kind(std::string_view name) noexcept {
-  for (const KindInfo& row : table) {
+  for (const KindInfo& row : kinds()) {
     if (row.name == name) return &row;
     for (const std::string_view alias : row.aliases) {
       if (alias == name) return &row;

@@ -83,9 +83,13 @@ void describe(const PlotOptions& plot, Description& description) {
 }
 
 void describe(const DocumentOptions& document, Description& description) {
-  const auto& [input, attention, dtype, heads, scale, seed, valid_lens, pool, causal, threads,
-               files] = document;
+  const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
+               heads, scale, seed, valid_lens, pool, causal, threads, files] = document;
   static_cast<void>(input);
+  description.add(model ? model->native() : "", architecture ? architecture->native() : "", layers,
+                  logits);
+  for (const ModelText& text : texts) description.add(text.text, text.pair);
+  for (const LayerHead& head : heads_off) description.add(head.layer, head.head);
   static_cast<void>(threads);
   static_cast<void>(files);
   description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal);

@@ -8,6 +8,58 @@
 
 namespace attn::cli {
 
+namespace {
+
+LayerHead layer_head(const std::string& text) {
+  const std::size_t point = text.rfind('.');
+  if (point == std::string::npos || point == 0) {
+    throw wrong_value("--heads-off", text, "a layer and a head such as 5.1, or encoder.5.1");
+  }
+  return {text.substr(0, point), whole_number("--heads-off", text.substr(point + 1))};
+}
+
+void add_model(Flags& flags, DocumentOptions& options) {
+  flags.text("--model", options.model, "DIR", "Checkpoint folder of a model that reads the texts");
+  flags.text("--architecture", options.architecture, "FILE",
+             "Row that describes the model, instead of a known one");
+  flags
+      .add("--text", "TEXT", "Text for the model to read; again for several",
+           [&](const std::string& text) {
+             options.texts.push_back({text, std::nullopt});
+           })
+      .repeats = true;
+  flags
+      .add("--pair", "TEXT", "Second text of a pair: of the first --text, the second…",
+           [&, next = std::size_t{0}](const std::string& text) mutable {
+             if (next >= options.texts.size()) {
+               throw Error(ErrorKind::usage, "there are more --pair than --text", "--pair",
+                           "give the first text of each pair with --text");
+             }
+             options.texts[next++].pair = text;
+           })
+      .repeats = true;
+  flags
+      .add("--heads-off", "LAYER.HEAD",
+           "Head whose output is zeros, such as 5.1; again for several",
+           [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
+      .repeats = true;
+}
+
+}  // namespace
+
+void add_model_results(Flags& flags, DocumentOptions& options) {
+  flags.add("--layers", "N,N,…", "Layers of the model whose weights are wanted, from 0",
+            [&](const std::string& text) {
+              options.layers.reset();
+              if (text == "all") return;
+              options.layers.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                options.layers->push_back(whole_number("--layers", part));
+              }
+            });
+  flags.toggle("--logits", options.logits, "Write the model's logits too");
+}
+
 void add_document(Flags& flags, DocumentOptions& options) {
   add_kind(flags, "Kind of attention, instead of the document's; again for several",
            [&](Kind kind) { options.attention.push_back(kind); })
@@ -27,6 +79,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
   flags.add("--seed", "N", "Seed of random tensors",
             [&](const std::string& text) { options.seed = integer("--seed", text); });
   flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");
+  add_model(flags, options);
   add_files(flags, options.files);
 }
 
@@ -34,6 +87,7 @@ Words document_words(DocumentOptions& options, const std::string& command) {
   return {"INPUT",
           "Input document, - for standard input",
           [&options, command](const std::vector<std::string>& inputs) {
+            if (inputs.empty() && options.model) return;
             if (inputs.empty()) {
               throw Error(ErrorKind::usage, "no input document given", command,
                           "name a document, or - for standard input; data/ has examples");

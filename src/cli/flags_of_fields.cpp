@@ -17,6 +17,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"BatchOptions::inputs", "attn-cli batch"},
     {"BenchRequest::kind", "--attention"},
     {"DocumentOptions::pool.size", "the number of --pool"},
+    {"DocumentOptions::texts", "--text"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},
     {"Limits::file_bytes", "--max-file-size"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/common_flags.hpp"
+#include "cli/document_flags.hpp"
 #include "cli/picture_flags.hpp"
 
 namespace attn::cli {
@@ -63,6 +64,7 @@ void add_plots(Flags& flags, RunOptions& options) {
 void add_results(Flags& flags, RunOptions& options) {
   // Weights that nothing but a heatmap needs are computed up to here unless pictures are asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
+  add_model_results(flags, options);
   flags.text("--out", options.out, "DIR", "Folder of the results (default attention_results)");
   add_plots(flags, options);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");

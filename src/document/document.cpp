@@ -76,6 +76,8 @@ Error Document::placed(const Error& error) const {
       return {error.kind(), error.problem(), field, error.help()};
     }
   }
+  // What stands in a checkpoint folder is named by its own path.
+  if (error.where().starts_with(name_)) return error;
   return error.inside(name_);
 }
 

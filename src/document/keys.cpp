@@ -14,6 +14,12 @@ namespace {
 bool all(const KindInfo&) {
   return true;
 }
+bool tensors(const KindInfo& kind) {
+  return kind.family != Family::model;
+}
+bool model(const KindInfo& kind) {
+  return kind.family == Family::model;
+}
 bool given_scores(const KindInfo& kind) {
   return kind.family == Family::given_scores;
 }
@@ -21,13 +27,16 @@ bool queries(const KindInfo& kind) {
   return kind.family == Family::score || kind.family == Family::projected;
 }
 bool values(const KindInfo& kind) {
-  return kind.family != Family::transformer;
+  return kind.family != Family::transformer && tensors(kind);
 }
 bool hidden_states(const KindInfo& kind) {
   return kind.family == Family::projected || kind.family == Family::transformer;
 }
-bool sequences(const KindInfo& kind) {
+bool texts(const KindInfo& kind) {
   return kind.family != Family::given_scores;
+}
+bool sequences(const KindInfo& kind) {
+  return texts(kind) && tensors(kind);
 }
 bool second_sequence(const KindInfo& kind) {
   return kind.kind == Kind::cross || kind.kind == Kind::multi_head ||
@@ -46,13 +55,30 @@ bool learned(const KindInfo& kind) {
 bool layers(const KindInfo& kind) {
   return kind.family == Family::transformer;
 }
+bool several_layers(const KindInfo& kind) {
+  return layers(kind) || model(kind);
+}
 bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
-constexpr std::array<DocumentKey, 39> keys{{
-    {"attention", all, "the kind of attention, or a list of kinds",
-     R"("oneOf": [{"$ref": "#/$defs/kind"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
+constexpr std::array<DocumentKey, 47> keys{{
+    {"attention", all, "the kind of attention, or a list of kinds; \"model\" beside a model",
+     R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
+    {"model", model, "checkpoint folder, in the place of a kind of attention",
+     R"("type": "string")"},
+    {"architecture", model, "file with a row that describes the model, in the place of a known one",
+     R"("type": "string")"},
+    {"token_types", model, "as token_ids, for models that have token types",
+     R"("$ref": "#/$defs/ids")"},
+    {"special_tokens", model, "whether the tokenizer's template is applied to text",
+     R"("type": "boolean")"},
+    {"decoder_text", model, "what the decoder of an encoder-decoder reads",
+     R"("$ref": "#/$defs/texts")"},
+    {"decoder_token_ids", model, "the same as token ids", R"("$ref": "#/$defs/ids")"},
+    {"logits", model, "true: write the logits of each position too", R"("type": "boolean")"},
+    {"heads_off", model, "heads by layer whose outputs are zeros before the output projection",
+     R"("type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer", "minimum": 0}})"},
     {"query", queries, "tensor [L,D], [B,L,D] or [B,H,L,D]", R"("$ref": "#/$defs/tensor")"},
     {"key", queries, "tensor; the query if absent", R"("$ref": "#/$defs/tensor")"},
     {"value", values, "tensor; the key if absent", R"("$ref": "#/$defs/tensor")"},
@@ -65,10 +91,10 @@ constexpr std::array<DocumentKey, 39> keys{{
      R"("$ref": "#/$defs/tensor")"},
     {"tokens", sequences, "sequences of tokens, in the place of x or query",
      R"("$ref": "#/$defs/names")"},
-    {"token_ids", sequences, "sequences of token ids, in the place of x or query",
+    {"token_ids", texts, "sequences of token ids, in the place of x or query, or for a model",
      R"("$ref": "#/$defs/ids")"},
-    {"text", sequences, "texts for the tokenizer, in the place of x or query",
-     R"("$ref": "#/$defs/texts")"},
+    {"text", texts, "texts for the tokenizer, in the place of x or query, or for a model",
+     R"("$ref": "#/$defs/model_texts")"},
     {"memory_tokens", second_tokens, "sequences of tokens, in the place of memory or key",
      R"("$ref": "#/$defs/names")"},
     {"memory_token_ids", second_tokens, "sequences of token ids, in the place of memory or key",
@@ -78,8 +104,8 @@ constexpr std::array<DocumentKey, 39> keys{{
     {"embedding", sequences, "turns tokens into hidden states", R"("$ref": "#/$defs/embedding")"},
     {"tokenizer", sequences, "cuts text into tokens", R"("$ref": "#/$defs/tokenizer")"},
     {"parameters", learned, "learned weights", R"("$ref": "#/$defs/parameters")"},
-    {"mask", all, "which keys each query sees", R"("$ref": "#/$defs/mask")"},
-    {"valid_lens", all, "how many leading keys are valid, [B] or [B,Lq]",
+    {"mask", tensors, "which keys each query sees", R"("$ref": "#/$defs/mask")"},
+    {"valid_lens", tensors, "how many leading keys are valid, [B] or [B,Lq]",
      R"("$ref": "#/$defs/tensor")"},
     {"memory_mask", decoder, "the mask of a decoder layer's cross-attention",
      R"("$ref": "#/$defs/mask")"},
@@ -88,20 +114,23 @@ constexpr std::array<DocumentKey, 39> keys{{
     {"heads", heads, "number of query heads", R"("type": "integer", "minimum": 1)"},
     {"kv_heads", heads, "number of key and value heads; heads if absent",
      R"("type": "integer", "minimum": 1)"},
-    {"scale", all, "factor of the scores", R"("type": "number")"},
-    {"softcap", all, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)"},
+    {"scale", tensors, "factor of the scores", R"("type": "number")"},
+    {"softcap", tensors, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)"},
     {"feed_forward", layers, "hidden width of a layer's feed-forward part",
      R"("type": "integer", "minimum": 1)"},
     {"activation", layers, "relu or gelu", R"("enum": ["relu", "gelu"])"},
     {"norm", layers, "post or pre", R"("enum": ["post", "pre"])"},
-    {"layers", layers, "number of layers", R"("type": "integer", "minimum": 1)"},
+    {"layers", several_layers,
+     "number of layers; of a model the layers whose weights are wanted, from 0: all, one or "
+     "several",
+     R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])"},
     {"eps", layers, "ε of the layer norms", R"("type": "number", "exclusiveMinimum": 0)"},
     {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")"},
-    {"pool", all, "weights reduced to a map of at most so many bins of queries and keys",
+    {"pool", tensors, "weights reduced to a map of at most so many bins of queries and keys",
      R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])"},
-    {"dropout", all, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
-    {"labels", all, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
-    {"seed", all, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
+    {"dropout", tensors, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
+    {"labels", tensors, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
+    {"seed", tensors, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
     {"dtype", all, "float32 or float64", R"("enum": ["float32", "float64"])"},
     {"title", all, "title of report and pictures", R"("type": "string")"},
     {"description", all, "text for the report", R"("type": "string")"},
@@ -109,6 +138,15 @@ constexpr std::array<DocumentKey, 39> keys{{
 
 std::string help_for(const DocumentKey& key, Kind kind) {
   const std::string_view name = key.name;
+  if (kind == Kind::model) {
+    return name == "mask" || name == "valid_lens" ? "leave it out: a model has its own mask, and "
+                                                    "shorter texts are padded by themselves"
+                                                  : "leave it out: a model takes \"text\" or "
+                                                    "\"token_ids\", and its configuration says "
+                                                    "the rest";
+  }
+  if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
+    return "leave it out, or choose \"model\", which takes a checkpoint folder";
   if (name == "parameters") return "leave it out: this kind has no parameters";
   if (name == "scores") return "leave it out, or choose \"softmax\", which takes given scores";
   if (kind == Kind::softmax)

@@ -45,6 +45,9 @@ const JsonMember* find_by_kind(const JsonValue& object, Kind kind, const std::st
 std::vector<Kind> read_kinds(const JsonValue& root) {
   const std::string at = "/attention";
   const JsonValue* value = root.find("attention");
+  const bool model =
+      value && value->is(JsonValue::Type::string) && value->string() == info(Kind::model).name;
+  if (model || (!value && root.find("model"))) return {Kind::model};
   if (!value) {
     throw input_error("the document does not say which attention to compute", at,
                       "add \"attention\", such as \"scaled_dot_product\"");

@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The kinds a document asks for: one, or a list. Throws Error(input) if there is none, one is
-/// unknown or stands twice.
+/// The kinds a document asks for: one, or a list; Kind::model beside a model. Throws Error(input)
+/// if there is none, one is unknown or stands twice.
 std::vector<Kind> read_kinds(const JsonValue& root);
 
 /// Whether an object has a kind of attention among its keys: parameters by kind, {kind: {…}}.

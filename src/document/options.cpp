@@ -1,6 +1,8 @@
 #include "document/options.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -29,6 +31,56 @@ std::string kind_name(Kind kind) {
   return std::string(info(kind).name);
 }
 
+// A folder or file that the command line names is not looked for beside the document.
+std::string from_here(const std::filesystem::path& path, const DocumentOptions& options) {
+  const bool beside = !options.input.empty() && options.input != "-";
+  return (beside ? std::filesystem::absolute(path) : path).string();
+}
+
+JsonValue list_of(JsonValue::Array elements) {
+  JsonValue list;
+  list.data = std::move(elements);
+  return list;
+}
+
+void put_model(const DocumentOptions& options, Document& document) {
+  if (options.model) {
+    document.override_with("model", json(from_here(*options.model, options)),
+                           "DocumentOptions::model");
+  }
+  if (options.architecture) {
+    document.override_with("architecture", json(from_here(*options.architecture, options)),
+                           "DocumentOptions::architecture");
+  }
+  if (!options.texts.empty()) {
+    JsonValue::Array texts;
+    for (const ModelText& text : options.texts) {
+      texts.push_back(text.pair ? list_of({json(text.text), json(*text.pair)}) : json(text.text));
+    }
+    document.override_with("text", list_of(std::move(texts)), "DocumentOptions::texts");
+  }
+  if (options.layers) {
+    JsonValue::Array layers;
+    for (const std::size_t layer : *options.layers) {
+      layers.push_back(json(static_cast<std::int64_t>(layer)));
+    }
+    document.override_with("layers", list_of(std::move(layers)), "DocumentOptions::layers");
+  }
+  if (options.logits) {
+    JsonValue yes;
+    yes.data = true;
+    document.override_with("logits", std::move(yes), "DocumentOptions::logits");
+  }
+  std::map<std::string, JsonValue::Array> off;
+  for (const LayerHead& head : options.heads_off) {
+    off[head.layer].push_back(json(static_cast<std::int64_t>(head.head)));
+  }
+  for (auto& [layer, heads] : off) {
+    document.override_inside("heads_off", layer, list_of(std::move(heads)),
+                             "DocumentOptions::heads_off");
+  }
+}
+
 }  // namespace
 
 JsonOptions json_options(const DocumentOptions& options) {
@@ -39,12 +91,16 @@ JsonOptions json_options(const DocumentOptions& options) {
 }
 
 Document open_document(const DocumentOptions& options) {
-  Document document = Document::open(options.input, options.files, json_options(options));
+  // Flags alone say what a model is to read.
+  Document document = options.input.empty() && options.model
+                          ? Document::parse("{}", options.model->string(), "", options.files)
+                          : Document::open(options.input, options.files, json_options(options));
   put_options(options, document);
   return document;
 }
 
 void put_options(const DocumentOptions& options, Document& document) {
+  put_model(options, document);
   if (options.attention.size() == 1) {
     document.override_with("attention", json(kind_name(options.attention[0])),
                            "DocumentOptions::attention");

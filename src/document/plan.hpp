@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,15 +11,25 @@
 #include "attn/attention.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
+#include "attn/run.hpp"
 
 #include "attention/geometry.hpp"
 #include "document/labels.hpp"
+#include "models/model_folder.hpp"
+#include "models/pass.hpp"
 
 namespace attn {
 
+/// A model, what it reads and what is wanted of it.
+struct ModelRequest : ModelOptions {
+  std::shared_ptr<const ModelFolder> folder;
+  ModelTexts texts;
+};
+
 /// What there is to compute. Whoever visits it has a case for each alternative and no other, so
 /// that a new one does not compile before all of them know it.
-using Computation = std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest>;
+using Computation =
+    std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest, ModelRequest>;
 
 /// One attention of a plan, as far as it is known before anything is computed.
 struct PlannedAttention {
@@ -25,6 +37,7 @@ struct PlannedAttention {
   Mask mask;
   Geometry geometry;
   Labels labels;
+  std::string title = {};  ///< "Layer 3", where pictures are to tell
 
   /// Whether maps of rank 3 are [H,Lq,Lk], not [B,Lq,Lk].
   bool heads_only() const { return geometry.head_axis && !geometry.batch_axis; }
@@ -39,6 +52,7 @@ struct Plan {
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
   std::vector<NamedTensor> tokens;                    ///< token_ids, embedded, recovered_ids
   std::vector<std::vector<std::string>> recovered_tokens;
+  std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;
   Computation computation;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation

@@ -12,6 +12,7 @@
 #include "document/keys.hpp"
 #include "document/kinds.hpp"
 #include "document/mask_reader.hpp"
+#include "document/model_reader.hpp"
 #include "document/names.hpp"
 #include "document/object.hpp"
 #include "document/parameters.hpp"
@@ -330,6 +331,7 @@ class Reader {
       case Family::projected:
         return ProjectedAttentionRequest{options_, states_, learned_.projections};
       case Family::transformer:
+      case Family::model:
         break;
     }
     static_cast<AttentionOptions&>(transformer_) = options_;
@@ -417,6 +419,7 @@ std::span<const Named<DType>> document_dtypes() noexcept {
 
 Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
                Problems& problems) {
+  if (kind == Kind::model) return read_model_plan(document, problems);
   return Reader(document, kind, kinds, problems).read();
 }
 

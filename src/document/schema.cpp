@@ -53,6 +53,14 @@ constexpr std::string_view definitions = R"(    "numbers": {
       ]
     },
     "texts": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]},
+    "model_texts": {
+      "oneOf": [
+        {"type": "string"},
+        {"type": "array", "minItems": 1,
+         "items": {"oneOf": [{"type": "string"},
+                             {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string"}}]}}
+      ]
+    },
     "special": {"oneOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
     "embedding": {
       "type": "object", "additionalProperties": false,
@@ -129,7 +137,7 @@ std::string document_schema() {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Input document of attn-cli",
   "type": "object",
-  "required": ["attention"],
+  "anyOf": [{"required": ["attention"]}, {"required": ["model"]}],
   "additionalProperties": false,
   "properties": {
 )" + properties +

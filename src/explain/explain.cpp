@@ -108,6 +108,11 @@ class KindExplanation {
     explain_layers(request, transform(request), plan_.attentions, choice_, layer, explanation_);
   }
 
+  static void explain(const ModelRequest&) {
+    throw Error(ErrorKind::usage, "the layers of a model are not walked through",
+                "ExplainOptions::document", "see its weights with run");
+  }
+
   const ExplainOptions& options_;
   Plan plan_;
   QueryChoice choice_;

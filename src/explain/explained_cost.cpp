@@ -227,7 +227,8 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
             Cost(plan.kind, first.geometry, element, to).feed_forward(layer, multiplications);
             to.put(std::move(multiplications).finish());
             to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
-          }},
+          },
+          [](const ModelRequest&) {}},
       plan.computation);
 }
 

@@ -190,9 +190,8 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
   }
 }
 
-Tensor Safetensors::read(std::size_t index) const {
+RawArray Safetensors::raw(std::size_t index) const {
   const Entry& entry = entries_[index];
-  const std::string pointer = pointer_to("", names_[index]);
   const auto type = element_type(entry.dtype);
   if (!type) {
     std::string known;
@@ -201,17 +200,22 @@ Tensor Safetensors::read(std::size_t index) const {
       known += name;
     }
     throw input_error("elements of the dtype " + in_quotes(entry.dtype) + " cannot be read",
-                      header_place(pointer_to(pointer, "dtype")), known);
+                      header_place(pointer_to(pointer_to("", names_[index]), "dtype")), known);
   }
   RawArray array;
   array.shape = entry.shape;
   array.type = *type;
   array.bytes = data_.subspan(entry.begin, entry.end - entry.begin);
   array.owner = owner_;
+  return array;
+}
+
+Tensor Safetensors::read(std::size_t index) const {
+  const RawArray array = raw(index);
   try {
     return tensor_from(array);
   } catch (const Error& error) {
-    throw error.inside(header_place(pointer));
+    throw error.inside(header_place(pointer_to("", names_[index])));
   }
 }
 

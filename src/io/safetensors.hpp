@@ -11,6 +11,8 @@
 
 #include "attn/tensor.hpp"
 
+#include "io/raw_array.hpp"
+
 namespace attn {
 
 /// Whether the bytes start as a .safetensors file does, whole or cut off.
@@ -29,7 +31,11 @@ class Safetensors {
   /// In the order of the header.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
-  /// Throws Error(input) for a type of elements that is unknown.
+  const Shape& shape(std::size_t index) const noexcept { return entries_[index].shape; }
+
+  /// The elements as they are stored. Throws Error(input) for a type that is unknown.
+  RawArray raw(std::size_t index) const;
+  /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;
 
  private:

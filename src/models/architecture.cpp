@@ -584,6 +584,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
 
   // 3. Positions.
   const auto table = reader.first_count({"max_position_embeddings", "n_positions", "n_ctx"});
+  if (model.positions == ModelPositions::rotary) model.made_for = table;
   if (const JsonValue* offset = member(row, "position_offset")) {
     model.first_position = offset->is(JsonValue::Type::string)
                                ? static_cast<std::size_t>(model.pad_id.value_or(1) + 1)

@@ -76,12 +76,13 @@ struct Architecture {
   double eps = 1e-5;
   ModelActivation activation = ModelActivation::gelu;
   ModelPositions positions = ModelPositions::none;
-  std::size_t first_position = 0;      ///< the row of the table that the first token takes
-  std::optional<std::size_t> longest;  ///< text; absent = no limit
-  bool parallel = false;               ///< attention and feed-forward both take the layer's input
-  bool residual_after_norm = false;    ///< the normed state is what the branches are added to
-  bool whole_width_norms = false;      ///< of query and key: over all heads together
-  bool stored_transposed = false;      ///< matrices are [in,out]
+  std::size_t first_position = 0;       ///< the row of the table that the first token takes
+  std::optional<std::size_t> longest;   ///< text; absent = no limit
+  std::optional<std::size_t> made_for;  ///< positions that rotation was trained for
+  bool parallel = false;                ///< attention and feed-forward both take the layer's input
+  bool residual_after_norm = false;     ///< the normed state is what the branches are added to
+  bool whole_width_norms = false;       ///< of query and key: over all heads together
+  bool stored_transposed = false;       ///< matrices are [in,out]
   FusedLayout fused = FusedLayout::side_by_side;
   double embedding_scale = 1;
   std::optional<double> softcap, logit_softcap;

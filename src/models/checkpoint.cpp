@@ -87,21 +87,29 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
                   weights.place_, "fetch it too: the index names it");
     }
     refuse_pointer(part, access);
-    TensorFile file = TensorFile::open(part, access);
-    if (file.format() != "safetensors") {
+    const auto file = MappedFile::open(part, access);
+    if (!looks_like_safetensors(file->bytes())) {
       throw input_error("the weights are no .safetensors file", part.string(),
                         "fetch the file again");
     }
-    for (const std::string& name : file.names()) {
+    const auto tensors = [&] {
+      try {
+        return Safetensors(file->bytes(), file);
+      } catch (const Error& error) {
+        throw error.inside(part.string());
+      }
+    }();
+    for (std::size_t i = 0; i < tensors.names().size(); ++i) {
+      const std::string& name = tensors.names()[i];
       const auto place = expected.find(name);
       if (!expected.empty() &&
           (place == expected.end() || place->second != part.filename().string())) {
         continue;
       }
-      weights.places_.emplace(name, weights.files_.size());
+      weights.places_.emplace(name, Place{weights.parts_.size(), i});
       weights.names_.push_back(name);
     }
-    weights.files_.push_back(std::move(file));
+    weights.parts_.push_back({part.string(), tensors});
   }
   for (const auto& [name, part] : expected) {
     if (weights.has(name)) continue;
@@ -111,14 +119,29 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   return weights;
 }
 
-Tensor CheckpointWeights::read(const std::string& name) const {
+const CheckpointWeights::Place& CheckpointWeights::find(const std::string& name) const {
   const auto place = places_.find(name);
   if (place == places_.end()) {
     const std::vector<std::string_view> known(names_.begin(), names_.end());
     throw input_error("the weights have no tensor " + in_quotes(name), place_,
                       suggestion(name, known));
   }
-  return files_[place->second].read(name);
+  return place->second;
+}
+
+const Shape& CheckpointWeights::shape(const std::string& name) const {
+  const Place& place = find(name);
+  return parts_[place.part].tensors.shape(place.index);
+}
+
+Tensor CheckpointWeights::read(const std::string& name) const {
+  const Place& place = find(name);
+  const Part& part = parts_[place.part];
+  try {
+    return part.tensors.read(place.index);
+  } catch (const Error& error) {
+    throw error.inside(part.file);
+  }
 }
 
 Tensor transposed(const Tensor& matrix) {
@@ -185,6 +208,12 @@ Tensor StackWeights::find(std::string_view purpose, std::optional<std::size_t> l
                           const char* part) const {
   const auto name = found(purpose, layer, part);
   return name ? weights_.read(*name) : Tensor();
+}
+
+std::optional<Shape> StackWeights::shape(std::string_view purpose, std::optional<std::size_t> layer,
+                                         const char* part) const {
+  const auto name = found(purpose, layer, part);
+  return name ? std::optional(weights_.shape(*name)) : std::nullopt;
 }
 
 bool StackWeights::has(std::string_view purpose, std::optional<std::size_t> layer) const {

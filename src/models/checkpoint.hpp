@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "attn/file_access.hpp"
-#include "attn/io.hpp"
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
+#include "io/safetensors.hpp"
 #include "models/architecture.hpp"
 
 namespace attn {
@@ -31,13 +31,23 @@ class CheckpointWeights {
   /// The tensor of that name, widened to float32 where it is stored narrower. Throws Error(input)
   /// if there is none.
   Tensor read(const std::string& name) const;
+  const Shape& shape(const std::string& name) const;
 
   /// Where the weights stand, for errors.
   const std::string& place() const noexcept { return place_; }
 
  private:
-  std::vector<TensorFile> files_;
-  std::map<std::string, std::size_t> places_;  ///< name → file
+  struct Part {
+    std::string file;
+    Safetensors tensors;
+  };
+  struct Place {
+    std::size_t part, index;
+  };
+  const Place& find(const std::string& name) const;
+
+  std::vector<Part> parts_;
+  std::map<std::string, Place> places_;
   std::vector<std::string> names_;
   std::string place_;
 };
@@ -58,6 +68,9 @@ class StackWeights {
   /// Weight [out,in] and bias of a projection. Throws Error(input) naming it if it is not there.
   Linear linear(std::string_view purpose, std::size_t layer) const;
   bool has(std::string_view purpose, std::optional<std::size_t> layer) const;
+  /// Of a tensor that find() gives, without reading it.
+  std::optional<Shape> shape(std::string_view purpose, std::optional<std::size_t> layer,
+                             const char* part) const;
 
   /// The name that is looked for, for errors.
   std::string name(std::string_view purpose, std::optional<std::size_t> layer) const;

@@ -14,6 +14,7 @@
 #include "attention/linear.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/rotary.hpp"
+#include "io/json_value.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -111,6 +112,7 @@ Tensor picked(const Tensor& tensor, const std::vector<std::size_t>& rows) {
 
 // Results of samples of several lengths as one tensor: zeros where there is nothing.
 Tensor joined(const std::vector<Tensor>& samples) {
+  if (samples.size() == 1) return samples.front();
   Shape shape = samples.front().shape();
   for (const Tensor& sample : samples) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -162,10 +164,9 @@ class StackPass {
   }
 
   // 1. Token embeddings with what is added to them: [1,L,D] a sample.
-  Tensor embed(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types,
-               const std::string& where) const {
+  Tensor embed(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types) const {
     const Tensor table = required("tokens");
-    Tensor x = looked_up(table, ids, where, "token id");
+    Tensor x = looked_up(table, ids);
     if (model_.embedding_scale != 1) {
       x = mapped(
           options_.threads, [&](double v) { return v * model_.embedding_scale; }, x);
@@ -181,20 +182,12 @@ class StackPass {
     }
     if (positions) {
       const std::vector<std::int64_t> places = learned_places(ids);
-      const std::size_t longest =
-          positions.shape()[0] - std::min(positions.shape()[0], model_.first_position);
-      if (ids.size() > longest) {
-        throw input_error("the text has " + std::to_string(ids.size()) +
-                              " tokens, and the model's positions end after " +
-                              std::to_string(longest),
-                          where, "shorten the text, or cut it into several");
-      }
-      x = sum(x, looked_up(positions, places, where, "position"));
+      x = sum(x, looked_up(positions, places));
     }
     if (const Tensor table_of_types = weights_.find("types", std::nullopt, "weight")) {
       const std::vector<std::int64_t> own =
           types.empty() ? std::vector<std::int64_t>(ids.size(), 0) : types;
-      x = sum(x, looked_up(table_of_types, own, where, "token type"));
+      x = sum(x, looked_up(table_of_types, own));
     }
     x = normed(x, "embedding_norm", std::nullopt);
     if (projection.weight) x = apply(projection, x, options_.threads);
@@ -236,12 +229,13 @@ class StackPass {
   }
 
   Step step(const Layer& layer, const Tensor& x, const Tensor& memory,
-            const std::vector<std::size_t>* off, const std::vector<std::size_t>* cross_off) const {
+            const std::vector<std::size_t>* off, const std::vector<std::size_t>* cross_off,
+            bool wants_weights) const {
     const std::size_t n = layer.number;
     Step result;
     const Tensor h = normed(x, "before_attention", n);
     Tensor a = attend_to(layer, layer.query, layer.key, layer.value, layer.output, h, h, true, off,
-                         result.self);
+                         wants_weights ? &result.self : nullptr);
     a = normed(a, "after_attention", n);
     if (model_.parallel) {
       const Tensor f = feed_forward(normed(x, "before_feed_forward", n), n);
@@ -252,7 +246,7 @@ class StackPass {
     if (stack_.crosses) {
       const Tensor c = attend_to(layer, layer.cross_query, layer.cross_key, layer.cross_value,
                                  layer.cross_output, normed(y, "before_cross", n), memory, false,
-                                 cross_off, result.cross);
+                                 cross_off, wants_weights ? &result.cross : nullptr);
       y = normed(sum(y, c), "after_cross_sum", n);
     }
     const Tensor in = normed(y, "before_feed_forward", n);
@@ -293,16 +287,8 @@ class StackPass {
         options_.threads, [](double x, double y) { return x + y; }, a, b);
   }
 
-  Tensor looked_up(const Tensor& table, const std::vector<std::int64_t>& ids,
-                   const std::string& where, const char* noun) const {
+  Tensor looked_up(const Tensor& table, const std::vector<std::int64_t>& ids) const {
     const std::size_t width = table.shape().back();
-    const std::size_t rows = table.shape()[0];
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < rows) continue;
-      throw input_error("the " + std::string(noun) + " " + std::to_string(ids[i]) +
-                            " is not between 0 and " + std::to_string(rows - 1),
-                        where + "/" + std::to_string(i), "the model's table has no such row");
-    }
     const auto look = [&]<class T>(std::span<const T> from) {
       std::vector<double> rows_found;
       rows_found.reserve(ids.size() * width);
@@ -426,10 +412,11 @@ class StackPass {
     return {{heads, queries, keys}, std::move(bias)};
   }
 
-  // Attention of the states over the memory's, projected; `map` becomes the weights [1,H,Lq,Lk].
+  // Attention of the states over the memory's, projected; `map` becomes the weights [1,H,Lq,Lk] if
+  // it is given.
   Tensor attend_to(const Layer& layer, const Linear& query, const Linear& key, const Linear& value,
                    const Linear& output, const Tensor& states, const Tensor& memory, bool self,
-                   const std::vector<std::size_t>* off, Tensor& map) const {
+                   const std::vector<std::size_t>* off, Tensor* map) const {
     const std::size_t n = layer.number, heads = model_.heads, groups = model_.kv_heads;
     const std::size_t d = model_.head_width, threads = options_.threads;
     const auto projected = [&](const Linear& linear, const Tensor& x, std::size_t width,
@@ -443,6 +430,8 @@ class StackPass {
     request.threads = threads;
     request.scale = stack_.layers[n].scale;
     request.softcap = model_.softcap;
+    request.progress = options_.progress;
+    request.weights = map != nullptr;
     ScaledDotProduct product;
     product.heads = heads;
     product.kv_heads = groups;
@@ -452,20 +441,14 @@ class StackPass {
     product.value = projected(value, memory, groups * d, "value");
     const std::size_t queries = states.shape()[1], keys = memory.shape()[1];
     if (self) {
-      request.mask.causal = stack_.causal;
-      if (const auto window = stack_.layers[n].window) {
-        // Causal: so many keys with the query's own; else so many on either side.
-        request.mask.window =
-            stack_.causal ? Window{*window - std::min<std::size_t>(*window, 1), std::nullopt}
-                          : Window{*window, *window};
-      }
+      request.mask = stack_mask(stack_, n);
       request.mask.bias = position_bias(queries, keys);
     }
     const Tensor sinks = self ? layer.sinks.converted(DType::float64) : Tensor();
     if (sinks) add_sinks(sinks, product, request.mask);
     request.score = std::move(product);
     AttentionResult result = attend(request);
-    map = sinks ? without_first_key(result.weights) : result.weights;
+    if (map != nullptr) *map = sinks ? without_first_key(result.weights) : result.weights;
     Tensor heads_out = result.output;
     if (off != nullptr) heads_out = without_heads(heads_out, *off);
     return projected(output, heads_out, output.weight.shape()[0], "output");
@@ -685,8 +668,65 @@ const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t 
 
 }  // namespace
 
+Mask stack_mask(const ModelStack& stack, std::size_t layer) {
+  Mask mask;
+  mask.causal = stack.causal;
+  if (const auto window = stack.layers[layer].window) {
+    // Causal: so many keys with the query's own; else so many on either side.
+    mask.window = stack.causal ? Window{*window - std::min<std::size_t>(*window, 1), std::nullopt}
+                               : Window{*window, *window};
+  }
+  return mask;
+}
+
+bool has_head(const Architecture& model, const CheckpointWeights& weights) {
+  const ModelHead& head = model.head;
+  if (!head.dense.empty()) return weights.has(head.dense + ".weight");
+  return !head.weight.empty() && (model.tied || weights.has(head.weight + ".weight"));
+}
+
+void check_texts(const Architecture& model, const CheckpointWeights& weights,
+                 const ModelTexts& texts) {
+  const std::string prefix = find_prefix(weights, model);
+  const auto check = [&](const ModelStack& stack, const auto& lists, const auto& types,
+                         const std::string& place) {
+    const StackWeights names(weights, model, stack, prefix);
+    const auto rows = [&](const char* purpose) -> std::optional<std::size_t> {
+      const auto shape = names.shape(purpose, std::nullopt, "weight");
+      return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
+    };
+    const auto bound = [&](const std::vector<std::int64_t>& ids, std::size_t end,
+                           const std::string& noun, const std::string& where) {
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < end) continue;
+        throw input_error("the " + noun + " " + std::to_string(ids[i]) + " is not between 0 and " +
+                              std::to_string(end - 1),
+                          pointer_to(where, i), "the model's table has no such row");
+      }
+    };
+    const auto tokens = rows("tokens"), positions = rows("positions"), kinds = rows("types");
+    for (std::size_t b = 0; b < lists.size(); ++b) {
+      const std::string where = pointer_to(place, b);
+      if (tokens) bound(lists[b], *tokens, "token id", where);
+      if (kinds && b < types.size())
+        bound(types[b], *kinds, "token type", "/token_types/" + std::to_string(b));
+      const std::size_t first = model.first_position;
+      if (!positions || lists[b].size() + first <= *positions) continue;
+      throw input_error("the text has " + std::to_string(lists[b].size()) +
+                            " tokens, and the model's positions end after " +
+                            std::to_string(*positions - std::min(*positions, first)),
+                        where, "shorten the text, or cut it into several");
+    }
+  };
+  check(model.stacks[0], texts.ids, texts.types, texts.place);
+  if (model.encoder_decoder()) {
+    check(model.stacks[1], texts.decoder_ids, decltype(texts.types){}, texts.decoder_place);
+  }
+}
+
 void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               const ModelOptions& options, const TakeTensor& take) {
+               const ModelOptions& options, const TakeTensor& take, const TakeLogits& take_logits) {
+  check_texts(model, weights, texts);
   const std::string prefix = find_prefix(weights, model);
   const bool both = model.encoder_decoder();
   std::vector<Tensor> memory;
@@ -699,24 +739,19 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     std::vector<Tensor> states;
     for (std::size_t b = 0; b < ids.size(); ++b) {
       static const std::vector<std::int64_t> none;
-      states.push_back(pass.embed(
-          ids[b], decoder || texts.types.empty() ? none : texts.types[b],
-          std::string(decoder ? "/decoder_token_ids/" : "/token_ids/") + std::to_string(b)));
+      states.push_back(pass.embed(ids[b], decoder || texts.types.empty() ? none : texts.types[b]));
     }
     take(before + "embedded", joined(states));
-    const auto wanted = [&](std::size_t n) {
-      return !options.layers ||
-             std::find(options.layers->begin(), options.layers->end(), n) != options.layers->end();
-    };
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const StackPass::Layer layer = pass.read_layer(n);
       std::vector<Tensor> self, cross;
       for (std::size_t b = 0; b < ids.size(); ++b) {
-        StackPass::Step step = pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b],
-                                         heads_of(off, n), heads_of(options.cross_heads_off, n));
+        StackPass::Step step =
+            pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b], heads_of(off, n),
+                      heads_of(options.cross_heads_off, n), options.wants(n));
         states[b] = std::move(step.states);
-        if (wanted(n)) {
+        if (options.wants(n)) {
           self.push_back(std::move(step.self));
           if (stack.crosses) cross.push_back(std::move(step.cross));
         }
@@ -733,8 +768,16 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       continue;
     }
     take("output", joined(states));
-    if (!options.logits) continue;
+    if (!options.logits && options.predicted.empty()) continue;
     const Head head(model, weights, pass.required("tokens"), options);
+    for (std::size_t b = 0; b < options.predicted.size(); ++b) {
+      for (const std::size_t position : options.predicted[b]) {
+        const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});
+        const Tensor row = rows_of(rows, position, 1);
+        take_logits(b, position, head.logits(row.reshaped({1, 1, row.size()})));
+      }
+    }
+    if (!options.logits) continue;
     std::vector<Tensor> logits;
     for (const Tensor& x : states) logits.push_back(head.logits(x));
     take("logits", joined(logits));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/attention.hpp"
 #include "attn/tensor.hpp"
 
 #include "models/architecture.hpp"
@@ -20,20 +22,27 @@ struct ModelTexts {
   std::vector<std::vector<std::int64_t>> ids;
   std::vector<std::vector<std::int64_t>> types;        ///< as ids; empty = all 0
   std::vector<std::vector<std::int64_t>> decoder_ids;  ///< of an encoder-decoder
+  std::string place = "/token_ids";                    ///< of the samples, for errors
+  std::string decoder_place = "/decoder_token_ids";
 };
 
 /// Heads by the layer that they are in.
 using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
 
-struct ModelOptions {
-  DType dtype = DType::float32;                    ///< of the computation
-  std::size_t threads = 0;                         ///< 0 = as many as the machine has
+/// Of the options of attention dtype, threads, progress, `weights` and `stages` have a meaning, the
+/// latter for the states between layers.
+struct ModelOptions : AttentionOptions {
   std::optional<std::vector<std::size_t>> layers;  ///< whose weights are wanted; absent = all
-  bool stages = false;                             ///< whether states between layers are wanted
   bool logits = false;
+  /// A sample: the positions of the last stack whose logits are wanted by themselves; empty = none.
+  std::vector<std::vector<std::size_t>> predicted;
   /// Heads whose outputs are zeros before the output projection: of the first or only stack's
   /// self-attention, of a decoder's, and of its cross-attention.
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
+
+  bool wants(std::size_t layer) const {
+    return weights && (!layers || std::ranges::count(*layers, layer) > 0);
+  }
 };
 
 /// Takes a result as soon as it is complete: "layers.0.self.weights" [B,H,L,L], "embedded" [B,L,D],
@@ -42,9 +51,25 @@ struct ModelOptions {
 /// what lies beyond its length is zeros.
 using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;
 
+/// Takes the logits [1,1,V] of one position.
+using TakeLogits =
+    std::function<void(std::size_t sample, std::size_t position, const Tensor& logits)>;
+
+/// What a layer's self-attention sees of a whole text: causality and window.
+Mask stack_mask(const ModelStack& stack, std::size_t layer);
+
+/// Throws Error(input) at the place of the texts for an id, a type or a length that the model has
+/// not.
+void check_texts(const Architecture& model, const CheckpointWeights& weights,
+                 const ModelTexts& texts);
+
+/// Whether the file holds the head that gives logits.
+bool has_head(const Architecture& model, const CheckpointWeights& weights);
+
 /// Reads the texts with the model. Throws Error(input) for an id, a type or a length that the model
 /// has not, and naming the tensor for weights that do not fit the configuration.
 void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               const ModelOptions& options, const TakeTensor& take);
+               const ModelOptions& options, const TakeTensor& take,
+               const TakeLogits& take_logits = {});
 
 }  // namespace attn

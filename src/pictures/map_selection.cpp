@@ -44,7 +44,8 @@ Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
 }
 
 Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
-  const std::size_t at = (sample * heads_ + head) * queries_ * keys_;
+  // One head may stand for all: what is seen is often the same for each.
+  const std::size_t at = (sample * heads_ + (heads_ == 1 ? 0 : head)) * queries_ * keys_;
   const auto* elements =
       static_cast<const std::byte*>(weights_.bytes()) + at * size_of(weights_.dtype());
   // The matrix keeps the whole tensor alive.

@@ -1,7 +1,9 @@
 #include "pictures/picture_kinds.hpp"
 
 #include <array>
+#include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,17 @@ Picture heatmap(const Drawing& drawing) {
   return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
 }
 
+// The number of the layer that a tensor is of, "layers.5.self.weights"; else that of its place.
+std::size_t layer_of(std::string_view tensor, std::size_t place) {
+  constexpr std::string_view before = "layers.";
+  const std::size_t at = tensor.find(before);
+  if (at != std::string_view::npos) {
+    const std::string_view rest = tensor.substr(at + before.size());
+    std::from_chars(rest.data(), rest.data() + rest.size(), place);
+  }
+  return place;
+}
+
 // Layers × heads of the chosen sample.
 HeatmapGrid layers_grid(const Drawing& drawing) {
   HeatmapGrid grid{drawing.of.size(), 1, {}};
@@ -72,7 +85,7 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     for (std::size_t head = 0; head < grid.columns; ++head) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
       std::string& title = grid.panels.back().title;
-      title = "Layer " + std::to_string(layer + 1);
+      title = "Layer " + std::to_string(layer_of(drawable.tensor, layer) + 1);
       if (!heads_together(drawing)) title += ", Head " + std::to_string(head + 1);
     }
   }

@@ -40,7 +40,53 @@ void write_entry(JsonWriter& json, const Tensor& tensor, const TensorPlace& plac
   json.end_object();
 }
 
+void write_lists(JsonWriter& json, const char* key,
+                 const std::vector<std::vector<std::string>>& lists) {
+  if (lists.empty()) return;
+  json.key(key);
+  json.begin_array();
+  for (const auto& list : lists) write_strings(json, list);
+  json.end_array();
+}
+
 }  // namespace
+
+void write_predictions(JsonWriter& json, const ModelReport& model) {
+  const auto write = [&](const Prediction& prediction) {
+    json.begin_array();
+    for (const Prediction::Token& token : prediction.likeliest) {
+      json.begin_object();
+      if (!token.text.empty()) {
+        json.key("token");
+        json.value(token.text);
+      }
+      json.key("id");
+      json.value(static_cast<std::size_t>(token.id));
+      json.key("probability");
+      json.value(token.probability);
+      json.end_object();
+    }
+    json.end_array();
+  };
+  json.begin_array();
+  for (const std::vector<Prediction>& sample : model.predictions) {
+    if (model.next) {
+      write(sample.front());
+      continue;
+    }
+    json.begin_array();
+    for (const Prediction& prediction : sample) {
+      json.begin_object();
+      json.key("position");
+      json.value(prediction.position);
+      json.key("tokens");
+      write(prediction);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
 
 void write_result(const ResultFile& result, const std::filesystem::path& path,
                   std::size_t threads) {
@@ -71,6 +117,16 @@ void write_result(const ResultFile& result, const std::filesystem::path& path,
       write_labels(json, result.labels.key);
     }
     json.end_object();
+  }
+  if (result.model != nullptr) {
+    json.key("model");
+    json.value(result.model->family);
+    write_lists(json, "tokens", result.model->tokens);
+    write_lists(json, "decoder_tokens", result.model->decoder_tokens);
+    if (!result.model->predictions.empty()) {
+      json.key("predictions");
+      write_predictions(json, *result.model);
+    }
   }
   json.key("dtype");
   json.value(name(result.dtype));

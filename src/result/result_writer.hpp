@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "attn/attention.hpp"
+#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 #include "document/labels.hpp"
+#include "io/json_writer.hpp"
 #include "result/provenance.hpp"
 #include "result/tensor_writer.hpp"
 
@@ -22,6 +24,7 @@ struct ResultFile {
   DType dtype = DType::float32;
   std::string title, description;
   Labels labels;
+  const ModelReport* model = nullptr;  ///< null = no model
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
@@ -30,6 +33,10 @@ struct ResultFile {
   const Provenance* provenance = nullptr;  ///< null = left out
   std::optional<double> seconds;           ///< of the computation; absent = no timing
 };
+
+/// One entry a sample: of a model that says what comes next its likeliest tokens, of a masked one a
+/// list of what stands at each mask token.
+void write_predictions(JsonWriter& json, const ModelReport& model);
 
 /// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine
 /// has), the same bytes whatever their number.

@@ -3,6 +3,9 @@
 #include <utility>
 #include <variant>
 
+#include "run/model_computation.hpp"
+#include "support/overloaded.hpp"
+
 namespace attn {
 namespace {
 
@@ -69,11 +72,7 @@ Attended attended(const TransformerRequest& request) {
   return all;
 }
 
-}  // namespace
-
-Computed compute(const Plan& plan) {
-  const Attended attended_plan =
-      std::visit([](const auto& request) { return attended(request); }, plan.computation);
+Computed named_results(const Plan& plan, const Attended& attended_plan) {
   Computed computed;
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     if (tensor) computed.tensors.emplace_back(name, tensor);
@@ -113,6 +112,15 @@ Computed compute(const Plan& plan) {
   add("output", attended_plan.output);
   if (attended_plan.output) computed.shapes.emplace_back("output", attended_plan.output.shape());
   return computed;
+}
+
+}  // namespace
+
+Computed compute(const Plan& plan) {
+  return std::visit(
+      Overloaded{[&](const ModelRequest& request) { return compute_model(plan, request); },
+                 [&](const auto& request) { return named_results(plan, attended(request)); }},
+      plan.computation);
 }
 
 }  // namespace attn

@@ -24,6 +24,7 @@ struct Computed {
   std::vector<std::pair<std::string, Tensor>> tensors;  ///< weights and what is drawn of them first
   std::vector<ComputedAttention> attentions;            ///< as those of the plan
   std::vector<std::pair<std::string, Shape>> shapes;    ///< of weights and output
+  std::vector<std::vector<Prediction>> predictions;     ///< of a model, one list a sample
   std::size_t empty_rows = 0;  ///< queries with no key left, in all attentions
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "attn/run.hpp"
 
 #include "io/json_writer.hpp"
+#include "result/result_writer.hpp"
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
@@ -77,9 +79,35 @@ std::string share_hidden(const ReportedWeights& report) {
          " weights hidden (" + percent.data() + " %)";
 }
 
+std::string percent(double probability) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%5.1f %%", 100 * probability);
+  return text.data();
+}
+
+// What the model holds likeliest, a line a token. A space that a token begins with is a part of it.
+std::string predictions(const ModelReport& model) {
+  std::string text;
+  for (std::size_t b = 0; b < model.predictions.size(); ++b) {
+    for (const Prediction& prediction : model.predictions[b]) {
+      text += (model.next ? "\nNext token after sample " + std::to_string(b)
+                          : "\nMask token " + std::to_string(prediction.position) + " of sample " +
+                                std::to_string(b)) +
+              "\n";
+      for (const Prediction::Token& token : prediction.likeliest) {
+        const std::string written =
+            token.text.empty() ? "token " + std::to_string(token.id) : "\"" + token.text + "\"";
+        text += "  " + percent(token.probability) + "  " + printable(written) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
 std::string text_of(const RunReport& report) {
-  std::string text = std::string(info(report.kind).name) + " attention, " + name(report.dtype) +
-                     ", of " + report.document + "\n";
+  const std::string what = report.model ? report.model->family + " model"
+                                        : std::string(info(report.kind).name) + " attention";
+  std::string text = what + ", " + name(report.dtype) + ", of " + report.document + "\n";
   if (!report.title.empty()) text += printable_lines(report.title);
   if (!report.description.empty()) text += printable_lines(report.description);
 
@@ -90,7 +118,9 @@ std::string text_of(const RunReport& report) {
     shapes[1].cells.push_back(attn::text(shape));
   }
   text += text_table(shapes);
-  for (const ReportedWeights& weights : report.weights) {
+  // Of a model's many layers the first that is wanted stands for all.
+  const std::size_t shown_maps = report.model ? 1 : report.weights.size();
+  for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
       const std::string name = weights.name == "weights"          ? "Weights"
                                : weights.name == "pooled_weights" ? "Pooled weights"
@@ -104,6 +134,7 @@ std::string text_of(const RunReport& report) {
       text += "\n";
     }
   }
+  if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\nRecovered from the embeddings\n";
     for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
@@ -173,6 +204,14 @@ void write_report(JsonWriter& json, const RunReport& report) {
   json.begin_array();
   for (const ReportedWeights& weights : report.weights) write_weights(json, weights);
   json.end_array();
+  if (report.model) {
+    json.key("model");
+    json.value(report.model->family);
+    if (!report.model->predictions.empty()) {
+      json.key("predictions");
+      write_predictions(json, *report.model);
+    }
+  }
   if (!report.recovered.empty()) write_strings(json, "recovered", report.recovered);
   write_strings(json, "warnings", report.warnings);
   std::vector<std::string> files;

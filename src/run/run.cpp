@@ -65,6 +65,14 @@ void check_pooled(const RunOptions& options) {
   }
 }
 
+// Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
+// "encoder.layers.0.self".
+std::string sort_of(const std::string& name) {
+  const std::size_t layers = name.find("layers.");
+  if (layers == std::string::npos) return name;
+  return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
+}
+
 bool is_stage(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
@@ -122,6 +130,10 @@ class KindRun {
           count_text(computed_.empty_rows, "query has", "queries have") + " no key left to see: " +
           (computed_.empty_rows == 1 ? "its" : "their") + " weights and output are zero");
     }
+    if (plan_.model) {
+      report_.model = std::move(plan_.model);
+      report_.model->predictions = std::move(computed_.predictions);
+    }
     report_.shapes = plan_.shapes;
     report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
@@ -170,6 +182,7 @@ class KindRun {
     file.description = plan_.description;
     file.labels = computed_.attentions.back().labels;
     file.shapes = report_.shapes;
+    file.model = report_.model ? &*report_.model : nullptr;
     file.warnings = plan_.warnings;
     file.pictures = picture_names_;
     file.provenance = provenance;
@@ -218,7 +231,7 @@ class KindRun {
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
       std::string sort = plan_.attentions[i].prefix;
       if (!sort.empty()) sort.pop_back();
-      if (together) sort.erase(0, sort.rfind('.') + 1);  // npos + 1 = 0
+      if (together) sort = sort_of(sort);
       const auto known = std::find(sorts.begin(), sorts.end(), sort);
       if (known == sorts.end()) {
         sorts.push_back(sort);
@@ -228,6 +241,11 @@ class KindRun {
       }
     }
     return planned;
+  }
+
+  std::string titled(const PlannedAttention& attention) const {
+    const bool both = !plan_.title.empty() && !attention.title.empty();
+    return plan_.title + (both ? "\n" : "") + attention.title;
   }
 
   Drawable drawable_of(std::size_t at) const {
@@ -244,11 +262,11 @@ class KindRun {
     drawable.heads_only = attention.heads_only();
     drawable.formulas = stage_formulas(plan_, attention);
     drawable.mask = [this, &attention] {
-      return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection,
-                      1);
+      return mask_map(attention, options_.sample, options_.head, titled(attention),
+                      options_.selection, 1);
     };
     drawable.labels = map.labels;
-    drawable.title = plan_.title;
+    drawable.title = titled(attention);
     drawable.cells = map.cells;
     drawable.shapes = report_.shapes;
     return drawable;

@@ -71,7 +71,7 @@ class Tokenizer {
   /// One more than the largest id.
   std::size_t size() const noexcept;
   std::optional<std::int64_t> id(std::string_view token) const;
-  /// As the vocabulary has it; the id is below size().
+  /// As the vocabulary has it, empty where it has a hole; the id is below size().
   std::string_view token(std::int64_t id) const;
 
   const SpecialIds& special_ids() const noexcept { return special_; }

@@ -22,7 +22,8 @@ std::optional<TokenId> TokenizerParts::find(std::string_view token) const {
 
 std::string_view TokenizerParts::token(TokenId id) const {
   if (tokens->has(id)) return tokens->token(id);
-  return added.find(id)->content;
+  const AddedToken* own = added.find(id);
+  return own == nullptr ? std::string_view() : own->content;
 }
 
 void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,

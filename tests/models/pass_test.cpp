@@ -164,7 +164,7 @@ TEST_CASE("ids, types and lengths that the model has not are errors that name th
   own.texts = {{{1, 2}}, {{0, 2}}, {}};
   CHECK(error_from([&] { results_of(own); }) ==
         "the token type 2 is not between 0 and 1\n"
-        "  where: /token_ids/0/1\n"
+        "  where: /token_types/0/1\n"
         "  help:  the model's table has no such row");
   own.texts = {{std::vector<std::int64_t>(25, 1)}, {}, {}};
   CHECK(error_from([&] { results_of(own); }) ==

@@ -1,0 +1,501 @@
+#include "document/model_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+
+#include "document/keys.hpp"
+#include "document/object.hpp"
+#include "support/count_text.hpp"
+#include "support/in_quotes.hpp"
+
+namespace attn {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// Reads one document with a model, part by part.
+class ModelReader {
+ public:
+  ModelReader(const Document& document, Problems& problems)
+      : document_(document), root_(document.root()), problems_(problems) {}
+
+  Plan read() {
+    constexpr std::array kinds{Kind::model};
+    check_document_keys(root_, problems_);
+    check_keys_of_kinds(root_, kinds, problems_);
+    plan_.kind = Kind::model;
+    read_options();
+    if (problems_.attempt([&] { open(); })) {
+      // What could not be read would only cause further complaints.
+      const std::size_t before = problems_.errors().size();
+      problems_.attempt([&] { read_texts(); });
+      if (request_.folder->architecture.encoder_decoder()) {
+        if (problems_.errors().size() == before) problems_.attempt([&] { read_decoder_texts(); });
+      } else {
+        refuse_decoder_texts();
+      }
+      problems_.attempt([&] { read_layers(); });
+      problems_.attempt([&] { read_heads_off(); });
+      problems_.attempt([&] { read_logits(); });
+      if (problems_.errors().size() == before) problems_.attempt([&] { finish(); });
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  const Architecture& model() const { return request_.folder->architecture; }
+
+  template <class Store>
+  void read(const char* key, Store&& store) {
+    if (const JsonValue* value = root_.find(key))
+      problems_.attempt([&] { store(*value, pointer_to("", key)); });
+  }
+
+  void read_options() {
+    read("dtype", [&](const JsonValue& value, const std::string& at) {
+      request_.dtype = expect_choice(value, at, "dtype", document_dtypes());
+    });
+    read("title", [&](const JsonValue& value, const std::string& at) {
+      plan_.title = expect_string(value, at);
+    });
+    read("description", [&](const JsonValue& value, const std::string& at) {
+      plan_.description = expect_string(value, at);
+    });
+    read("weights", [&](const JsonValue& value, const std::string& at) {
+      plan_.weights = request_.weights = expect_boolean(value, at);
+    });
+    read("special_tokens", [&](const JsonValue& value, const std::string& at) {
+      special_tokens_ = expect_boolean(value, at);
+    });
+  }
+
+  // The file or folder that a key names.
+  std::filesystem::path path(const JsonValue& value, const std::string& at) const {
+    const std::string& name = expect_string(value, at);
+    if (name.empty()) throw input_error("the name is empty", at, "name a checkpoint folder");
+    return document_.folder() / name;
+  }
+
+  void open() {
+    const JsonValue* folder = root_.find("model");
+    if (folder == nullptr) {
+      throw input_error("the document names no model", "/model",
+                        "add \"model\", the folder of a checkpoint");
+    }
+    std::optional<std::filesystem::path> row;
+    if (const JsonValue* own = root_.find("architecture")) row = path(*own, "/architecture");
+    const std::filesystem::path at = path(*folder, "/model");
+    const FileAccess& access = document_.access();
+    request_.folder = access.models
+                          ? access.models->open(at, row, access)
+                          : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));
+    if (access.models) access.models->check();
+    find_prefix(request_.folder->weights, model());
+  }
+
+  // 1. What it reads.
+
+  void read_texts() {
+    const JsonValue* text = root_.find("text");
+    const JsonValue* ids = root_.find("token_ids");
+    const JsonValue* types = root_.find("token_types");
+    if ((text == nullptr) == (ids == nullptr)) {
+      throw input_error(
+          text == nullptr ? "the document has nothing for the model to read"
+                          : "\"text\" and \"token_ids\" cannot both be given",
+          text == nullptr ? "/text" : "/token_ids",
+          text == nullptr ? "give \"text\" or \"token_ids\"" : "leave one of them out");
+    }
+    if (text != nullptr) {
+      if (types != nullptr) {
+        throw input_error("\"text\" and \"token_types\" cannot both be given", "/token_types",
+                          "leave it out: the tokenizer tells the types");
+      }
+      read_sequences(*text, "/text", request_.texts.ids, report_.tokens, true);
+      request_.texts.place = "/text";
+      return;
+    }
+    request_.texts.ids = read_ids(*ids, "/token_ids");
+    report_.tokens = written(request_.texts.ids);
+    if (types == nullptr) return;
+    if (!has_types()) {
+      throw input_error("the model has no token types", "/token_types", "leave it out");
+    }
+    request_.texts.types = read_ids(*types, "/token_types");
+    const auto& samples = request_.texts.ids;
+    for (std::size_t b = 0; b < std::max(samples.size(), request_.texts.types.size()); ++b) {
+      const std::size_t tokens = b < samples.size() ? samples[b].size() : 0;
+      const std::size_t found =
+          b < request_.texts.types.size() ? request_.texts.types[b].size() : 0;
+      if (tokens == found) continue;
+      throw input_error(count_text(found, "token type") + " for " + count_text(tokens, "token"),
+                        pointer_to("/token_types", b), "give one type for each token");
+    }
+  }
+
+  std::optional<std::size_t> types_in_table() const {
+    const StackWeights names(request_.folder->weights, model(), model().stacks.front(),
+                             find_prefix(request_.folder->weights, model()));
+    const auto shape = names.shape("types", std::nullopt, "weight");
+    return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
+  }
+  bool has_types() const { return types_in_table().has_value(); }
+
+  std::vector<Ids> read_ids(const JsonValue& value, const std::string& at) const {
+    const auto refuse = [](const JsonValue& found, const std::string& where) {
+      throw input_error(
+          "expected a list of ids, found " +
+              std::string(found.is(JsonValue::Type::array) ? "an empty array" : type_text(found)),
+          where, "give a list of whole numbers, or one list a sample");
+    };
+    if (!value.is(JsonValue::Type::array) || value.size() == 0) refuse(value, at);
+    const auto list = [&](const JsonValue& row, const std::string& where) {
+      if (!row.is(JsonValue::Type::array) || row.size() == 0) refuse(row, where);
+      Ids ids;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        ids.push_back(expect_integer(row.element(i), pointer_to(where, i), 0));
+      }
+      return ids;
+    };
+    if (!value.element(0).is(JsonValue::Type::array)) return {list(value, at)};
+    std::vector<Ids> rows;
+    for (std::size_t b = 0; b < value.size(); ++b) {
+      rows.push_back(list(value.element(b), pointer_to(at, b)));
+    }
+    return rows;
+  }
+
+  // Texts and pairs of texts; token types only of what the encoder, or the only stack, reads.
+  void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
+                      std::vector<std::vector<std::string>>& tokens, bool first) {
+    if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+    const Tokenizer& tokenizer = *request_.folder->tokenizer;
+    const auto add = [&](const std::string& text, const std::string* pair,
+                         const std::string& where) {
+      const auto cut = tokenizer.encode(
+          text, pair == nullptr ? std::nullopt : std::optional<std::string_view>(*pair),
+          special_tokens_, where);
+      if (cut.empty()) {
+        throw input_error("the text has no tokens", where, "give a text with at least a word");
+      }
+      Ids own, types;
+      std::vector<std::string> pieces;
+      for (const TextToken& token : cut) {
+        own.push_back(token.id);
+        types.push_back(token.type);
+        pieces.push_back(token.piece);
+      }
+      ids.push_back(std::move(own));
+      tokens.push_back(std::move(pieces));
+      if (first) types_.push_back(std::move(types));
+    };
+    if (value.is(JsonValue::Type::string)) {
+      add(value.string(), nullptr, at);
+    } else if (!value.is(JsonValue::Type::array) || value.size() == 0) {
+      throw input_error(
+          "expected texts, found " +
+              std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
+          at, "give a string, or a list of strings and of pairs of strings");
+    } else {
+      for (std::size_t b = 0; b < value.size(); ++b) {
+        const JsonValue& one = value.element(b);
+        const std::string where = pointer_to(at, b);
+        if (!one.is(JsonValue::Type::array)) {
+          add(expect_string(one, where), nullptr, where);
+          continue;
+        }
+        if (one.size() != 2) {
+          throw input_error(count_text(one.size(), "text") + " where a pair should stand", where,
+                            "give a string, or a pair [first, second]");
+        }
+        add(expect_string(one.element(0), pointer_to(where, 0)),
+            &expect_string(one.element(1), pointer_to(where, 1)), where);
+      }
+    }
+    // A table of one type, as RoBERTa has it, is for all tokens.
+    if (first && types_in_table().value_or(1) > 1) request_.texts.types = types_;
+  }
+
+  void read_decoder_texts() {
+    const JsonValue* text = root_.find("decoder_text");
+    const JsonValue* ids = root_.find("decoder_token_ids");
+    std::vector<Ids>& samples = request_.texts.decoder_ids;
+    const std::size_t batch = request_.texts.ids.size();
+    if (text != nullptr && ids != nullptr) {
+      throw input_error("\"decoder_text\" and \"decoder_token_ids\" cannot both be given",
+                        "/decoder_token_ids", "leave one of them out");
+    }
+    const auto start = [&] {
+      if (model().decoder_start_id) return *model().decoder_start_id;
+      throw input_error("the configuration names no \"decoder_start_token_id\"", "/model",
+                        "give \"decoder_token_ids\"");
+    };
+    if (ids != nullptr) {
+      samples = read_ids(*ids, "/decoder_token_ids");
+    } else if (text != nullptr) {
+      std::vector<std::vector<std::string>> pieces;
+      read_sequences(*text, "/decoder_text", samples, pieces, false);
+      // As in training: the start token in front, the closing one left out, which is what would
+      // come next.
+      const auto last = request_.folder->tokenizer->special_ids().last;
+      for (Ids& own : samples) {
+        if (special_tokens_ && !own.empty() && is_closing(own.back(), last)) own.pop_back();
+        own.insert(own.begin(), start());
+      }
+      request_.texts.decoder_place = "/decoder_text";
+    } else {
+      samples.assign(batch, Ids{start()});
+    }
+    if (samples.size() != batch) {
+      throw input_error(count_text(samples.size(), "text") + " of the decoder for " +
+                            count_text(batch, "text") + " of the encoder",
+                        ids != nullptr ? "/decoder_token_ids" : "/decoder_text",
+                        "give one for each sample");
+    }
+    report_.decoder_tokens = written(samples);
+  }
+
+  bool is_closing(std::int64_t id, std::optional<std::int64_t> last) const {
+    const Tokenizer& tokenizer = *request_.folder->tokenizer;
+    return id == last || id == tokenizer.special_ids().separator ||
+           id == tokenizer.id("</s>").value_or(-1);
+  }
+
+  void refuse_decoder_texts() {
+    for (const char* key : {"decoder_text", "decoder_token_ids"}) {
+      if (!root_.find(key)) continue;
+      problems_.add(input_error("the model has no decoder beside an encoder", pointer_to("", key),
+                                "leave it out"));
+    }
+  }
+
+  std::vector<std::vector<std::string>> written(const std::vector<Ids>& samples) const {
+    if (!request_.folder->tokenizer) return {};
+    std::vector<std::vector<std::string>> all;
+    for (const Ids& ids : samples) all.push_back(written_tokens(*request_.folder, ids));
+    return all;
+  }
+
+  // 2. What is wanted.
+
+  void read_layers() {
+    const JsonValue* value = root_.find("layers");
+    if (value == nullptr) return;
+    if (value->is(JsonValue::Type::string) && value->string() == "all") return;
+    std::size_t most = 0;
+    for (const ModelStack& stack : model().stacks) most = std::max(most, stack.layers.size());
+    std::set<std::size_t> layers;
+    const auto add = [&](const JsonValue& one, const std::string& at) {
+      const auto layer = static_cast<std::size_t>(expect_integer(one, at, 0));
+      if (layer >= most) {
+        throw input_error("there is no layer " + std::to_string(layer) + ": the model has " +
+                              count_text(most, "layer"),
+                          at, "give 0 to " + std::to_string(most - 1));
+      }
+      layers.insert(layer);
+    };
+    if (value->is(JsonValue::Type::array)) {
+      if (value->size() == 0) {
+        throw input_error("the list of layers is empty", "/layers", "name at least one");
+      }
+      for (std::size_t i = 0; i < value->size(); ++i) {
+        add(value->element(i), pointer_to("/layers", i));
+      }
+    } else {
+      if (!value->is(JsonValue::Type::number)) {
+        throw input_error("expected layers, found " + std::string(type_text(*value)), "/layers",
+                          "give \"all\", a number, or a list of numbers");
+      }
+      add(*value, "/layers");
+    }
+    request_.layers.emplace(layers.begin(), layers.end());
+  }
+
+  void read_heads_off() {
+    const JsonValue* value = root_.find("heads_off");
+    if (value == nullptr) return;
+    for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
+      const std::string at = pointer_to("/heads_off", member.key);
+      std::string_view name = member.key;
+      const std::size_t point = name.find('.');
+      const std::string_view part = point == name.npos ? "" : name.substr(0, point);
+      if (point != name.npos) name.remove_prefix(point + 1);
+      const bool both = model().encoder_decoder();
+      const bool known =
+          both ? part == "encoder" || part == "decoder" || part == "cross" : part.empty();
+      std::size_t layer = 0;
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
+      if (!known || error != std::errc() || end != name.data() + name.size()) {
+        throw input_error(in_quotes(member.key) + " is no layer of the model", at,
+                          both ? "name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\""
+                               : "name layers by their numbers, such as \"0\"");
+      }
+      const ModelStack& stack = model().stacks[part == "decoder" || part == "cross" ? 1 : 0];
+      if (layer >= stack.layers.size()) {
+        throw input_error("there is no layer " + std::to_string(layer) + ": the model has " +
+                              count_text(stack.layers.size(), "layer"),
+                          at, "give 0 to " + std::to_string(stack.layers.size() - 1));
+      }
+      if (!member.value.is(JsonValue::Type::array)) {
+        throw input_error("expected a list of heads, found " + std::string(type_text(member.value)),
+                          at, "give a list of numbers such as [0, 3]");
+      }
+      HeadsByLayer& off = part == "cross"     ? request_.cross_heads_off
+                          : part == "decoder" ? request_.decoder_heads_off
+                                              : request_.heads_off;
+      for (std::size_t i = 0; i < member.value.size(); ++i) {
+        const std::string place = pointer_to(at, i);
+        const auto head =
+            static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
+        if (head >= model().heads) {
+          throw input_error("there is no head " + std::to_string(head) + ": each layer has " +
+                                count_text(model().heads, "head"),
+                            place, "give 0 to " + std::to_string(model().heads - 1));
+        }
+        off[layer].push_back(head);
+      }
+    }
+  }
+
+  void read_logits() {
+    const JsonValue* value = root_.find("logits");
+    if (value != nullptr) request_.logits = expect_boolean(*value, "/logits");
+    if (!request_.logits || has_head(model(), request_.folder->weights)) return;
+    const ModelHead& head = model().head;
+    throw input_error("the checkpoint has no head that gives logits: no tensor " +
+                          in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight"),
+                      "/logits", "leave the logits out, or take the folder of the whole model");
+  }
+
+  // 3. All of it.
+
+  void finish() {
+    check_texts(model(), request_.folder->weights, request_.texts);
+    const ModelTexts& texts = request_.texts;
+    report_.family = model().family;
+    // What is predicted: a causal model's next token, what a masked one hides.
+    if (has_head(model(), request_.folder->weights)) {
+      report_.next = model().stacks.back().causal;
+      const auto& last = model().encoder_decoder() ? texts.decoder_ids : texts.ids;
+      const std::int64_t mask = request_.folder->tokenizer
+                                    ? request_.folder->tokenizer->special_ids().mask.value_or(-1)
+                                    : -1;
+      for (const Ids& ids : last) {
+        std::vector<std::size_t>& positions = request_.predicted.emplace_back();
+        if (report_.next) positions.push_back(ids.size() - 1);
+        for (std::size_t i = 0; !report_.next && i < ids.size(); ++i) {
+          if (ids[i] == mask) positions.push_back(i);
+        }
+      }
+    }
+    if (request_.folder->no_tokenizer && root_.find("token_ids") != nullptr &&
+        request_.folder->no_tokenizer->kind() == ErrorKind::input) {
+      plan_.warnings.push_back("tokens are shown by their ids, as the tokenizer cannot be read: " +
+                               request_.folder->no_tokenizer->problem());
+    }
+    if (const auto made_for = model().made_for) {
+      for (const Ids& ids : texts.ids) {
+        if (ids.size() <= *made_for) continue;
+        plan_.warnings.push_back("a text has " + std::to_string(ids.size()) +
+                                 " tokens, and the model was made for " +
+                                 std::to_string(*made_for));
+        break;
+      }
+    }
+    note_tokens(texts.ids, "token_ids");
+    if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
+    plan_.computation = request_;
+    plan_.attentions = attentions_of(plan_.computation);
+    const auto labels = filled(report_.tokens, texts.ids);
+    const auto decoder_labels = filled(report_.decoder_tokens, texts.decoder_ids);
+    for (PlannedAttention& attention : plan_.attentions) {
+      const bool crosses = attention.prefix.ends_with("cross.");
+      const bool decoder = attention.prefix.starts_with("decoder.");
+      attention.labels = {decoder ? decoder_labels : labels,
+                          decoder && !crosses ? decoder_labels : labels};
+    }
+    plan_.model = std::move(report_);
+  }
+
+  void note_tokens(const std::vector<Ids>& samples, const char* name) {
+    std::size_t longest = 0;
+    for (const Ids& ids : samples) longest = std::max(longest, ids.size());
+    Ids all;
+    for (const Ids& ids : samples) {
+      all.insert(all.end(), ids.begin(), ids.end());
+      all.insert(all.end(), longest - ids.size(), -1);
+    }
+    const Shape shape{samples.size(), longest};
+    plan_.shapes.emplace_back(name, shape);
+    plan_.tokens.push_back({name, Tensor(shape, std::move(all))});
+  }
+
+  // One label for each position of the longest sample.
+  static std::vector<std::vector<std::string>> filled(
+      const std::vector<std::vector<std::string>>& tokens, const std::vector<Ids>& samples) {
+    std::vector<std::vector<std::string>> labels = tokens;
+    std::size_t longest = 0;
+    for (const Ids& ids : samples) longest = std::max(longest, ids.size());
+    if (labels.empty()) {
+      for (const Ids& ids : samples) {
+        std::vector<std::string>& own = labels.emplace_back();
+        for (const std::int64_t id : ids) own.push_back(std::to_string(id));
+      }
+    }
+    for (auto& own : labels) own.resize(longest);
+    return labels;
+  }
+
+  const Document& document_;
+  const JsonValue& root_;
+  Problems& problems_;
+  Plan plan_;
+  ModelRequest request_;
+  ModelReport report_;
+  bool special_tokens_ = true;
+  std::vector<Ids> types_;
+};
+
+}  // namespace
+
+Plan read_model_plan(const Document& document, Problems& problems) {
+  return ModelReader(document, problems).read();
+}
+
+std::vector<std::string> written_tokens(const ModelFolder& folder, const Ids& ids) {
+  const auto number = [](std::int64_t id) { return "<" + std::to_string(id) + ">"; };
+  std::vector<std::string> result;
+  if (!folder.tokenizer) {
+    for (const std::int64_t id : ids) result.push_back(number(id));
+    return result;
+  }
+  // Models have rows for tokens that their tokenizer has not.
+  const auto known = [&](std::int64_t id) {
+    return id >= 0 && static_cast<std::size_t>(id) < folder.tokenizer->size() &&
+           !folder.tokenizer->token(id).empty();
+  };
+  Ids run;
+  const auto flush = [&] {
+    for (std::string& piece : folder.tokenizer->pieces(run)) result.push_back(std::move(piece));
+    run.clear();
+  };
+  for (const std::int64_t id : ids) {
+    if (known(id)) {
+      run.push_back(id);
+      continue;
+    }
+    flush();
+    result.push_back(number(id));
+  }
+  flush();
+  return result;
+}
+
+}  // namespace attn

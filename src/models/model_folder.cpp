@@ -1,0 +1,153 @@
+#include "models/model_folder.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "io/json_value.hpp"
+#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+JsonValue read_json(const fs::path& path, const FileAccess& access) {
+  const auto file = MappedFile::open(path, access);
+  try {
+    return parse_json(file->text(), {.depth = access.limits.nesting});
+  } catch (const Error& error) {
+    throw error.inside(path.string());
+  }
+}
+
+// The files of the folder that tell how texts are cut, mapped as long as this is there.
+class TokenizerFolder {
+ public:
+  TokenizerFolder(const fs::path& folder, const std::string& family, const FileAccess& access) {
+    const auto open = [&](const char* name) -> std::optional<std::string_view> {
+      if (!is_there(folder / name)) return std::nullopt;
+      return kept_.emplace_back(MappedFile::open(folder / name, access))->text();
+    };
+    files_.tokenizer_config = open("tokenizer_config.json");
+    files_.tokenizer_json = open("tokenizer.json");
+    if (!files_.tokenizer_json) {
+      files_.vocab_txt = open("vocab.txt");
+      files_.vocab_json = open("vocab.json");
+      files_.merges_txt = open("merges.txt");
+      for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
+        if (files_.sentencepiece) break;
+        files_.sentencepiece = open(name);
+        files_.sentencepiece_name = name;
+      }
+    }
+    files_.model_type = family;
+  }
+
+  bool empty() const {
+    return !files_.tokenizer_json && !files_.vocab_txt && !files_.vocab_json &&
+           !files_.sentencepiece;
+  }
+  const TokenizerFiles& files() const { return files_; }
+
+ private:
+  std::vector<std::shared_ptr<const MappedFile>> kept_;
+  TokenizerFiles files_;
+};
+
+// Whose text is `place`, as errors of the tokenizer name the file alone.
+Error in_folder(const Error& error, const fs::path& folder) {
+  if (error.where().empty()) return error.inside(folder.string());
+  return {error.kind(), error.problem(), (folder / error.where()).string(), error.help()};
+}
+
+}  // namespace
+
+ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path>& row,
+                              const FileAccess& given) {
+  ModelFolder model;
+  model.path = path;
+  FileAccess access = given;
+  access.opened = [&](const fs::path& file, std::span<const std::byte> bytes) {
+    model.files.push_back(file);
+    if (given.opened) given.opened(file, bytes);
+  };
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const bool there = is_there(path);
+    throw Error(ErrorKind::file,
+                there ? in_quotes(path.native()) + " is no folder"
+                      : "there is no folder " + in_quotes(path.native()),
+                "", "name the folder of a checkpoint, which holds config.json");
+  }
+  // 1. What it is.
+  const fs::path configuration = path / "config.json";
+  if (!is_there(configuration)) {
+    const bool adapter = is_there(path / "adapter_config.json");
+    throw Error(ErrorKind::file,
+                "there is no config.json in the folder " + in_quotes(path.native()), "",
+                adapter ? "it holds an adapter alone: merge it into its model and save that"
+                        : "name the folder of a checkpoint");
+  }
+  const JsonValue config = read_json(configuration, access);
+  std::optional<JsonValue> own_row;
+  if (row) own_row = read_json(*row, access);
+  try {
+    model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
+  } catch (const Error& problem) {
+    throw problem.inside(configuration.string());
+  }
+  // 2. Its weights.
+  model.weights = CheckpointWeights::open(path, access);
+  // 3. Its tokenizer.
+  try {
+    const TokenizerFolder files(path, model.architecture.family, access);
+    if (files.empty()) {
+      model.no_tokenizer = Error(
+          ErrorKind::file, "the folder " + in_quotes(path.native()) + " has no tokenizer", "",
+          "add its tokenizer.json (or vocab.txt, or vocab.json and merges.txt), or give token ids");
+    } else {
+      model.tokenizer = Tokenizer::from_files(files.files());
+    }
+  } catch (const Error& problem) {
+    if (problem.kind() == ErrorKind::internal) throw;
+    model.no_tokenizer = problem.kind() == ErrorKind::input ? in_folder(problem, path) : problem;
+  }
+  return model;
+}
+
+std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
+                                                      const std::optional<fs::path>& row,
+                                                      const FileAccess& given) {
+  const std::lock_guard lock(guard_);
+  if (!mapped_) mapped_ = std::make_shared<MappedFiles>();
+  const std::string key = path.native() + '\0' + (row ? row->native() : "");
+  const auto known = open_.find(key);
+  if (known != open_.end()) {
+    // Who asks which files were read is to hear of these too.
+    if (given.opened) {
+      for (const fs::path& file : known->second->files) {
+        given.opened(file,
+                     MappedFile::open(file, {given.limits, given.restrict_to, {}, {}})->bytes());
+      }
+    }
+    return known->second;
+  }
+  FileAccess access = given;
+  access.mapped = mapped_;
+  auto model = std::make_shared<const ModelFolder>(ModelFolder::open(path, row, access));
+  open_.emplace(key, model);
+  return model;
+}
+
+void ModelFolders::check() const {
+  if (mapped_) mapped_->check();
+}
+
+}  // namespace attn
