@@ -71,7 +71,10 @@ DrawableMaps maps_of(const Drawable& drawable) {
   if (!is_map(drawable.tensor)) return maps;
   check_labels(drawable.labels, maps.weights);
   if (drawable.allowed) {
-    if (drawable.allowed.shape() != drawable.weights.shape()) {
+    // What all heads see may be given once.
+    Shape once = drawable.weights.shape();
+    if (once.size() == 4) once[1] = 1;
+    if (drawable.allowed.shape() != drawable.weights.shape() && drawable.allowed.shape() != once) {
       throw input_error("allowed " + text(drawable.allowed.shape()) +
                             " does not have the shape of the weights " +
                             text(drawable.weights.shape()),
