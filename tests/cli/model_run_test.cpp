@@ -86,10 +86,6 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.output == R"(wrong.json: 8 problems
 
-  "scale" has no meaning for model attention
-    where: wrong.json, /scale
-    help:  leave it out: a model takes "text" or "token_ids", and its configuration says the rest
-
   "mask" has no meaning for model attention
     where: wrong.json, /mask
     help:  leave it out: a model has its own mask, and shorter texts are padded by themselves
@@ -97,6 +93,10 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
   "valid_lens" has no meaning for model attention
     where: wrong.json, /valid_lens
     help:  leave it out: a model has its own mask, and shorter texts are padded by themselves
+
+  "scale" has no meaning for model attention
+    where: wrong.json, /scale
+    help:  leave it out: a model takes "text" or "token_ids", and its configuration says the rest
 
   unknown dtype "int8"
     where: wrong.json, /dtype
