@@ -33,7 +33,7 @@ set(tokens_layers attention io kernels tensor support)
 set(tokens_public ${public_base} spec.hpp attention.hpp layers.hpp)
 # Checkpoints are files, and what computes them is attention.
 set(models_layers tokens io attention kernels tensor support)
-set(models_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
+set(models_public ${public_base} document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
 # What flows through a document: each room sees those before it.
 set(document_layers models tokens plot io attention kernels tensor support)
 set(document_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp document.hpp run.hpp)
@@ -52,7 +52,7 @@ set(batch_public ${run_public} batch.hpp)
 set(program_layers tokens plot io attention kernels tensor support)
 set(program_public ${public_base} io.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
-set(cli_public ${public_base} batch.hpp document.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
+set(cli_public ${public_base} batch.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
 
 # A library belongs to the layers listed for it.
 set(owner_cairo plot)

@@ -13,6 +13,8 @@
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "document/options.hpp"
+#include "io/json_writer.hpp"
+#include "models/model_folder.hpp"
 #include "result/content_hash.hpp"
 #include "result/output_folder.hpp"
 #include "run/document_run.hpp"
@@ -56,13 +58,24 @@ Error error_of(const std::exception& exception) {
           "this is a bug of attn-cli: please report it with the input that shows it"};
 }
 
+// Without what a file of lines of another system ends them with.
+std::string_view line_of(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
 class Batch {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
       : options_(options),
         observer_(observer),
         stop_(stop),
-        fingerprint_(options_hash(options.run)) {}
+        fingerprint_(options_hash(options.run)) {
+    // A checkpoint that many documents name is read once.
+    files_ = options.run.files;
+    files_.models = std::make_shared<ModelFolders>();
+  }
 
   BatchOutcome run() {
     const auto start = Clock::now();
@@ -107,7 +120,7 @@ class Batch {
     record.item.name = document.name;
     record.item.input = document.place();
     try {
-      with_whole_files(options_.run.files, [&](const FileAccess& access) {
+      with_whole_files(files_, [&](const FileAccess& access) {
         FileAccess anywhere = access;
         anywhere.restrict_to.reset();
         compute(document, documents.text(index, anywhere), access, record);
@@ -157,9 +170,13 @@ class Batch {
       provenance.add(record.item.input, bytes);
     }
     JsonOptions reading = json_options(options);
-    reading.owner = text.owner;
+    // On standard input documents and texts may follow one another.
+    const bool is_text = document.is_text && !(document.path == "-" && text.text.starts_with('{'));
+    if (!is_text) reading.owner = text.owner;
+    const std::string text_document =
+        is_text ? "{\"text\": " + json_string(line_of(text.text)) + "}" : "";
     Document parsed = Document::parse(
-        text.text, record.item.input,
+        is_text ? std::string_view(text_document) : text.text, record.item.input,
         document.path == "-" ? fs::path() : document.path.parent_path(), options.files, reading);
     put_options(options, parsed);
     make_folders_below(options_.run.out, fs::path(document.name).parent_path());
@@ -220,6 +237,7 @@ class Batch {
   }
 
   const BatchOptions& options_;
+  FileAccess files_;
   const BatchObserver& observer_;
   const std::atomic<bool>* stop_;
   const std::string fingerprint_;

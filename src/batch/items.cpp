@@ -154,11 +154,14 @@ class DocumentList::Listing {
   Listing(const BatchOptions& options, std::vector<Source>& found)
       : limits_{options.run.files.limits, std::nullopt, {}, {}},
         results_(real_path(options.run.out)),
+        model_(options.run.model.has_value()),
         found_(found) {}
 
   void add_input(const std::string& input) {
     if (input == "-") {
-      add_lines(input, "stdin.jsonl", read_lines(input));
+      auto lines = read_lines(input);
+      lines->texts = model_;
+      add_lines(input, "stdin.jsonl", std::move(lines));
       return;
     }
     std::error_code ignored;
@@ -251,12 +254,15 @@ class DocumentList::Listing {
   void add_file(const fs::path& path, const std::string& below) {
     std::error_code ignored;
     if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
-    if (path.extension() != ".jsonl") {
+    const bool texts = model_ && path.extension() == ".txt";
+    if (path.extension() != ".jsonl" && !texts) {
       found_.push_back({path.string(), below, 0, nullptr, nullptr});
       return;
     }
     try {
-      add_lines(path, below, read_lines(path));
+      auto lines = read_lines(path);
+      lines->texts = texts;
+      add_lines(path, below, std::move(lines));
     } catch (const Error& error) {
       add_error(path, below, error);
     }
@@ -296,6 +302,7 @@ class DocumentList::Listing {
 
   FileAccess limits_;
   fs::path results_;
+  bool model_;  // whether lines of .txt files are texts for one
   std::vector<Source>& found_;
   std::unordered_set<std::string> seen_;
 };
@@ -350,7 +357,7 @@ std::size_t DocumentList::line_of(const Source& source, std::size_t index) const
 
 ListedDocument DocumentList::operator[](std::size_t index) const {
   const Source& source = source_of(index);
-  return {names_[index], source.path, line_of(source, index)};
+  return {names_[index], source.path, line_of(source, index), source.lines && source.lines->texts};
 }
 
 DocumentText DocumentList::text(std::size_t index, const FileAccess& access) const {

@@ -19,6 +19,7 @@ struct ListedDocument {
   std::string name;            ///< of its folder, with / between folders; unlike all others'
   std::filesystem::path path;  ///< "-" = standard input
   std::size_t line = 0;        ///< from 1; 0 = the file is the document
+  bool is_text = false;        ///< a text for a model, no document
 
   /// "docs/a.json", "docs.jsonl:12", "standard input:12", as UTF-8.
   std::string place() const;
@@ -58,6 +59,7 @@ class DocumentList {
     std::vector<std::uint64_t> begins;
     std::vector<std::uint64_t> numbers;  ///< from 1; empty = 1, 2, 3…
     DocumentText whole;                  ///< of what can be read only once, such as a pipe
+    bool texts = false;                  ///< of which each is a text for a model
   };
   /// A file that is a document or holds some.
   struct Source {

@@ -31,6 +31,7 @@ Command show_command();
 Command explain_command();
 Command compare_command();
 Command validate_command();
+Command model_command();
 Command schema_command();
 Command example_command();
 Command bench_command();

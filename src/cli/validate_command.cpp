@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attn/document.hpp"
+#include "attn/model.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -15,20 +18,24 @@ namespace {
 struct Given {
   Common common;
   FileAccess files;
+  std::optional<std::filesystem::path> folder;
   std::vector<std::string> inputs;
 };
 
 int check(const Given& given) {
-  if (given.inputs.empty()) {
+  if (given.inputs.empty() && !given.folder) {
     throw Error(ErrorKind::usage, "no input document given", "attn-cli validate",
                 "name documents, or - for standard input");
   }
   int exit_code = 0;
   std::vector<Validation> validations;
+  if (given.folder) validations.push_back(validate_model({*given.folder, {}, given.files}));
   for (const std::string& input : given.inputs) {
     validations.push_back(validate(input, given.files));
-    for (Error& problem : validations.back().problems) problem = with_flags(problem);
-    for (const Error& problem : validations.back().problems) {
+  }
+  for (Validation& validation : validations) {
+    for (Error& problem : validation.problems) problem = with_flags(problem);
+    for (const Error& problem : validation.problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
   }
@@ -52,6 +59,7 @@ Command validate_command() {
        true},
       {},
       [given] { return check(*given); }};
+  command.flags.text("--model", given->folder, "DIR", "Check a checkpoint folder too");
   add_files(command.flags, given->files);
   add_common(command.flags, given->common);
   return command;

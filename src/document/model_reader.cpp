@@ -12,6 +12,7 @@
 
 #include "document/keys.hpp"
 #include "document/object.hpp"
+#include "models/weights_check.hpp"
 #include "support/count_text.hpp"
 #include "support/in_quotes.hpp"
 
@@ -97,7 +98,7 @@ class ModelReader {
                           ? access.models->open(at, row, access)
                           : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));
     if (access.models) access.models->check();
-    find_prefix(request_.folder->weights, model());
+    check_weights(model(), request_.folder->weights);
   }
 
   // 1. What it reads.

@@ -32,9 +32,8 @@ std::string kind_name(Kind kind) {
 }
 
 // A folder or file that the command line names is not looked for beside the document.
-std::string from_here(const std::filesystem::path& path, const DocumentOptions& options) {
-  const bool beside = !options.input.empty() && options.input != "-";
-  return (beside ? std::filesystem::absolute(path) : path).string();
+std::string from_here(const std::filesystem::path& path, const Document& document) {
+  return (document.folder().empty() ? path : std::filesystem::absolute(path)).string();
 }
 
 JsonValue list_of(JsonValue::Array elements) {
@@ -45,11 +44,11 @@ JsonValue list_of(JsonValue::Array elements) {
 
 void put_model(const DocumentOptions& options, Document& document) {
   if (options.model) {
-    document.override_with("model", json(from_here(*options.model, options)),
+    document.override_with("model", json(from_here(*options.model, document)),
                            "DocumentOptions::model");
   }
   if (options.architecture) {
-    document.override_with("architecture", json(from_here(*options.architecture, options)),
+    document.override_with("architecture", json(from_here(*options.architecture, document)),
                            "DocumentOptions::architecture");
   }
   if (!options.texts.empty()) {

@@ -13,6 +13,7 @@
 #include "document/reader.hpp"
 #include "explain/explained_cost.hpp"
 #include "explain/explained_layers.hpp"
+#include "explain/explained_model.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
@@ -70,7 +71,8 @@ class KindExplanation {
     const KindInfo& kind = info(plan_.kind);
     const PlannedAttention& first = plan_.attentions[0];
     const Geometry& geometry = first.geometry;
-    explanation_.title = std::string(kind.name) + " attention, step by step";
+    explanation_.title = plan_.model ? plan_.model->family + " model, step by step"
+                                     : std::string(kind.name) + " attention, step by step";
     if (!plan_.title.empty()) explanation_.paragraph(one_line(plan_.title));
     if (!plan_.description.empty()) explanation_.paragraph(one_line(plan_.description));
     const PositionNames names(Labels::of_sample(first.labels.query, choice_.sample),
@@ -108,9 +110,9 @@ class KindExplanation {
     explain_layers(request, transform(request), plan_.attentions, choice_, layer, explanation_);
   }
 
-  static void explain(const ModelRequest&) {
-    throw Error(ErrorKind::usage, "the layers of a model are not walked through",
-                "ExplainOptions::document", "see its weights with run");
+  void explain(const ModelRequest& request) {
+    const std::size_t layers = request.folder->architecture.stacks.front().layers.size();
+    explain_model(request, plan_, choice_, chosen_layer(layers), explanation_);
   }
 
   const ExplainOptions& options_;

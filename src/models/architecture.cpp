@@ -7,9 +7,11 @@
 
 #include "attn/error.hpp"
 
+#include "io/json_writer.hpp"
 #include "models/builtin_rows.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/number_text.hpp"
 
 namespace attn {
 namespace {
@@ -70,19 +72,33 @@ const JsonValue& table() {
 struct Refused {
   std::string_view family, reason;
 };
-constexpr std::array<Refused, 12> refused_families{{
-    {"deberta", "its scores have terms between contents and positions"},
-    {"deberta-v2", "its scores have terms between contents and positions"},
-    {"deepseek_v2", "its keys and values are compressed into one latent vector"},
-    {"deepseek_v3", "its keys and values are compressed into one latent vector"},
-    {"mamba", "its layers have no attention"},
-    {"mamba2", "its layers have no attention"},
-    {"nemotron_h", "most of its layers have no attention"},
-    {"qwen3_5", "most of its layers are linear attention without weights"},
-    {"qwen3_next", "most of its layers are linear attention without weights"},
-    {"lfm2", "most of its layers are convolutions"},
-    {"gemma3n", "its layers share keys and values and mix several states"},
-    {"mixtral", "its feed-forwards choose among experts"},
+constexpr std::string_view no_text = "they read pictures or sound";
+constexpr std::string_view mixture = "their feed-forwards choose among experts";
+constexpr std::array<Refused, 24> refused_families{{
+    {"vit", no_text},
+    {"clip", no_text},
+    {"dinov2", no_text},
+    {"siglip", no_text},
+    {"whisper", no_text},
+    {"qwen2_moe", mixture},
+    {"qwen3_moe", mixture},
+    {"olmoe", mixture},
+    {"phimoe", mixture},
+    {"dbrx", mixture},
+    {"longformer", "their windows have weights of their own for global positions"},
+    {"xlnet", "their scores have terms between contents and positions"},
+    {"deberta", "their scores have terms between contents and positions"},
+    {"deberta-v2", "their scores have terms between contents and positions"},
+    {"deepseek_v2", "their keys and values are compressed into one latent vector"},
+    {"deepseek_v3", "their keys and values are compressed into one latent vector"},
+    {"mamba", "their layers have no attention"},
+    {"mamba2", "their layers have no attention"},
+    {"nemotron_h", "most of their layers have no attention"},
+    {"qwen3_5", "most of their layers are linear attention without weights"},
+    {"qwen3_next", "most of their layers are linear attention without weights"},
+    {"lfm2", "most of their layers are convolutions"},
+    {"gemma3n", "their layers share keys and values and mix several states"},
+    {"mixtral", "their feed-forwards choose among experts"},
 }};
 
 JsonValue complete_row(std::string_view family) {
@@ -102,6 +118,61 @@ JsonValue complete_row(std::string_view family) {
   }
   const JsonValue* like = row->find("like");
   return like == nullptr ? *row : merged(complete_row(like->string()), *row);
+}
+
+// The row with what it says of configurations such as this one: {"key":…, "is":…, "row":…}.
+JsonValue with_cases(JsonValue row, const JsonValue& config) {
+  const JsonValue* found = member(row, "cases");
+  if (found == nullptr) return row;
+  const JsonValue cases = *found;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const JsonValue& one = cases.element(i);
+    const std::string& key = one.find("key")->string();
+    const JsonValue* value = member(config, key);
+    const JsonValue* defaults = member(row, "defaults");
+    if (value == nullptr && defaults != nullptr) value = member(*defaults, key);
+    const JsonValue& wanted = *one.find("is");
+    if (value == nullptr || value->type() != wanted.type()) continue;
+    const bool is = wanted.is(JsonValue::Type::boolean) ? value->boolean() == wanted.boolean()
+                                                        : value->number() == wanted.number();
+    if (is) row = merged(row, *one.find("row"));
+  }
+  return row;
+}
+
+void write(JsonWriter& json, const JsonValue& value) {
+  switch (value.type()) {
+    case JsonValue::Type::null:
+      json.null();
+      break;
+    case JsonValue::Type::boolean:
+      json.value(value.boolean());
+      break;
+    case JsonValue::Type::number:
+      if (value.is_integer()) {
+        json.value(value.integer());
+      } else {
+        json.value(value.number());
+      }
+      break;
+    case JsonValue::Type::string:
+      json.value(value.string());
+      break;
+    case JsonValue::Type::array:
+      json.begin_array();
+      for (std::size_t i = 0; i < value.size(); ++i) write(json, value.element(i));
+      json.end_array();
+      break;
+    case JsonValue::Type::object:
+      json.begin_object();
+      for (const JsonMember& member : value.members()) {
+        if (member.key == "like") continue;
+        json.key(member.key);
+        write(json, member.value);
+      }
+      json.end_object();
+      break;
+  }
 }
 
 // Reads numbers and texts of a configuration under the names that its row gives them.
@@ -398,13 +469,14 @@ class WindowReader {
  public:
   WindowReader(const Reader& reader, bool causal) : reader_(reader), causal_(causal) {
     part_ = member(reader.row(), "window");
-    types_ = reader.find("layer_types");
-    if (types_ == nullptr) {
-      if (part_ != nullptr) {
-        if (const auto key = reader.listed(*part_, "types_keys")) types_ = reader.find(*key);
+    read_types();
+    if (part_ == nullptr) {
+      if (std::ranges::count(types_, true) > 0) {
+        refuse("layer_types", "models of this type have no layers with a window",
+               "their maps would be those of other layers");
       }
+      return;
     }
-    if (part_ == nullptr) return;
     const auto key = reader.listed(*part_, "keys");
     bool given_as_null = false;
     if (const JsonValue* keys = member(*part_, "keys")) {
@@ -433,11 +505,44 @@ class WindowReader {
   }
 
  private:
-  bool is_windowed(std::size_t layer) const {
-    if (types_ != nullptr && layer < types_->size()) {
-      const std::string type = types_->element(layer).string();
-      return type == "sliding_attention" || type == "local" || type == "sliding";
+  // A list of the layers' types, or of types and how often they follow one another (GPT-Neo).
+  void read_types() {
+    const auto add = [&](const JsonValue& type, const std::string& key) {
+      const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
+      const bool window = name == "sliding_attention" || name == "local";
+      if (!window && name != "full_attention" && name != "global") {
+        refuse(key, "layers of the type " + in_quotes(name) + " are not computed",
+               "their maps would be those of another attention");
+      }
+      types_.push_back(window);
+    };
+    std::string key = "layer_types";
+    if (reader_.find(key) == nullptr && part_ != nullptr) {
+      key = reader_.listed(*part_, "types_keys").value_or("");
     }
+    if (const JsonValue* types = key.empty() ? nullptr : reader_.find(key)) {
+      if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, "a list of types");
+      for (std::size_t i = 0; i < types->size(); ++i) {
+        const JsonValue& entry = types->element(i);
+        if (!entry.is(JsonValue::Type::array)) {
+          add(entry, key);
+          continue;
+        }
+        if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
+            !entry.element(1).is(JsonValue::Type::number)) {
+          refuse_type(key, entry, "a list of types and how often they come");
+        }
+        for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
+          for (std::size_t j = 0; j < entry.element(0).size(); ++j) {
+            add(entry.element(0).element(j), key);
+          }
+        }
+      }
+    }
+  }
+
+  bool is_windowed(std::size_t layer) const {
+    if (layer < types_.size()) return types_[layer];
     if (const auto first = reader_.chosen(*part_, "from", "from_keys")) {
       return static_cast<double>(layer) >= *first;
     }
@@ -453,7 +558,7 @@ class WindowReader {
 
   const Reader& reader_;
   const JsonValue* part_ = nullptr;
-  const JsonValue* types_ = nullptr;
+  std::vector<bool> types_;  ///< whether a layer has a window, as far as it is said
   std::optional<std::size_t> size_;
   bool causal_, both_ways_ = false;
 };
@@ -490,6 +595,30 @@ void refuse_unsupported(const JsonValue& config) {
              "the maps would lack the scores of their distances");
     }
   }
+  struct Neutral {
+    const char* key;
+    double value;
+    const char* wrong;
+  };
+  constexpr std::array<Neutral, 9> neutral{
+      {{"num_hidden_groups", 1, "all layers would be taken for one"},
+       {"inner_group_num", 1, "layers within layers would be left out"},
+       {"residual_multiplier", 1, "branches would be added as they are"},
+       {"embedding_multiplier", 1, "embeddings would stay as they are"},
+       {"logits_scaling", 1, "logits would stay as they are"},
+       {"logit_scale", 1, "logits would stay as they are"},
+       {"clip_qkv", 0, "queries, keys and values would stay as they are"},
+       {"num_kv_shared_layers", 0, "layers would have keys of their own"},
+       {"attention_chunk_size", 0, "queries would see keys of other chunks"}}};
+  for (const Neutral& known : neutral) {
+    const JsonValue* value = member(config, known.key);
+    if (value == nullptr || !value->is(JsonValue::Type::number) || value->number() == known.value) {
+      continue;
+    }
+    std::string shown = number_text(value->number());
+    refuse(known.key, std::string("\"") + known.key + "\": " + shown + " is not supported",
+           known.wrong);
+  }
   const JsonValue* crosses = member(config, "add_cross_attention");
   if (crosses != nullptr && crosses->is(JsonValue::Type::boolean) && crosses->boolean()) {
     refuse("add_cross_attention", "decoders that read another model's states are not computed",
@@ -519,6 +648,17 @@ constexpr std::array<std::pair<std::string_view, FusedLayout>, 3> layouts{
      {"each_head", FusedLayout::each_head},
      {"each_group", FusedLayout::each_group}}};
 
+// Whether the folder holds the encoder of an encoder-decoder by itself.
+bool encoder_alone(const JsonValue& config) {
+  const JsonValue* classes = member(config, "architectures");
+  if (classes == nullptr || !classes->is(JsonValue::Type::array)) return false;
+  for (std::size_t i = 0; i < classes->size(); ++i) {
+    const JsonValue& name = classes->element(i);
+    if (name.is(JsonValue::Type::string) && name.string().ends_with("EncoderModel")) return true;
+  }
+  return false;
+}
+
 Architecture normalised(const JsonValue& config, const JsonValue& row, std::string family) {
   const Reader reader(config, row);
   Architecture model;
@@ -528,6 +668,14 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   model.heads = reader.required("number of heads", {"num_attention_heads", "n_head", "num_heads",
                                                     "n_heads", "encoder_attention_heads"});
   model.kv_heads = reader.first_count({"num_key_value_heads"}).value_or(model.heads);
+  if (const auto own = reader.chosen(row, "kv_heads", "kv_heads_keys")) {
+    model.kv_heads = static_cast<std::size_t>(*own);
+  }
+  if (const auto other = reader.first_count({"decoder_attention_heads"});
+      other && *other != model.heads) {
+    refuse("decoder_attention_heads", "encoder and decoder have different numbers of heads",
+           "the decoder's heads would be cut wrongly");
+  }
   if (model.kv_heads == 0 || model.heads % model.kv_heads != 0) {
     refuse("num_key_value_heads",
            std::to_string(model.heads) + " query heads cannot share " +
@@ -552,6 +700,8 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   model.whole_width_norms = member(row, "whole_width_norms") != nullptr;
   model.stored_transposed = member(row, "stored") != nullptr;
   model.fused = named(row, "fused", layouts, FusedLayout::side_by_side);
+  model.alibi_scaled = member(row, "alibi_scaled") != nullptr;
+  if (const JsonValue* optional = member(row, "optional")) model.optional = texts(*optional);
   model.softcap = reader.chosen(row, "softcap", "softcap_keys");
   model.logit_softcap = reader.chosen(row, "logit_softcap", "logit_softcap_keys");
   for (const auto& [cap, keys] : {std::pair(&model.softcap, "softcap_keys"),
@@ -691,6 +841,11 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   };
   const JsonValue* encoder = member(row, "encoder");
   const JsonValue* decoder = member(row, "decoder");
+  if (encoder != nullptr && encoder_alone(config)) {
+    model.stacks.push_back(
+        stack_of(*encoder, member(*encoder, "prefix")->string(), false, false, layers));
+    return model;
+  }
   if (encoder != nullptr && decoder != nullptr) {
     model.stacks.push_back(
         stack_of(*encoder, member(*encoder, "prefix")->string(), false, false, layers));
@@ -700,7 +855,10 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     return model;
   }
   const JsonValue* causal = member(row, "causal");
-  ModelStack stack = stack_of(row, "", causal != nullptr && causal->boolean(), false, layers);
+  // A BERT that is a decoder sees what is before.
+  const bool sees_before =
+      (causal != nullptr && causal->boolean()) || reader.boolean("is_decoder").value_or(false);
+  ModelStack stack = stack_of(row, "", sees_before, false, layers);
   // Norms behind the residuals, where the configuration chooses.
   if (!reader.chosen_boolean(row, "", "norm_first_keys", true)) {
     for (const auto& [before, after] :
@@ -718,6 +876,36 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
 
 }  // namespace
 
+namespace {
+
+std::string family_of(const JsonValue& config) {
+  const JsonValue* type = member(config, "model_type");
+  return type != nullptr && type->is(JsonValue::Type::string) ? type->string() : "";
+}
+
+// The row of the configuration's family, or the user's, with all that it takes over.
+JsonValue row_of(const JsonValue& config, const JsonValue* row) {
+  const std::string family = family_of(config);
+  if (row == nullptr) {
+    if (family.empty()) {
+      refuse("model_type", "the configuration does not say its model_type",
+             "give one of the families that are known, or a row of your own");
+    }
+    return with_cases(complete_row(family), config);
+  }
+  if (!row->is(JsonValue::Type::object)) {
+    throw input_error("the row is " + std::string(type_text(*row)) + ", no object", "",
+                      "attn-cli model FOLDER --row prints one");
+  }
+  const JsonValue* like = member(*row, "like");
+  if (like != nullptr && !like->is(JsonValue::Type::string)) {
+    refuse_type("like", *like, "the name of a family");
+  }
+  return with_cases(like == nullptr ? *row : merged(complete_row(like->string()), *row), config);
+}
+
+}  // namespace
+
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   if (!config.is(JsonValue::Type::object)) {
     throw input_error("the configuration is " + std::string(type_text(config)) + ", no object", "",
@@ -726,19 +914,8 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   refuse_unsupported(config);
   const JsonValue& part = language_part(config);
   refuse_unsupported(part);
-  const JsonValue* type = member(part, "model_type");
-  std::string family = type != nullptr && type->is(JsonValue::Type::string) ? type->string() : "";
-  if (row == nullptr && family.empty()) {
-    refuse("model_type", "the configuration does not say its model_type",
-           "give one of the families that are known, or a row of your own");
-  }
-  JsonValue complete;
-  if (row != nullptr) {
-    const JsonValue* like = member(*row, "like");
-    complete = like == nullptr ? *row : merged(complete_row(like->string()), *row);
-  } else {
-    complete = complete_row(family);
-  }
+  const std::string family = family_of(part);
+  const JsonValue complete = row_of(part, row);
   Architecture model = normalised(part, complete, family.empty() ? "own row" : family);
   if (&part != &config) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
@@ -747,6 +924,14 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   }
   model.prefixes.emplace_back("");
   return model;
+}
+
+std::string row_text(const JsonValue& config, const JsonValue* row) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  write(json, row_of(language_part(config), row));
+  json.finish();
+  return text;
 }
 
 }  // namespace attn

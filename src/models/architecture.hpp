@@ -84,6 +84,8 @@ struct Architecture {
   bool whole_width_norms = false;       ///< of query and key: over all heads together
   bool stored_transposed = false;       ///< matrices are [in,out]
   FusedLayout fused = FusedLayout::side_by_side;
+  bool alibi_scaled = false;          ///< the bias of ALiBi is scaled with the scores
+  std::vector<std::string> optional;  ///< purposes of tensors that files may lack
   double embedding_scale = 1;
   std::optional<double> softcap, logit_softcap;
   bool tied = true;
@@ -103,9 +105,8 @@ struct Architecture {
 /// what would be computed wrongly.
 Architecture read_architecture(const JsonValue& config, const JsonValue* row = nullptr);
 
-/// The row of a family with all that it takes over, as JSON that `row` above takes. Throws
-/// Error(input) naming the nearest family if there is none.
-std::string row_text(std::string_view family);
+/// The row that read_architecture() takes, with all that it takes over, as JSON.
+std::string row_text(const JsonValue& config, const JsonValue* row = nullptr);
 
 /// All families, in the order of the table.
 std::vector<std::string> known_families();

@@ -56,7 +56,7 @@ constexpr std::string_view rows = R"json({
   "head": {"dense": "predictions.dense", "norm": "predictions.LayerNorm", "weight": "predictions.decoder",
     "bias": ["predictions.bias", "predictions.decoder.bias"]}},
 "modernbert": {
-  "prefixes": ["model."], "causal": false, "norm": "layer", "eps": 1e-5, "eps_keys": ["norm_eps"],
+  "prefixes": ["model."], "optional": ["before_attention"], "causal": false, "norm": "layer", "eps": 1e-5, "eps_keys": ["norm_eps"],
   "activation": "gelu", "activation_keys": ["hidden_activation"], "positions": "rotary", "tied": true,
   "rotary": {"theta_keys": ["global_rope_theta"], "theta": 160000,
     "window_theta_keys": ["local_rope_theta"], "window_theta": 10000},
@@ -77,7 +77,7 @@ constexpr std::string_view rows = R"json({
     "up": "mlp.c_fc", "down": "mlp.c_proj"},
   "head": {"weight": "lm_head"}},
 "gpt_neo": {"like": "gpt2", "stored": null, "fused": null, "scale": 1,
-  "window": {"keys": ["window_size"], "size": 256, "types_keys": ["attention_layers"], "alternating_from": 1},
+  "window": {"keys": ["window_size"], "size": 256, "types_keys": ["attention_layers", "attention_types"], "alternating_from": 1},
   "names": {"query_key_value": null, "query": "attn.attention.q_proj", "key": "attn.attention.k_proj",
     "value": "attn.attention.v_proj", "output": "attn.attention.out_proj"}},
 "gptj": {"like": "gpt2", "stored": null, "fused": null, "positions": "rotary", "parallel": true, "tied": false,
@@ -103,6 +103,21 @@ constexpr std::string_view rows = R"json({
   "names": {"tokens": "word_embeddings", "embedding_norm": "word_embeddings_layernorm", "layer": "h.{n}.",
     "query_key_value": "self_attention.query_key_value", "output": "self_attention.dense", "final_norm": "ln_f"},
   "head": {"weight": "lm_head"}},
+"falcon": {"like": "gpt_neox", "prefixes": ["transformer."], "eps_keys": ["layer_norm_epsilon"],
+  "activation_keys": ["activation"], "tied": true, "defaults": {"multi_query": true},
+  "rotary": {"share": 1, "share_keys": []}, "parallel_keys": ["parallel_attn"], "parallel": true,
+  "names": {"tokens": "word_embeddings", "layer": "h.{n}.", "query_key_value": "self_attention.query_key_value",
+    "output": "self_attention.dense", "before_feed_forward": "input_layernorm", "final_norm": "ln_f"},
+  "head": {"weight": "lm_head"},
+  "cases": [
+    {"key": "multi_query", "is": true, "row": {"fused": "side_by_side", "kv_heads": 1}},
+    {"key": "parallel_attn", "is": false, "row": {"names": {"before_feed_forward": "post_attention_layernorm"}}},
+    {"key": "new_decoder_architecture", "is": true, "row": {"fused": "each_group", "kv_heads": null,
+      "kv_heads_keys": ["num_kv_heads"], "parallel_keys": [], "parallel": true,
+      "names": {"before_attention": "ln_attn", "before_feed_forward": "ln_mlp"}}},
+    {"key": "num_ln_in_parallel_attn", "is": 1, "row": {
+      "names": {"before_attention": "input_layernorm", "before_feed_forward": "input_layernorm"}}},
+    {"key": "alibi", "is": true, "row": {"positions": "alibi", "alibi_scaled": true}}]},
 "opt": {
   "prefixes": ["model.decoder.", "decoder."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": [],
   "activation": "relu", "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2,
@@ -150,7 +165,7 @@ constexpr std::string_view rows = R"json({
   "window": {"full_every_keys": ["sliding_window_pattern"], "full_every": 6,
     "both_sides_keys": ["use_bidirectional_attention"]},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
-"phi": {"like": "llama", "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"], "activation": "gelu_new",
+"phi": {"like": "llama", "optional": ["query_norm", "key_norm"], "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"], "activation": "gelu_new",
   "parallel": true, "rotary": {"share": 0.5},
   "names": {"output": "self_attn.dense", "before_feed_forward": "input_layernorm", "final_norm": "final_layernorm",
     "query_norm": "self_attn.q_layernorm", "key_norm": "self_attn.k_layernorm",
@@ -193,7 +208,7 @@ constexpr std::string_view rows = R"json({
   "head": {"weight": "lm_head"}},
 "mt5": {"like": "t5", "tied": false, "defaults": {"feed_forward_proj": "gated-gelu"}},
 "bart": {
-  "prefixes": ["model."], "norm": "layer", "eps": 1e-5, "eps_keys": [], "activation": "gelu",
+  "prefixes": ["model."], "defaults": {"decoder_start_token_id": 2}, "norm": "layer", "eps": 1e-5, "eps_keys": [], "activation": "gelu",
   "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2, "tied": true,
   "embedding_scale_keys": ["scale_embedding"],
   "encoder": {"prefix": "encoder.", "names": {
@@ -212,7 +227,16 @@ constexpr std::string_view rows = R"json({
     "after_cross_sum": "encoder_attn_layer_norm", "after_feed_forward_sum": "final_layer_norm",
     "up": "fc1", "down": "fc2"}},
   "head": {"weight": "lm_head", "bias": ["final_logits_bias"]}},
-"marian": {"like": "bart", "position_offset": 0, "positions": "learned"}
+"marian": {"like": "bart", "position_offset": 0, "positions": "sinusoidal",
+  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}},
+"mbart": {"like": "bart",
+  "encoder": {"names": {"after_attention_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "self_attn_layer_norm", "before_feed_forward": "final_layer_norm", "final_norm": "layer_norm"}},
+  "decoder": {"names": {"after_attention_sum": null, "after_cross_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "self_attn_layer_norm", "before_cross": "encoder_attn_layer_norm",
+    "before_feed_forward": "final_layer_norm", "final_norm": "layer_norm"}}},
+"pegasus": {"like": "mbart", "position_offset": 0, "positions": "sinusoidal",
+  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}}
 })json";
 
 }  // namespace

@@ -134,6 +134,26 @@ const Shape& CheckpointWeights::shape(const std::string& name) const {
   return parts_[place.part].tensors.shape(place.index);
 }
 
+ElementType CheckpointWeights::type(const std::string& name) const {
+  const Place& place = find(name);
+  const Part& part = parts_[place.part];
+  try {
+    return part.tensors.raw(place.index).type;
+  } catch (const Error& error) {
+    throw error.inside(part.file);
+  }
+}
+
+Tensor CheckpointWeights::read_rows(const std::string& name, std::size_t first,
+                                    std::size_t count) const {
+  const Place& place = find(name);
+  RawArray rows = parts_[place.part].tensors.raw(place.index);
+  const std::size_t row = rows.bytes.size() / rows.shape[0];
+  rows.shape[0] = count;
+  rows.bytes = rows.bytes.subspan(first * row, count * row);
+  return tensor_from(rows);
+}
+
 Tensor CheckpointWeights::read(const std::string& name) const {
   const Place& place = find(name);
   const Part& part = parts_[place.part];
@@ -220,13 +240,15 @@ bool StackWeights::has(std::string_view purpose, std::optional<std::size_t> laye
   return found(purpose, layer, "weight").has_value();
 }
 
+std::string StackWeights::layer_prefix(std::size_t layer) const {
+  const auto names = stack_.names.find("layer");
+  return prefix_ + stack_.prefix +
+         (names == stack_.names.end() ? "" : of_layer(names->second.front(), layer));
+}
+
 std::string StackWeights::name(std::string_view purpose, std::optional<std::size_t> layer) const {
   const auto names = stack_.names.find(purpose);
-  std::string name = prefix_ + stack_.prefix;
-  const auto layer_name = stack_.names.find("layer");
-  if (layer && layer_name != stack_.names.end()) {
-    name += of_layer(layer_name->second.front(), *layer);
-  }
+  const std::string name = layer ? layer_prefix(*layer) : prefix_ + stack_.prefix;
   return name + (names == stack_.names.end() ? std::string(purpose) : names->second.front());
 }
 

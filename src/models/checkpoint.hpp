@@ -32,6 +32,9 @@ class CheckpointWeights {
   /// if there is none.
   Tensor read(const std::string& name) const;
   const Shape& shape(const std::string& name) const;
+  ElementType type(const std::string& name) const;
+  /// Rows `first` … of the tensor's first axis alone, widened.
+  Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
 
   /// Where the weights stand, for errors.
   const std::string& place() const noexcept { return place_; }
@@ -74,11 +77,14 @@ class StackWeights {
 
   /// The name that is looked for, for errors.
   std::string name(std::string_view purpose, std::optional<std::size_t> layer) const;
+  /// What the names of a layer's tensors begin with.
+  std::string layer_prefix(std::size_t layer) const;
 
- private:
+  /// The name in the file of what find() gives.
   std::optional<std::string> found(std::string_view purpose, std::optional<std::size_t> layer,
                                    const char* part) const;
 
+ private:
   const CheckpointWeights& weights_;
   const Architecture& model_;
   const ModelStack& stack_;

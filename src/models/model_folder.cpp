@@ -100,6 +100,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   if (row) own_row = read_json(*row, access);
   try {
     model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
+    model.row = row_text(config, own_row ? &*own_row : nullptr);
   } catch (const Error& problem) {
     throw problem.inside(configuration.string());
   }

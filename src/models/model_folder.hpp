@@ -21,6 +21,7 @@ namespace attn {
 struct ModelFolder {
   std::filesystem::path path;
   Architecture architecture;
+  std::string row;  ///< of the table that it is computed by, as JSON
   CheckpointWeights weights;
   std::optional<Tokenizer> tokenizer;
   std::optional<Error> no_tokenizer;         ///< why there is none

@@ -165,29 +165,30 @@ class StackPass {
 
   // 1. Token embeddings with what is added to them: [1,L,D] a sample.
   Tensor embed(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types) const {
-    const Tensor table = required("tokens");
-    Tensor x = looked_up(table, ids);
+    Tensor x = looked_up("tokens", ids);
     if (model_.embedding_scale != 1) {
       x = mapped(
           options_.threads, [&](double v) { return v * model_.embedding_scale; }, x);
     }
-    const Tensor positions = weights_.find("positions", std::nullopt, "weight");
+    const auto positions = weights_.shape("positions", std::nullopt, "weight");
     Linear projection;
     if (const Tensor weight = weights_.find("embedding_projection", std::nullopt, "weight")) {
       projection = {weight, weights_.find("embedding_projection", std::nullopt, "bias")};
     }
-    if (projection.weight && positions && positions.shape().back() != x.shape().back()) {
+    if (projection.weight && positions && positions->back() != x.shape().back()) {
       x = apply(projection, x, options_.threads);
       projection = {};
     }
     if (positions) {
       const std::vector<std::int64_t> places = learned_places(ids);
-      x = sum(x, looked_up(positions, places));
+      x = sum(x, looked_up("positions", places));
+    } else if (model_.positions == ModelPositions::sinusoidal) {
+      x = sum(x, sinusoids(ids.size(), x.shape().back()));
     }
-    if (const Tensor table_of_types = weights_.find("types", std::nullopt, "weight")) {
+    if (weights_.has("types", std::nullopt)) {
       const std::vector<std::int64_t> own =
           types.empty() ? std::vector<std::int64_t>(ids.size(), 0) : types;
-      x = sum(x, looked_up(table_of_types, own));
+      x = sum(x, looked_up("types", own));
     }
     x = normed(x, "embedding_norm", std::nullopt);
     if (projection.weight) x = apply(projection, x, options_.threads);
@@ -265,6 +266,11 @@ class StackPass {
                  options_.threads);
   }
 
+  // The name of the token embeddings.
+  std::string table() const {
+    return weights_.found("tokens", std::nullopt, "weight").value_or("");
+  }
+
   Tensor required(const char* purpose) const {
     const Tensor table = weights_.find(purpose, std::nullopt, "weight");
     return table ? table : checkpoint_.read(weights_.name(purpose, std::nullopt) + ".weight");
@@ -287,20 +293,35 @@ class StackPass {
         options_.threads, [](double x, double y) { return x + y; }, a, b);
   }
 
-  Tensor looked_up(const Tensor& table, const std::vector<std::int64_t>& ids) const {
-    const std::size_t width = table.shape().back();
-    const auto look = [&]<class T>(std::span<const T> from) {
-      std::vector<double> rows_found;
-      rows_found.reserve(ids.size() * width);
-      for (const std::int64_t id : ids) {
-        const auto row = from.subspan(static_cast<std::size_t>(id) * width, width);
-        rows_found.insert(rows_found.end(), row.begin(), row.end());
+  // Rows of a table, each read by itself: most of a vocabulary plays no part.
+  Tensor looked_up(const char* purpose, const std::vector<std::int64_t>& ids) const {
+    const auto name = weights_.found(purpose, std::nullopt, "weight");
+    if (!name) return required(purpose);
+    const std::size_t width = checkpoint_.shape(*name).back();
+    std::vector<double> rows;
+    rows.reserve(ids.size() * width);
+    for (const std::int64_t id : ids) {
+      const Tensor row =
+          checkpoint_.read_rows(*name, static_cast<std::size_t>(id), 1).converted(DType::float64);
+      rows.insert(rows.end(), row.values<double>().begin(), row.values<double>().end());
+    }
+    return Tensor({1, ids.size(), width}, std::move(rows)).converted(options_.dtype);
+  }
+
+  // Vaswani et al. 2017, section 3.5, all sines before all cosines, as Marian has them.
+  Tensor sinusoids(std::size_t length, std::size_t width) const {
+    std::vector<double> x(length * width);
+    const std::size_t half = (width + 1) / 2;
+    for (std::size_t i = 0; i < length; ++i) {
+      for (std::size_t k = 0; k < width; ++k) {
+        const std::size_t pair = k < half ? k : k - half;
+        const double angle =
+            static_cast<double>(i) /
+            std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(width));
+        x[i * width + k] = k < half ? std::sin(angle) : std::cos(angle);
       }
-      return Tensor({1, ids.size(), width}, std::move(rows_found));
-    };
-    const Tensor found = table.dtype() == DType::float32 ? look(table.values<float>())
-                                                         : look(table.values<double>());
-    return found.converted(options_.dtype);
+    }
+    return Tensor({1, length, width}, std::move(x)).converted(options_.dtype);
   }
 
   // The rows of the position table. A padding token in a text of RoBERTa stays at its own place.
@@ -393,6 +414,7 @@ class StackPass {
     const bool alibi = model_.positions == ModelPositions::alibi;
     if (!alibi && !bucket_table_) return {};
     const std::vector<double> slopes = alibi ? alibi_slopes(heads) : std::vector<double>();
+    const double slope_scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
     std::vector<double> bias(heads * queries * keys);
     for (std::size_t h = 0; h < heads; ++h) {
       for (std::size_t i = 0; i < queries; ++i) {
@@ -400,7 +422,7 @@ class StackPass {
           const auto distance = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
           double& term = bias[(h * queries + i) * keys + j];
           if (alibi) {
-            term = slopes[h] * static_cast<double>(distance);
+            term = slopes[h] * static_cast<double>(distance) * slope_scale;
           } else {
             const std::size_t bucket = relative_bucket(distance, model_.buckets.count,
                                                        model_.buckets.max_distance, !stack_.causal);
@@ -447,6 +469,12 @@ class StackPass {
     const Tensor sinks = self ? layer.sinks.converted(DType::float64) : Tensor();
     if (sinks) add_sinks(sinks, product, request.mask);
     request.score = std::move(product);
+    if (options_.watch && map != nullptr) {
+      const std::string part = stack_.crosses             ? "decoder."
+                               : model_.encoder_decoder() ? "encoder."
+                                                          : "";
+      options_.watch(part + "layers." + std::to_string(n) + (self ? ".self." : ".cross."), request);
+    }
     AttentionResult result = attend(request);
     if (map != nullptr) *map = sinks ? without_first_key(result.weights) : result.weights;
     Tensor heads_out = result.output;
@@ -607,7 +635,8 @@ class StackPass {
 // Logits of states [1,L,D].
 class Head {
  public:
-  Head(const Architecture& model, const CheckpointWeights& weights, const Tensor& table,
+  // `table` is the name of the token embeddings.
+  Head(const Architecture& model, const CheckpointWeights& weights, const std::string& table,
        const ModelOptions& options)
       : model_(model), weights_(weights), options_(options) {
     const ModelHead& head = model.head;
@@ -619,7 +648,7 @@ class Head {
     if (model.tied || head.weight.empty()) {
       table_ = table;
     } else {
-      table_ = weights.read(head.weight + ".weight");
+      table_ = head.weight + ".weight";
     }
     for (const std::string& name : head.bias) {
       if (!bias_ && weights.has(name)) bias_ = weights.read(name);
@@ -647,7 +676,7 @@ class Head {
       x = mapped(
           threads, [&](double v) { return v * model_.tied_logit_scale; }, x);
     }
-    x = apply(Linear{table_, bias_}, x, threads);
+    x = scores(x);
     if (!model_.logit_softcap) return x;
     const double cap = *model_.logit_softcap;
     return mapped(
@@ -658,7 +687,31 @@ class Head {
   const Architecture& model_;
   const CheckpointWeights& weights_;
   const ModelOptions& options_;
-  Tensor table_, bias_;
+  std::string table_;
+  Tensor bias_;
+
+  // x times the table, some of its rows at a time, so that it is never widened as a whole.
+  Tensor scores(const Tensor& x) const {
+    constexpr std::size_t most = 4096;
+    const std::size_t words = weights_.shape(table_)[0], rows = x.size() / x.shape().back();
+    const auto all = [&]<class T>(const T*) {
+      std::vector<T> y(rows * words);
+      for (std::size_t first = 0; first < words; first += most) {
+        const std::size_t count = std::min(most, words - first);
+        const Tensor part = apply(Linear{weights_.read_rows(table_, first, count),
+                                         bias_ ? rows_of(bias_, first, count) : Tensor()},
+                                  x, options_.threads);
+        for (std::size_t i = 0; i < rows; ++i) {
+          std::copy_n(part.values<T>().data() + i * count, count, y.data() + i * words + first);
+        }
+      }
+      Shape shape = x.shape();
+      shape.back() = words;
+      return Tensor(std::move(shape), std::move(y));
+    };
+    return x.dtype() == DType::float32 ? all(static_cast<const float*>(nullptr))
+                                       : all(static_cast<const double*>(nullptr));
+  }
 };
 
 const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
@@ -769,7 +822,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     take("output", joined(states));
     if (!options.logits && options.predicted.empty()) continue;
-    const Head head(model, weights, pass.required("tokens"), options);
+    const Head head(model, weights, pass.table(), options);
     for (std::size_t b = 0; b < options.predicted.size(); ++b) {
       for (const std::size_t position : options.predicted[b]) {
         const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});

@@ -39,6 +39,8 @@ struct ModelOptions : AttentionOptions {
   /// Heads whose outputs are zeros before the output projection: of the first or only stack's
   /// self-attention, of a decoder's, and of its cross-attention.
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
+  /// Told of every attention of a wanted layer, "layers.0.self.", before it is computed.
+  std::function<void(const std::string& name, const AttentionRequest& request)> watch = {};
 
   bool wants(std::size_t layer) const {
     return weights && (!layers || std::ranges::count(*layers, layer) > 0);

@@ -13,7 +13,35 @@ namespace {
 
 constexpr std::size_t most_predicted = 10;
 
-Prediction prediction(std::size_t position, const Tensor& logits, const ModelFolder& folder) {
+// [B,1,Lq,Lk], the same for all heads; absent if all is seen. Positions behind a sample's end see
+// nothing.
+Tensor allowed_by(const PlannedAttention& attention,
+                  const std::vector<std::vector<std::int64_t>>& queries) {
+  if (!attention.mask.hides()) return {};
+  const Geometry& sizes = attention.geometry;
+  const Visibility visibility(attention.mask, sizes);
+  std::vector<std::uint8_t> seen(sizes.batch * sizes.queries * sizes.keys);
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    for (std::size_t i = 0; i < queries[b].size(); ++i) {
+      visibility.see(b, 0, i,
+                     std::span(seen).subspan((b * sizes.queries + i) * sizes.keys, sizes.keys));
+    }
+  }
+  return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
+}
+
+bool alike(const Mask& a, const Mask& b) {
+  const auto window = [](const Mask& mask) {
+    return mask.window ? std::pair(mask.window->left, mask.window->right)
+                       : std::pair<std::optional<std::size_t>, std::optional<std::size_t>>();
+  };
+  return a.causal == b.causal && a.window.has_value() == b.window.has_value() &&
+         window(a) == window(b);
+}
+
+}  // namespace
+
+Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder) {
   const Tensor numbers = logits.converted(DType::float64);
   const auto scores = numbers.values<double>();
   const double largest = *std::max_element(scores.begin(), scores.end());
@@ -44,34 +72,6 @@ Prediction prediction(std::size_t position, const Tensor& logits, const ModelFol
   }
   return result;
 }
-
-// [B,1,Lq,Lk], the same for all heads; absent if all is seen. Positions behind a sample's end see
-// nothing.
-Tensor allowed_by(const PlannedAttention& attention,
-                  const std::vector<std::vector<std::int64_t>>& queries) {
-  if (!attention.mask.hides()) return {};
-  const Geometry& sizes = attention.geometry;
-  const Visibility visibility(attention.mask, sizes);
-  std::vector<std::uint8_t> seen(sizes.batch * sizes.queries * sizes.keys);
-  for (std::size_t b = 0; b < sizes.batch; ++b) {
-    for (std::size_t i = 0; i < queries[b].size(); ++i) {
-      visibility.see(b, 0, i,
-                     std::span(seen).subspan((b * sizes.queries + i) * sizes.keys, sizes.keys));
-    }
-  }
-  return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
-}
-
-bool alike(const Mask& a, const Mask& b) {
-  const auto window = [](const Mask& mask) {
-    return mask.window ? std::pair(mask.window->left, mask.window->right)
-                       : std::pair<std::optional<std::size_t>, std::optional<std::size_t>>();
-  };
-  return a.causal == b.causal && a.window.has_value() == b.window.has_value() &&
-         window(a) == window(b);
-}
-
-}  // namespace
 
 Computed compute_model(const Plan& plan, const ModelRequest& request) {
   Computed computed;
@@ -115,7 +115,7 @@ Computed compute_model(const Plan& plan, const ModelRequest& request) {
         }
       },
       [&](std::size_t sample, std::size_t position, const Tensor& logits) {
-        computed.predictions[sample].push_back(prediction(position, logits, *request.folder));
+        computed.predictions[sample].push_back(prediction_of(position, logits, *request.folder));
       });
   return computed;
 }

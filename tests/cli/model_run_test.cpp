@@ -150,3 +150,141 @@ TEST_CASE("flags alone say what a model is to read, and errors name them") {
         "  help:  give 0 to 3\n");
   CHECK(!fs::exists(folder / "attention_results"));
 }
+
+namespace {
+
+/// A copy of a small checkpoint, to be spoilt.
+struct SpoiltFolder : TemporaryFolder {
+  SpoiltFolder() {
+    for (const char* name : {"config.json", "model.safetensors"}) {
+      write(name, read_text(fs::path(gpt2) / name));
+    }
+  }
+
+  void replace(const std::string& name, const std::string& from, const std::string& to) {
+    std::string text = read_text(*this / name);
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    write(name, text.replace(at, from.size(), to));
+  }
+
+  /// What running a document with it says; nothing may be written.
+  std::string error() const {
+    const TemporaryFolder elsewhere;
+    const Outcome outcome = attn_cli({"run", "-", "--model", path().string()}, elsewhere.path(),
+                                     R"({"token_ids":[1]})");
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.output.empty());
+    CHECK(!fs::exists(elsewhere / "attention_results"));
+    std::string text = outcome.errors;
+    for (std::size_t at; (at = text.find(path().string())) != std::string::npos;) {
+      text.replace(at, path().string().size(), "FOLDER");
+    }
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a folder without its configuration or its weights says what should be there") {
+  const SpoiltFolder folder;
+  fs::remove(folder / "model.safetensors");
+  CHECK(folder.error() ==
+        "attn-cli: there are no weights in the folder \"FOLDER\"\n"
+        "  where: standard input\n"
+        "  help:  it should hold model.safetensors, or model.safetensors.index.json and its "
+        "parts\n");
+  fs::remove(folder / "config.json");
+  CHECK(folder.error() ==
+        "attn-cli: there is no config.json in the folder \"FOLDER\"\n"
+        "  where: standard input\n"
+        "  help:  name the folder of a checkpoint\n");
+}
+
+TEST_CASE("pickled weights are refused with the command that converts them") {
+  const SpoiltFolder folder;
+  fs::rename(folder / "model.safetensors", folder / "pytorch_model.bin");
+  CHECK(folder.error() ==
+        "attn-cli: the folder holds its weights as pytorch_model.bin, a Python pickle, which is "
+        "not read\n"
+        "  where: standard input, FOLDER\n"
+        "  help:  convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch "
+        "as s; s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
+        "map_location='cpu').items()}, 'model.safetensors')\"\n");
+}
+
+TEST_CASE("a tensor that the configuration needs and the file has not is named, with the nearest") {
+  SpoiltFolder folder;
+  folder.replace("model.safetensors", "\"h.1.ln_2.weight\"", "\"h.1.ln_3.weight\"");
+  CHECK(folder.error() ==
+        "attn-cli: the weights have no tensor \"h.1.ln_2.weight\"\n"
+        "  where: standard input, FOLDER/model.safetensors\n"
+        "  help:  did you mean \"h.0.ln_2.weight\"?\n");
+}
+
+TEST_CASE("a value of a configuration that is not supported is named with what would be wrong") {
+  SpoiltFolder folder;
+  folder.replace("config.json", "{", R"({"clip_qkv": 8.5,)");
+  CHECK(folder.error() ==
+        "attn-cli: \"clip_qkv\": 8.5 is not supported\n"
+        "  where: standard input, FOLDER/config.json, /clip_qkv\n"
+        "  help:  queries, keys and values would stay as they are\n");
+}
+
+TEST_CASE("weights that are cut off are refused") {
+  const SpoiltFolder folder;
+  const std::string bytes = read_text(folder / "model.safetensors");
+  folder.write("model.safetensors", bytes.substr(0, bytes.size() - 8));
+  const std::string error = folder.error();
+  CHECK(error.find(" of the data, of which there are ") != std::string::npos);
+  CHECK(error.ends_with("\n  help:  the file is cut off: copy or download it again\n"));
+}
+
+TEST_CASE("a folder is described, for people, for programs and as a row that computes the same") {
+  const TemporaryFolder folder;
+  const Outcome text = attn_cli({"model", gpt2}, folder.path());
+  CHECK(text.exit_code == 0);
+  CHECK(text.output.starts_with(gpt2 + "\n  family      gpt2\n  layers      3 layers × 4 heads\n"));
+  CHECK(text.output.find("\n  mask        causal\n") != std::string::npos);
+  const Outcome json = attn_cli({"model", gpt2, "--json"}, folder.path());
+  CHECK(json.output.find("\n  \"family\": \"gpt2\",\n") != std::string::npos);
+  const Outcome row = attn_cli({"model", gpt2, "--row"}, folder.path());
+  folder.write("row.json", row.output);
+  folder.write("by-row.json", R"({"model": ")" + gpt2 +
+                                  R"(", "architecture": "row.json", "token_ids": [3, 1, 4]})");
+  folder.write("plain.json", R"({"model": ")" + gpt2 + R"(", "token_ids": [3, 1, 4]})");
+  for (const std::string name : {"by-row", "plain"}) {
+    REQUIRE(attn_cli({"run", name + ".json", "--plots", "none", "--out", name}, folder.path())
+                .exit_code == 0);
+  }
+  CHECK(read_text(folder / "by-row/result.json") == read_text(folder / "plain/result.json"));
+  CHECK(attn_cli({"validate", "--model", gpt2}, folder.path()).output == gpt2 + ": valid\n");
+}
+
+TEST_CASE("a batch reads a text a line with one checkpoint, and resumes") {
+  const TemporaryFolder folder;
+  folder.write("texts.txt", "The state of the Union\n\nMy fellow citizens\n");
+  folder.write("more.jsonl", "{\"text\": \"We the people\"}\n");
+  const std::string model = (fs::path(ATTN_DATA) / "speeches").string();
+  const std::vector<std::string> command{"batch",   "--model", model,   "texts.txt", "more.jsonl",
+                                         "--plots", "none",    "--out", "all",       "--resume"};
+  const Outcome batch = attn_cli(command, folder.path());
+  CHECK(batch.exit_code == 0);
+  CHECK(fs::exists(folder / "all/texts.txt.000001/result.json"));
+  CHECK(fs::exists(folder / "all/texts.txt.000003/result.json"));
+  CHECK(fs::exists(folder / "all/more.000001/result.json"));
+  CHECK(read_text(folder / "all/summary.jsonl").find("model.safetensors") != std::string::npos);
+  const Outcome again = attn_cli(command, folder.path());
+  CHECK(again.output.find("skipped  3, finished before") != std::string::npos);
+}
+
+TEST_CASE("a model is explained from a token to what comes next") {
+  const std::string model = (fs::path(ATTN_DATA) / "speeches").string();
+  const Outcome outcome = attn_cli({"explain", "--model", model, "--text", "The state of the Union",
+                                    "--layer", "1", "--head", "1", "--query", "3"});
+  CHECK(outcome.errors == "");
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("llama model, step by step") != std::string::npos);
+  CHECK(outcome.output.find("The token's embedding") != std::string::npos);
+  CHECK(outcome.output.find("The likeliest tokens") != std::string::npos);
+}

@@ -143,7 +143,7 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "  help:  did you mean \"llama\"?");
   CHECK(
       refusal_of(with_sizes("deberta-v2")) ==
-      "models of the type \"deberta-v2\" are not computed: its scores have terms between contents "
+      "models of the type \"deberta-v2\" are not computed: their scores have terms between contents "
       "and positions\n"
       "  where: /model_type\n"
       "  help:  choose another model");

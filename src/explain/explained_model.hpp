@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+#include "document/plan.hpp"
+#include "explain/explained_query.hpp"
+#include "explain/explanation.hpp"
+
+namespace attn {
+
+/// The way of one token through a model: its embedding, what a layer gets, the steps of one head of
+/// the layer's self-attention (of an encoder-decoder, the encoder's), what the layer gives, and the
+/// likeliest tokens at the end. Throws Error(input) naming the field if the sample has no such
+/// query.
+void explain_model(const ModelRequest& request, const Plan& plan, QueryChoice choice,
+                   std::size_t layer, Explanation& explanation);
+
+}  // namespace attn

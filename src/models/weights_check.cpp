@@ -1,0 +1,248 @@
+#include "models/weights_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "support/in_quotes.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+using Layer = std::optional<std::size_t>;
+constexpr const char* differ = "the configuration and the weights do not belong together";
+
+// Causal masks, numbers and tables that old files hold beside the weights.
+bool is_buffer(std::string_view name) {
+  constexpr std::array<std::string_view, 7> ends{
+      ".attn.bias",     ".attention.bias", ".masked_bias",
+      ".position_ids",  ".inv_freq",       ".relative_attention_bias.weight",
+      ".token_type_ids"};
+  return name.find(".rotary_emb.") != name.npos ||
+         std::any_of(ends.begin(), ends.end(),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+bool holds_numbers(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16 ||
+         type == ElementType::float32 || type == ElementType::float64;
+}
+
+/// Checks one stack of a model tensor by tensor.
+class StackCheck {
+ public:
+  StackCheck(const Architecture& model, const CheckpointWeights& weights, const ModelStack& stack,
+             const std::string& prefix, std::set<std::string>& used)
+      : model_(model),
+        weights_(weights),
+        stack_(stack),
+        names_(weights, model, stack, prefix),
+        used_(used) {}
+
+  void check() {
+    const std::size_t embedded = check_embeddings();
+    const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
+    const std::size_t groups = model_.kv_heads * model_.head_width;
+    for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
+      if (stack_.names.contains("query_key_value")) {
+        matrix("query_key_value", n, heads + 2 * groups, width);
+      } else {
+        matrix("query", n, heads, width);
+        matrix("key", n, groups, width);
+        matrix("value", n, groups, width);
+      }
+      matrix("output", n, width, heads);
+      if (stack_.crosses) {
+        matrix("cross_query", n, heads, width);
+        matrix("cross_key", n, groups, width);
+        matrix("cross_value", n, groups, width);
+        matrix("cross_output", n, width, heads);
+      }
+      for (const char* norm : {"before_attention", "after_attention", "after_attention_sum",
+                               "before_cross", "after_cross_sum", "before_feed_forward",
+                               "after_feed_forward", "after_feed_forward_sum"}) {
+        vector(norm, n, width);
+      }
+      const bool whole = model_.whole_width_norms;
+      vector("query_norm", n, whole ? heads : model_.head_width);
+      vector("key_norm", n, whole ? groups : model_.head_width);
+      vector("sinks", n, model_.heads);
+      feed_forward(n);
+    }
+    vector("final_norm", std::nullopt, width);
+    if (names_.has("output_projection", std::nullopt)) {
+      matrix("output_projection", std::nullopt, embedded, width);
+    }
+  }
+
+ private:
+  std::size_t check_embeddings() {
+    const Shape tokens = matrix("tokens", std::nullopt, model_.vocabulary, 0);
+    const std::size_t embedded = tokens[1];
+    if (names_.has("embedding_projection", std::nullopt)) {
+      matrix("embedding_projection", std::nullopt, model_.width, embedded);
+    } else if (embedded != model_.width) {
+      misfit(*names_.found("tokens", std::nullopt, "weight"), tokens, {tokens[0], model_.width});
+    }
+    if (model_.positions == ModelPositions::learned) matrix("positions", std::nullopt, 0, 0);
+    if (names_.has("types", std::nullopt)) matrix("types", std::nullopt, 0, embedded);
+    vector("embedding_norm", std::nullopt, embedded);
+    if (stack_.names.contains("buckets")) {
+      matrix("buckets", std::nullopt, model_.buckets.count, model_.heads);
+    }
+    return embedded;
+  }
+
+  void feed_forward(std::size_t n) {
+    const std::size_t width = model_.width;
+    if (model_.experts) {
+      matrix("router", n, model_.experts->count, width);
+      for (const char* part :
+           {".gate_up_proj", ".gate_up_proj_bias", ".down_proj", ".down_proj_bias"}) {
+        if (const auto name = names_.found("experts", n, part)) used_.insert(*name);
+      }
+      return;
+    }
+    std::size_t hidden = 0;
+    if (stack_.names.contains("gate_up")) {
+      hidden = matrix("gate_up", n, 0, width)[0] / 2;
+    } else {
+      const bool gated = names_.has("gate", n) || !stack_.names.contains("up");
+      if (gated) {
+        hidden = matrix("gate", n, 0, width)[0];
+        matrix(names_.has("gated_up", n) ? "gated_up" : "up", n, hidden, width);
+      } else {
+        hidden = matrix("up", n, 0, width)[0];
+      }
+    }
+    matrix("down", n, width, hidden);
+  }
+
+  [[noreturn]] void misfit(const std::string& name, const Shape& shape, const Shape& wanted) const {
+    std::string expected;
+    for (const std::size_t size : wanted) {
+      expected += (expected.empty() ? "[" : ",") + (size == 0 ? "any" : std::to_string(size));
+    }
+    throw input_error(
+        name + " " + text(shape) + " does not fit the configuration: expected " + expected + "]",
+        weights_.place(), differ);
+  }
+
+  [[noreturn]] void missing(std::string_view purpose, Layer layer) const {
+    const std::string wanted = names_.name(purpose, layer) + ".weight";
+    const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
+    throw input_error("the weights have no tensor " + in_quotes(wanted), weights_.place(),
+                      suggestion(wanted, known));
+  }
+
+  // A tensor with its bias, if the file has one. In all layers or in none.
+  void use(std::string_view purpose, Layer layer, const std::string& name, std::size_t rows) {
+    take(name);
+    const auto bias = names_.found(purpose, layer, "bias");
+    if (bias) {
+      take(*bias);
+      if (weights_.shape(*bias) != Shape{rows}) misfit(*bias, weights_.shape(*bias), {rows});
+    }
+    if (!layer) return;
+    const auto [first, is_first] = has_bias_.try_emplace(std::string(purpose), bias.has_value());
+    if (is_first || first->second == bias.has_value()) return;
+    throw input_error("the weights have biases for " + in_quotes(names_.name(purpose, 0)) +
+                          " in some layers and not in layer " + std::to_string(bias ? 0 : *layer),
+                      weights_.place(), "the file is not whole: fetch it again");
+  }
+
+  void take(const std::string& name) {
+    used_.insert(name);
+    if (holds_numbers(weights_.type(name))) return;
+    throw input_error("the weight " + in_quotes(name) + " is stored as " +
+                          std::string(attn::name(weights_.type(name))),
+                      weights_.place(),
+                      "what such elements stand for is not known: take the model's unquantised "
+                      "folder");
+  }
+
+  // 0 = any number.
+  Shape matrix(std::string_view purpose, Layer layer, std::size_t rows, std::size_t columns) {
+    const auto name = names_.found(purpose, layer, "weight");
+    if (!name) missing(purpose, layer);
+    Shape shape = weights_.shape(*name);
+    if (shape.size() == 2 && layer && model_.stored_transposed) std::swap(shape[0], shape[1]);
+    const bool fits = shape.size() == 2 && (rows == 0 || shape[0] == rows) &&
+                      (columns == 0 || shape[1] == columns) && shape[0] > 0 && shape[1] > 0;
+    if (!fits) {
+      const bool turned = layer && model_.stored_transposed;
+      misfit(*name, weights_.shape(*name), turned ? Shape{columns, rows} : Shape{rows, columns});
+    }
+    use(purpose, layer, *name, shape[0]);
+    return shape;
+  }
+
+  // A norm or another vector that the model may name.
+  void vector(std::string_view purpose, Layer layer, std::size_t width) {
+    if (!stack_.names.contains(purpose)) return;
+    const auto name = names_.found(purpose, layer, "weight");
+    if (!name) {
+      // Some models have it nowhere, some not in their first layer.
+      const bool may_lack = std::ranges::count(model_.optional, purpose) > 0;
+      if (!may_lack || there_.contains(std::string(purpose))) missing(purpose, layer);
+      return;
+    }
+    if (layer && *layer > 1 && !there_.contains(std::string(purpose))) missing(purpose, 1);
+    there_.insert(std::string(purpose));
+    if (weights_.shape(*name) != Shape{width}) misfit(*name, weights_.shape(*name), {width});
+    use(purpose, layer, *name, width);
+  }
+
+  const Architecture& model_;
+  const CheckpointWeights& weights_;
+  const ModelStack& stack_;
+  StackWeights names_;
+  std::set<std::string>& used_;
+  std::set<std::string> there_;
+  std::map<std::string, bool> has_bias_;
+};
+
+// The tensors of the head that gives logits.
+void add_head(const ModelHead& head, std::set<std::string>& used) {
+  for (const std::string& part : {head.dense, head.norm, head.weight}) {
+    for (const char* end : {".weight", ".bias", ".gamma", ".beta"}) used.insert(part + end);
+  }
+  used.insert(head.bias.begin(), head.bias.end());
+}
+
+}  // namespace
+
+std::vector<std::string> check_weights(const Architecture& model,
+                                       const CheckpointWeights& weights) {
+  const std::string prefix = find_prefix(weights, model);
+  std::set<std::string> used;
+  for (const ModelStack& stack : model.stacks) {
+    StackCheck(model, weights, stack, prefix, used).check();
+  }
+  add_head(model.head, used);
+  std::vector<std::string> ignored;
+  for (const std::string& name : weights.names()) {
+    if (used.contains(name)) continue;
+    ignored.push_back(name);
+    if (is_buffer(name)) continue;
+    for (const ModelStack& stack : model.stacks) {
+      const StackWeights names(weights, model, stack, prefix);
+      for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+        if (!name.starts_with(names.layer_prefix(n))) continue;
+        throw input_error(
+            "layer " + std::to_string(n) + " has a tensor " + in_quotes(name) +
+                ", which has no place in a model of the type " + in_quotes(model.family),
+            weights.place(), "what it does would be left out: give a row that names it");
+      }
+    }
+  }
+  return ignored;
+}
+
+}  // namespace attn
