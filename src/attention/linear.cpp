@@ -29,13 +29,12 @@ struct ColumnGroup {
 // y = x Wᵀ + b. A thread packs a group of columns and multiplies with it while it is in its cache;
 // those who find no group left share the rows of the groups that are not done. Which thread
 // computes a number changes nothing about its sum.
-template <class T>
-Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
-  const Tensor weight = linear.weight.converted(dtype_of<T>());
-  const Tensor bias = linear.bias.converted(dtype_of<T>());
-  const std::size_t width = weight.shape()[1], columns = weight.shape()[0];
+// `pack_rows(first, count, panel)` packs rows of W.
+template <class T, class PackRows>
+Tensor product(std::size_t columns, std::size_t width, const Tensor& given_bias, const Tensor& x,
+               std::size_t threads, const PackRows& pack_rows) {
+  const Tensor bias = given_bias.converted(dtype_of<T>());
   const std::size_t rows = x.size() / width;
-  const T* w = weight.values<T>().data();
   const T* b = bias ? bias.values<T>().data() : nullptr;
   const T* from = x.values<T>().data();
   const auto y = new_elements<T>(rows * columns);
@@ -54,9 +53,7 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
   const auto pack = [&](std::size_t g) {
     const std::size_t end = std::min((g + 1) * group_columns, columns);
     for (std::size_t first = g * group_columns; first < end; first += panel) {
-      kernels::pack_panel(
-          kernels::PanelRows<T>{w + first * width, width, std::min(panel, end - first), width},
-          packed.get() + first * width);
+      pack_rows(first, std::min(panel, end - first), packed.get() + first * width);
     }
     groups[g].packed = true;
   };
@@ -87,11 +84,43 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
   return filled(std::move(shape), y);
 }
 
+template <class T>
+Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
+  const Tensor weight = linear.weight.converted(dtype_of<T>());
+  const std::size_t width = weight.shape()[1];
+  const T* w = weight.values<T>().data();
+  const auto pack = [&](std::size_t first, std::size_t count, T* panel) {
+    kernels::pack_panel(kernels::PanelRows<T>{w + first * width, width, count, width}, panel);
+  };
+  return product<T>(weight.shape()[0], width, linear.bias, x, threads, pack);
+}
+
+template <class T>
+Tensor product(const MatrixRows& weight, const Tensor& bias, const Tensor& x, std::size_t threads) {
+  const std::size_t width = weight.columns;
+  const auto pack = [&](std::size_t first, std::size_t count, T* panel) {
+    thread_local std::vector<T> rows;
+    rows.resize(count * width);
+    if constexpr (sizeof(T) == sizeof(float)) {
+      weight.floats(first, count, rows.data());
+    } else {
+      weight.doubles(first, count, rows.data());
+    }
+    kernels::pack_panel(kernels::PanelRows<T>{rows.data(), width, count, width}, panel);
+  };
+  return product<T>(weight.rows, width, bias, x, threads, pack);
+}
+
 }  // namespace
 
 Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads) {
   return x.dtype() == DType::float32 ? product<float>(linear, x, threads)
                                      : product<double>(linear, x, threads);
+}
+
+Tensor apply(const MatrixRows& weight, const Tensor& bias, const Tensor& x, std::size_t threads) {
+  return x.dtype() == DType::float32 ? product<float>(weight, bias, x, threads)
+                                     : product<double>(weight, bias, x, threads);
 }
 
 Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,

@@ -134,6 +134,24 @@ void for_each_element(const RawArray& array, std::size_t count, Use use) {
   }
 }
 
+template <class To>
+void widen_all(ElementType type, const std::byte* from, std::size_t count, To* to) {
+  with_stored_type(type, [&]<class Stored>(Stored*) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Stored stored;
+      std::memcpy(&stored, from + i * sizeof(Stored), sizeof(Stored));
+      if constexpr (std::is_same_v<Stored, Half> || std::is_same_v<Stored, Brain>) {
+        to[i] = static_cast<To>(static_cast<float>(stored));
+      } else if constexpr (std::is_same_v<Stored, Boolean>) {
+        to[i] = stored.bits != 0 ? To(1) : To(0);
+      } else {
+        to[i] = static_cast<To>(stored);
+      }
+    }
+    return true;
+  });
+}
+
 template <class To, class Stored>
 Tensor convert(const RawArray& array, std::size_t count) {
   std::vector<To> elements(count);
@@ -192,6 +210,14 @@ DType widened(ElementType type) noexcept {
 void check_axes(std::size_t axes, const std::string& where) {
   if (axes <= most_axes) return;
   throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", where, "");
+}
+
+void widen(ElementType type, const std::byte* from, std::size_t count, float* to) {
+  widen_all(type, from, count, to);
+}
+
+void widen(ElementType type, const std::byte* from, std::size_t count, double* to) {
+  widen_all(type, from, count, to);
 }
 
 Tensor tensor_from(const RawArray& array) {

@@ -53,6 +53,10 @@ struct RawArray {
   std::shared_ptr<const void> owner;
 };
 
+/// `count` elements, in the machine's byte order, as other numbers.
+void widen(ElementType type, const std::byte* from, std::size_t count, float* to);
+void widen(ElementType type, const std::byte* from, std::size_t count, double* to);
+
 /// The array as a tensor: borrowed where the elements are stored as a tensor stores them, converted
 /// otherwise. Throws Error(input) for an axis of size 0, for more than 32 axes, for elements that
 /// take more than the memory once converted, and for an unsigned integer that int64 cannot hold,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "attn/error.hpp"
 
@@ -689,6 +690,15 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
       reader.required("number of layers",
                       {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"});
 
+  for (const std::size_t size :
+       {layers, model.width, model.heads, model.head_width,
+        reader.first_count({"num_decoder_layers", "decoder_layers"}).value_or(1)}) {
+    constexpr std::size_t most = 1 << 20U;  // what no model has
+    if (size <= most) continue;
+    throw input_error("the configuration asks for a size of " + std::to_string(size), "",
+                      "no size of a model is beyond " + std::to_string(most));
+  }
+
   // 2. What all layers share.
   model.norm = named(row, "norm", norms, ModelNorm::layer);
   model.eps = reader.chosen(row, "eps", "eps_keys").value_or(1e-5);
@@ -743,11 +753,23 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
       model.longest = *table > model.first_position ? *table - model.first_position : 0;
     }
   }
+  if (model.first_position > 1 << 20U) {
+    refuse("pad_token_id", "positions cannot begin at " + std::to_string(model.first_position),
+           "they begin behind the id of the padding token");
+  }
   if (const JsonValue* buckets = member(row, "buckets")) {
     model.buckets.count =
         static_cast<std::size_t>(reader.chosen(*buckets, "count", "count_keys").value_or(32));
     model.buckets.max_distance = static_cast<std::size_t>(
         reader.chosen(*buckets, "distance", "distance_keys").value_or(128));
+    if (model.buckets.count < 4 || model.buckets.count > 65536 ||
+        model.buckets.max_distance <= model.buckets.count / 2) {
+      throw input_error("distances up to " + std::to_string(model.buckets.max_distance) +
+                            " cannot be put into " + std::to_string(model.buckets.count) +
+                            " buckets",
+                        "/relative_attention_num_buckets",
+                        "give at least 4, and a distance of more than half as many");
+    }
   }
 
   // 4. Feed-forward.
@@ -916,7 +938,16 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   refuse_unsupported(part);
   const std::string family = family_of(part);
   const JsonValue complete = row_of(part, row);
-  Architecture model = normalised(part, complete, family.empty() ? "own row" : family);
+  const auto read = [&] {
+    try {
+      return normalised(part, complete, family.empty() ? "own row" : family);
+    } catch (const std::bad_variant_access&) {
+      throw input_error(
+          "a value of the configuration or of the row has another type than it should", "",
+          "attn-cli model FOLDER --row prints a row as it should be");
+    }
+  };
+  Architecture model = read();
   if (&part != &config) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);

@@ -99,17 +99,7 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
         throw error.inside(part.string());
       }
     }();
-    for (std::size_t i = 0; i < tensors.names().size(); ++i) {
-      const std::string& name = tensors.names()[i];
-      const auto place = expected.find(name);
-      if (!expected.empty() &&
-          (place == expected.end() || place->second != part.filename().string())) {
-        continue;
-      }
-      weights.places_.emplace(name, Place{weights.parts_.size(), i});
-      weights.names_.push_back(name);
-    }
-    weights.parts_.push_back({part.string(), tensors});
+    weights.add(part.string(), tensors, expected);
   }
   for (const auto& [name, part] : expected) {
     if (weights.has(name)) continue;
@@ -117,6 +107,27 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
                       weights.place_, "the index and the parts do not belong together");
   }
   return weights;
+}
+
+CheckpointWeights CheckpointWeights::from_memory(std::span<const std::byte> bytes,
+                                                 std::shared_ptr<const void> owner) {
+  CheckpointWeights weights;
+  weights.add("", Safetensors(bytes, std::move(owner)), {});
+  return weights;
+}
+
+// `expected` tells which file holds which tensor; empty if there is only one.
+void CheckpointWeights::add(const std::string& file, Safetensors tensors,
+                            const std::map<std::string, std::string>& expected) {
+  const std::string own = fs::path(file).filename().string();
+  for (std::size_t i = 0; i < tensors.names().size(); ++i) {
+    const std::string& name = tensors.names()[i];
+    const auto place = expected.find(name);
+    if (!expected.empty() && (place == expected.end() || place->second != own)) continue;
+    places_.emplace(name, Place{parts_.size(), i});
+    names_.push_back(name);
+  }
+  parts_.push_back({file, std::move(tensors)});
 }
 
 const CheckpointWeights::Place& CheckpointWeights::find(const std::string& name) const {
@@ -134,20 +145,23 @@ const Shape& CheckpointWeights::shape(const std::string& name) const {
   return parts_[place.part].tensors.shape(place.index);
 }
 
-ElementType CheckpointWeights::type(const std::string& name) const {
+RawArray CheckpointWeights::raw(const std::string& name) const {
   const Place& place = find(name);
   const Part& part = parts_[place.part];
   try {
-    return part.tensors.raw(place.index).type;
+    return part.tensors.raw(place.index);
   } catch (const Error& error) {
     throw error.inside(part.file);
   }
 }
 
+ElementType CheckpointWeights::type(const std::string& name) const {
+  return raw(name).type;
+}
+
 Tensor CheckpointWeights::read_rows(const std::string& name, std::size_t first,
                                     std::size_t count) const {
-  const Place& place = find(name);
-  RawArray rows = parts_[place.part].tensors.raw(place.index);
+  RawArray rows = raw(name);
   const std::size_t row = rows.bytes.size() / rows.shape[0];
   rows.shape[0] = count;
   rows.bytes = rows.bytes.subspan(first * row, count * row);
@@ -252,21 +266,20 @@ std::string StackWeights::name(std::string_view purpose, std::optional<std::size
   return name + (names == stack_.names.end() ? std::string(purpose) : names->second.front());
 }
 
-Linear StackWeights::linear(std::string_view purpose, std::size_t layer) const {
-  Linear linear{find(purpose, layer, "weight"), find(purpose, layer, "bias")};
-  if (!linear.weight) {
+StoredLinear StackWeights::linear(std::string_view purpose, std::size_t layer) const {
+  const auto weight = found(purpose, layer, "weight");
+  if (!weight) {
     const std::string wanted = name(purpose, layer) + ".weight";
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
     throw input_error("the weights have no tensor " + in_quotes(wanted), weights_.place(),
                       suggestion(wanted, known));
   }
-  if (linear.weight.rank() != 2) {
-    throw input_error(
-        name(purpose, layer) + ".weight " + text(linear.weight.shape()) + " is no matrix",
-        weights_.place(), "the weights do not fit the configuration");
+  RawArray stored = weights_.raw(*weight);
+  if (stored.shape.size() != 2) {
+    throw input_error(*weight + " " + text(stored.shape) + " is no matrix", weights_.place(),
+                      "the weights do not fit the configuration");
   }
-  if (model_.stored_transposed) linear.weight = transposed(linear.weight);
-  return linear;
+  return {StoredMatrix(std::move(stored), model_.stored_transposed), find(purpose, layer, "bias")};
 }
 
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {

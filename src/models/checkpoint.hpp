@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,7 @@
 
 #include "io/safetensors.hpp"
 #include "models/architecture.hpp"
+#include "models/stored_matrix.hpp"
 
 namespace attn {
 
@@ -25,6 +28,10 @@ class CheckpointWeights {
   /// contradicts itself, or is stored in a form that is not read.
   static CheckpointWeights open(const std::filesystem::path& folder, const FileAccess& access);
 
+  /// One whole file from memory.
+  static CheckpointWeights from_memory(std::span<const std::byte> bytes,
+                                       std::shared_ptr<const void> owner);
+
   bool has(const std::string& name) const { return places_.contains(name); }
   const std::vector<std::string>& names() const noexcept { return names_; }
 
@@ -33,6 +40,8 @@ class CheckpointWeights {
   Tensor read(const std::string& name) const;
   const Shape& shape(const std::string& name) const;
   ElementType type(const std::string& name) const;
+  /// The elements as they are stored.
+  RawArray raw(const std::string& name) const;
   /// Rows `first` … of the tensor's first axis alone, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
 
@@ -48,6 +57,8 @@ class CheckpointWeights {
     std::size_t part, index;
   };
   const Place& find(const std::string& name) const;
+  void add(const std::string& file, Safetensors tensors,
+           const std::map<std::string, std::string>& expected);
 
   std::vector<Part> parts_;
   std::map<std::string, Place> places_;
@@ -69,7 +80,7 @@ class StackWeights {
   Tensor find(std::string_view purpose, std::optional<std::size_t> layer, const char* part) const;
 
   /// Weight [out,in] and bias of a projection. Throws Error(input) naming it if it is not there.
-  Linear linear(std::string_view purpose, std::size_t layer) const;
+  StoredLinear linear(std::string_view purpose, std::size_t layer) const;
   bool has(std::string_view purpose, std::optional<std::size_t> layer) const;
   /// Of a tensor that find() gives, without reading it.
   std::optional<Shape> shape(std::string_view purpose, std::optional<std::size_t> layer,

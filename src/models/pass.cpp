@@ -12,9 +12,11 @@
 
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/rotary.hpp"
 #include "io/json_value.hpp"
+#include "kernels/activation.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -64,32 +66,86 @@ double activated(double x, ModelActivation activation) {
 
 // Root mean square norm over the last axis (Zhang and Sennrich 2019, section 4): x / √(mean x² + ε)
 // times the weight.
-Tensor rms_normed(const Tensor& x, const Tensor& weight, double eps, bool plus_one) {
-  const std::size_t width = x.shape().back();
+Tensor rms_normed(const Tensor& x, const Tensor& weight, double eps, bool plus_one,
+                  std::size_t threads) {
+  const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor factors = weight.converted(DType::float64);
   const auto w = factors.values<double>();
   const auto each = [&]<class T>(std::span<const T> from) {
-    std::vector<T> y(from.size());
-    for (std::size_t row = 0; row < from.size(); row += width) {
-      double sum = 0;
-      for (std::size_t i = 0; i < width; ++i) {
-        sum += static_cast<double>(from[row + i]) * static_cast<double>(from[row + i]);
+    const auto y = new_elements<T>(from.size());
+    constexpr std::size_t block = 32;
+    parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
+      for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
+        const T* in = from.data() + row * width;
+        T* out = y.get() + row * width;
+        double sum = 0;
+        for (std::size_t i = 0; i < width; ++i) {
+          sum += static_cast<double>(in[i]) * static_cast<double>(in[i]);
+        }
+        const double factor = 1 / std::sqrt(sum / static_cast<double>(width) + eps);
+        for (std::size_t i = 0; i < width; ++i) {
+          const double scale = plus_one ? 1 + w[i] : w[i];
+          out[i] = static_cast<T>(static_cast<double>(in[i]) * factor * scale);
+        }
       }
-      const double factor = 1 / std::sqrt(sum / static_cast<double>(width) + eps);
-      for (std::size_t i = 0; i < width; ++i) {
-        const double scale = plus_one ? 1 + w[i] : w[i];
-        y[row + i] = static_cast<T>(static_cast<double>(from[row + i]) * factor * scale);
-      }
-    }
-    return Tensor(x.shape(), std::move(y));
+    });
+    return filled(x.shape(), y);
   };
   return x.dtype() == DType::float32 ? each(x.values<float>()) : each(x.values<double>());
 }
 
-// A part of the columns of every row, or of the rows of a matrix that a fused projection is.
-Linear rows_of(const Linear& linear, std::size_t first, std::size_t count) {
-  return {rows_of(linear.weight, first, count),
+// A part of the rows of a projection.
+StoredLinear rows_of(const StoredLinear& linear, std::size_t first, std::size_t count) {
+  return {linear.weight.rows(first, count),
           linear.bias ? rows_of(linear.bias, first, count) : Tensor()};
+}
+
+struct KernelCurve {
+  kernels::Curve curve;
+  float constant = 0;
+};
+
+KernelCurve curve_of(ModelActivation activation) {
+  using kernels::Curve;
+  switch (activation) {
+    case ModelActivation::relu:
+      return {Curve::relu};
+    case ModelActivation::gelu:
+      return {Curve::gelu};
+    case ModelActivation::gelu_tanh:
+    case ModelActivation::gelu_bloom:
+      return {Curve::gelu_by_tanh, 0.79788456F};
+    case ModelActivation::quick_gelu:
+      return {Curve::sigmoid, 1.702F};
+    case ModelActivation::silu:
+      break;
+  }
+  return {Curve::sigmoid, 1};
+}
+
+// The activation of x, times `up` where that is given.
+Tensor activated(const Tensor& x, const Tensor& up, ModelActivation activation,
+                 std::size_t threads) {
+  if (x.dtype() == DType::float64) {
+    if (!up) {
+      return mapped(
+          threads, [&](double v) { return activated(v, activation); }, x);
+    }
+    return mapped(
+        threads, [&](double v, double u) { return activated(v, activation) * u; }, x, up);
+  }
+  const auto y = new_elements<float>(x.size());
+  const float* from = x.values<float>().data();
+  const float* factors = up ? up.values<float>().data() : nullptr;
+  const KernelCurve by = curve_of(activation);
+  constexpr std::size_t block = 1 << 14U;
+  parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
+    const std::size_t first = at * block;
+    kernels::activate(by.curve, by.constant, from + first,
+                      factors == nullptr ? nullptr : factors + first,
+                      std::min(block, x.size() - first), y.get() + first);
+  });
+  return filled(x.shape(), y);
 }
 
 // The rows of a matrix in another order.
@@ -158,7 +214,7 @@ class StackPass {
     if (const Tensor table = weights_.find("buckets", std::nullopt, "weight")) {
       bucket_table_ = table.converted(DType::float64);
       if (table.shape() != Shape{model.buckets.count, model.heads}) {
-        misfit("buckets", table, {model.buckets.count, model.heads});
+        misfit("buckets", table.shape(), {model.buckets.count, model.heads});
       }
     }
   }
@@ -203,8 +259,8 @@ class StackPass {
   // What a layer needs of the file, read once for all samples.
   struct Layer {
     std::size_t number;
-    Linear query, key, value, output;
-    Linear cross_query, cross_key, cross_value, cross_output;
+    StoredLinear query, key, value, output;
+    StoredLinear cross_query, cross_key, cross_value, cross_output;
     Tensor sinks;
   };
 
@@ -277,8 +333,8 @@ class StackPass {
   }
 
  private:
-  [[noreturn]] void misfit(const char* purpose, const Tensor& tensor, const Shape& wanted) const {
-    throw input_error(weights_.name(purpose, std::nullopt) + " " + text(tensor.shape()) +
+  [[noreturn]] void misfit(const char* purpose, const Shape& shape, const Shape& wanted) const {
+    throw input_error(weights_.name(purpose, std::nullopt) + " " + text(shape) +
                           " does not fit the configuration: expected " + text(wanted),
                       checkpoint_.place(), "the configuration and the weights differ");
   }
@@ -343,19 +399,21 @@ class StackPass {
 
   Tensor normed_by(const Tensor& x, const Tensor& weight, const Tensor& bias,
                    const char* purpose) const {
-    if (weight.shape() != Shape{x.shape().back()}) misfit(purpose, weight, {x.shape().back()});
+    if (weight.shape() != Shape{x.shape().back()})
+      misfit(purpose, weight.shape(), {x.shape().back()});
     if (model_.norm == ModelNorm::layer) {
       return apply(LayerNorm{weight, bias}, x, model_.eps, options_.threads);
     }
-    return rms_normed(x, weight, model_.eps, model_.norm == ModelNorm::rms_plus_one);
+    return rms_normed(x, weight, model_.eps, model_.norm == ModelNorm::rms_plus_one,
+                      options_.threads);
   }
 
   // A projection of query, key and value in one.
-  void split(const Linear& fused, Layer& layer) const {
+  void split(const StoredLinear& fused, Layer& layer) const {
     const std::size_t d = model_.head_width, heads = model_.heads, groups = model_.kv_heads;
     const std::size_t rows = (heads + 2 * groups) * d;
     if (fused.weight.shape()[0] != rows) {
-      misfit("query_key_value", fused.weight, {rows, fused.weight.shape()[1]});
+      misfit("query_key_value", fused.weight.shape(), {rows, fused.weight.shape()[1]});
     }
     if (model_.fused == FusedLayout::side_by_side) {
       layer.query = rows_of(fused, 0, heads * d);
@@ -373,8 +431,8 @@ class StackPass {
       for (std::size_t i = 0; i < d; ++i) value.push_back(row++);
     }
     const auto part = [&](const std::vector<std::size_t>& wanted) {
-      return Linear{picked(fused.weight, wanted),
-                    fused.bias ? picked(fused.bias, wanted) : Tensor()};
+      return StoredLinear{fused.weight.picked(wanted),
+                          fused.bias ? picked(fused.bias, wanted) : Tensor()};
     };
     layer.query = part(query);
     layer.key = part(key);
@@ -436,15 +494,16 @@ class StackPass {
 
   // Attention of the states over the memory's, projected; `map` becomes the weights [1,H,Lq,Lk] if
   // it is given.
-  Tensor attend_to(const Layer& layer, const Linear& query, const Linear& key, const Linear& value,
-                   const Linear& output, const Tensor& states, const Tensor& memory, bool self,
-                   const std::vector<std::size_t>* off, Tensor* map) const {
+  Tensor attend_to(const Layer& layer, const StoredLinear& query, const StoredLinear& key,
+                   const StoredLinear& value, const StoredLinear& output, const Tensor& states,
+                   const Tensor& memory, bool self, const std::vector<std::size_t>* off,
+                   Tensor* map) const {
     const std::size_t n = layer.number, heads = model_.heads, groups = model_.kv_heads;
     const std::size_t d = model_.head_width, threads = options_.threads;
-    const auto projected = [&](const Linear& linear, const Tensor& x, std::size_t width,
+    const auto projected = [&](const StoredLinear& linear, const Tensor& x, std::size_t width,
                                const char* purpose) {
       const Shape wanted{width, x.shape().back()};
-      if (linear.weight.shape() != wanted) misfit(purpose, linear.weight, wanted);
+      if (linear.weight.shape() != wanted) misfit(purpose, linear.weight.shape(), wanted);
       return apply(linear, x, threads);
     };
     AttentionRequest request;
@@ -533,20 +592,18 @@ class StackPass {
   Tensor feed_forward(const Tensor& x, std::size_t n) const {
     if (model_.experts) return chosen_experts(x, n);
     const std::size_t threads = options_.threads;
-    const auto act = [&](double v) { return activated(v, model_.activation); };
-    const auto gated = [&](double gate, double up) { return act(gate) * up; };
     Tensor wide;
     if (weights_.has("gate_up", n)) {
-      const Linear both = weights_.linear("gate_up", n);
+      const StoredLinear both = weights_.linear("gate_up", n);
       const std::size_t half = both.weight.shape()[0] / 2;
-      wide = mapped(threads, gated, apply(rows_of(both, 0, half), x, threads),
-                    apply(rows_of(both, half, half), x, threads));
+      wide = activated(apply(rows_of(both, 0, half), x, threads),
+                       apply(rows_of(both, half, half), x, threads), model_.activation, threads);
     } else if (weights_.has("gate", n)) {
       const char* up = weights_.has("gated_up", n) ? "gated_up" : "up";
-      wide = mapped(threads, gated, apply(weights_.linear("gate", n), x, threads),
-                    apply(weights_.linear(up, n), x, threads));
+      wide = activated(apply(weights_.linear("gate", n), x, threads),
+                       apply(weights_.linear(up, n), x, threads), model_.activation, threads);
     } else {
-      wide = mapped(threads, act, apply(weights_.linear("up", n), x, threads));
+      wide = activated(apply(weights_.linear("up", n), x, threads), {}, model_.activation, threads);
     }
     return apply(weights_.linear("down", n), wide, threads);
   }
@@ -665,8 +722,7 @@ class Head {
     if (!head.dense.empty()) {
       x = apply(Linear{part(head.dense, ".weight"), part(head.dense, ".bias")}, x, threads);
       const ModelActivation activation = head.activation.value_or(model_.activation);
-      x = mapped(
-          threads, [&](double v) { return activated(v, activation); }, x);
+      x = activated(x, {}, activation, threads);
       Tensor weight = part(head.norm, ".weight"), bias = part(head.norm, ".bias");
       if (!weight) weight = part(head.norm, ".gamma");
       if (!bias) bias = part(head.norm, ".beta");
@@ -692,15 +748,16 @@ class Head {
 
   // x times the table, some of its rows at a time, so that it is never widened as a whole.
   Tensor scores(const Tensor& x) const {
-    constexpr std::size_t most = 4096;
+    constexpr std::size_t most = 8192;
+    const StoredMatrix table(weights_.raw(table_), false);
     const std::size_t words = weights_.shape(table_)[0], rows = x.size() / x.shape().back();
     const auto all = [&]<class T>(const T*) {
       std::vector<T> y(rows * words);
       for (std::size_t first = 0; first < words; first += most) {
         const std::size_t count = std::min(most, words - first);
-        const Tensor part = apply(Linear{weights_.read_rows(table_, first, count),
-                                         bias_ ? rows_of(bias_, first, count) : Tensor()},
-                                  x, options_.threads);
+        const Tensor part = apply(
+            StoredLinear{table.rows(first, count), bias_ ? rows_of(bias_, first, count) : Tensor()},
+            x, options_.threads);
         for (std::size_t i = 0; i < rows; ++i) {
           std::copy_n(part.values<T>().data() + i * count, count, y.data() + i * words + first);
         }

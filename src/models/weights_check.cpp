@@ -103,10 +103,29 @@ class StackCheck {
     const std::size_t width = model_.width;
     if (model_.experts) {
       matrix("router", n, model_.experts->count, width);
-      for (const char* part :
-           {".gate_up_proj", ".gate_up_proj_bias", ".down_proj", ".down_proj_bias"}) {
-        if (const auto name = names_.found("experts", n, part)) used_.insert(*name);
-      }
+      const std::size_t count = model_.experts->count;
+      const auto part = [&](const char* end, const Shape& wanted) {
+        const auto name = names_.found("experts", n, end);
+        if (!name) {
+          throw input_error(
+              "the weights have no tensor " + in_quotes(names_.name("experts", n) + end),
+              weights_.place(),
+              "released weights hold the experts as MXFP4, which is not read: "
+              "convert them to BF16");
+        }
+        const Shape& shape = weights_.shape(*name);
+        bool fits = shape.size() == wanted.size();
+        for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+          fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
+        }
+        if (!fits) misfit(*name, shape, wanted);
+        take(*name);
+        return shape;
+      };
+      const std::size_t twice = part(".gate_up_proj", {count, width, 0})[2];
+      part(".gate_up_proj_bias", {count, twice});
+      part(".down_proj", {count, twice / 2, width});
+      part(".down_proj_bias", {count, width});
       return;
     }
     std::size_t hidden = 0;
