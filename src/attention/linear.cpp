@@ -98,14 +98,24 @@ Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
 template <class T>
 Tensor product(const MatrixRows& weight, const Tensor& bias, const Tensor& x, std::size_t threads) {
   const std::size_t width = weight.columns;
+  const std::size_t panel_width = panel_columns<T>();
+  const auto make = [&](std::size_t first, std::size_t count, std::size_t stride, T* to) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      weight.floats(first, count, stride, to);
+    } else {
+      weight.doubles(first, count, stride, to);
+    }
+  };
   const auto pack = [&](std::size_t first, std::size_t count, T* panel) {
+    if (weight.side_by_side) {
+      // As a panel has them.
+      if (count < panel_width) std::fill_n(panel, panel_width * width, T(0));
+      make(first, count, panel_width, panel);
+      return;
+    }
     thread_local std::vector<T> rows;
     rows.resize(count * width);
-    if constexpr (sizeof(T) == sizeof(float)) {
-      weight.floats(first, count, rows.data());
-    } else {
-      weight.doubles(first, count, rows.data());
-    }
+    make(first, count, width, rows.data());
     kernels::pack_panel(kernels::PanelRows<T>{rows.data(), width, count, width}, panel);
   };
   return product<T>(weight.rows, width, bias, x, threads, pack);

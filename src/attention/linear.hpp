@@ -15,9 +15,12 @@ Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads);
 /// A matrix whose rows are made some at a time, such as one that a file holds in another type.
 struct MatrixRows {
   std::size_t rows = 0, columns = 0;
-  /// Rows `first`…`first + count` − 1, [count, columns]. Called by several threads at once.
-  std::function<void(std::size_t first, std::size_t count, float* to)> floats;
-  std::function<void(std::size_t first, std::size_t count, double* to)> doubles;
+  /// Whether rows are made side by side, as the columns of [columns, stride], and not one after the
+  /// other, as [count, columns].
+  bool side_by_side = false;
+  /// Rows `first`…`first + count` − 1. Called by several threads at once.
+  std::function<void(std::size_t first, std::size_t count, std::size_t stride, float* to)> floats;
+  std::function<void(std::size_t first, std::size_t count, std::size_t stride, double* to)> doubles;
 };
 
 /// The same with a weight that is never there as a whole. `bias` may be absent.

@@ -917,7 +917,7 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row) {
   }
   if (!row->is(JsonValue::Type::object)) {
     throw input_error("the row is " + std::string(type_text(*row)) + ", no object", "",
-                      "attn-cli model FOLDER --row prints one");
+                      "model_row() gives one");
   }
   const JsonValue* like = member(*row, "like");
   if (like != nullptr && !like->is(JsonValue::Type::string)) {
@@ -944,7 +944,7 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
     } catch (const std::bad_variant_access&) {
       throw input_error(
           "a value of the configuration or of the row has another type than it should", "",
-          "attn-cli model FOLDER --row prints a row as it should be");
+          "model_row() gives a row as it should be");
     }
   };
   Architecture model = read();

@@ -121,7 +121,7 @@ constexpr std::string_view rows = R"json({
 "opt": {
   "prefixes": ["model.decoder.", "decoder."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": [],
   "activation": "relu", "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2,
-  "tied": true, "norm_first_keys": ["do_layer_norm_before"],
+  "tied": true, "norm_first_keys": ["do_layer_norm_before"], "optional": ["final_norm"],
   "names": {"tokens": "embed_tokens", "positions": "embed_positions", "embedding_projection": "project_in",
     "output_projection": "project_out", "layer": "layers.{n}.",
     "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",

@@ -29,35 +29,34 @@ StoredMatrix StoredMatrix::picked(const std::vector<std::size_t>& rows) const {
 }
 
 template <class T>
-void StoredMatrix::widen_rows(std::size_t first, std::size_t count, T* to) const {
+void StoredMatrix::widen_rows(std::size_t first, std::size_t count, std::size_t stride,
+                              T* to) const {
   const std::size_t element = size_of(stored_.type), stored_width = stored_.shape[1];
   const auto at = [&](std::size_t row, std::size_t column) {
     return stored_.bytes.data() + (row * stored_width + column) * element;
   };
   if (!transposed_) {
     for (std::size_t i = 0; i < count; ++i) {
-      widen(stored_.type, at(order_[first + i], 0), columns_, to + i * columns_);
+      widen(stored_.type, at(order_[first + i], 0), columns_, to + i * stride);
     }
     return;
   }
   // Runs of neighbouring columns, which are few: those of a part of a fused projection.
-  std::vector<T> line(count);
-  for (std::size_t k = 0; k < columns_; ++k) {
-    for (std::size_t i = 0; i < count;) {
-      std::size_t end = i + 1;
-      while (end < count && order_[first + end] == order_[first + end - 1] + 1) ++end;
-      widen(stored_.type, at(k, order_[first + i]), end - i, line.data() + i);
-      i = end;
+  for (std::size_t i = 0; i < count;) {
+    std::size_t end = i + 1;
+    while (end < count && order_[first + end] == order_[first + end - 1] + 1) ++end;
+    for (std::size_t k = 0; k < columns_; ++k) {
+      widen(stored_.type, at(k, order_[first + i]), end - i, to + k * stride + i);
     }
-    for (std::size_t i = 0; i < count; ++i) to[i * columns_ + k] = line[i];
+    i = end;
   }
 }
 
 MatrixRows StoredMatrix::source() const {
-  return {
-      order_.size(), columns_,
-      [this](std::size_t first, std::size_t count, float* to) { widen_rows(first, count, to); },
-      [this](std::size_t first, std::size_t count, double* to) { widen_rows(first, count, to); }};
+  const auto make = [this](std::size_t first, std::size_t count, std::size_t stride, auto* to) {
+    widen_rows(first, count, stride, to);
+  };
+  return {order_.size(), columns_, transposed_, make, make};
 }
 
 Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads) {

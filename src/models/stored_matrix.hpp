@@ -29,7 +29,7 @@ class StoredMatrix {
 
  private:
   template <class T>
-  void widen_rows(std::size_t first, std::size_t count, T* to) const;
+  void widen_rows(std::size_t first, std::size_t count, std::size_t stride, T* to) const;
 
   RawArray stored_;
   bool transposed_ = false;

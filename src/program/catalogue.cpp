@@ -10,6 +10,7 @@
 #include "attn/run.hpp"
 
 #include "io/json_writer.hpp"
+#include "models/architecture.hpp"
 #include "support/text_table.hpp"
 
 namespace attn {
@@ -74,6 +75,16 @@ std::string catalogue_text() {
     all_kinds[1].cells.emplace_back(kind.score);
   }
   text += text_table(all_kinds);
+  text += "\nFamilies of models\n";
+  std::string line = " ";
+  for (const std::string& family : known_families()) {
+    if (line.size() + family.size() > 78) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " " + family;
+  }
+  text += line + "\n";
   text += "\nParts of a mask\n";
   text += meanings(mask_parts());
   text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
@@ -117,6 +128,8 @@ std::string catalogue_json() {
     json.end_object();
   }
   json.end_array();
+  const std::vector<std::string> families = known_families();
+  write_names(json, "models", families);
   json.key("mask");
   write_meanings(json, mask_parts());
   write_names(json, "colour_maps", colour_maps());

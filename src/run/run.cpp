@@ -101,6 +101,9 @@ class KindRun {
           "the heatmap of so many weights is left out: ask for a map of bins with "
           "DocumentOptions::pool 1024");
     }
+    if (plan_.model && std::erase(plots_, PlotKind::stages) > 0) {
+      warn("the stages of a model's scores are not drawn: explain() shows those of a query");
+    }
     plan_.options().weights = wants_weights() || draws_weights() || options.reported_weights;
     plan_.options().stages = options.stages || show_stages(plots_);
     plan_.options().threads = options.threads;

@@ -288,3 +288,20 @@ TEST_CASE("a model is explained from a token to what comes next") {
   CHECK(outcome.output.find("The token's embedding") != std::string::npos);
   CHECK(outcome.output.find("The likeliest tokens") != std::string::npos);
 }
+
+TEST_CASE("all pictures of a model are drawn but stages, and a grid tells its layers") {
+  const TemporaryFolder folder;
+  const std::string model = (fs::path(ATTN_DATA) / "speeches").string();
+  const Outcome outcome = attn_cli({"run", "--model", model, "--text", "My fellow", "--layers",
+                                    "1,3", "--plots", "all", "--dpi", "40", "--out", "r"},
+                                   folder.path());
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors ==
+        "attn-cli: warning: the stages of a model's scores are not drawn: attn-cli explain shows "
+        "those of a query\n");
+  for (const char* name : {"heatmap.png", "heatmap.layers.3.self.png", "grid.png", "mask.png",
+                           "lines.png", "dimensions.png"}) {
+    CAPTURE(name);
+    CHECK(png_header(read_text(folder / "r" / name)).width > 0);
+  }
+}
