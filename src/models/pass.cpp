@@ -12,193 +12,20 @@
 
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
-#include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/rotary.hpp"
 #include "io/json_value.hpp"
-#include "kernels/activation.hpp"
-#include "support/parallel_for.hpp"
+#include "models/elementwise.hpp"
+#include "models/experts.hpp"
+#include "models/logits_head.hpp"
 
 namespace attn {
 namespace {
-
-// f of the numbers of tensors of one shape and type, in double precision.
-template <class F, class... Tensors>
-Tensor mapped(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
-  const auto each = [&]<class T>(const T*) {
-    std::vector<T> y(x.size());
-    constexpr std::size_t block = 1 << 14U;
-    parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
-      const std::size_t end = std::min(x.size(), (at + 1) * block);
-      const auto in = [&](auto... from) {
-        for (std::size_t i = at * block; i < end; ++i) {
-          y[i] = static_cast<T>(f(static_cast<double>(from[i])...));
-        }
-      };
-      in(x.values<T>(), others.template values<T>()...);
-    });
-    return Tensor(x.shape(), std::move(y));
-  };
-  return x.dtype() == DType::float32 ? each(static_cast<const float*>(nullptr))
-                                     : each(static_cast<const double*>(nullptr));
-}
-
-double activated(double x, ModelActivation activation) {
-  const auto by_tanh = [x](double root) {
-    return 0.5 * x * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
-  };
-  switch (activation) {
-    case ModelActivation::relu:
-      return x < 0 ? 0 : x;
-    case ModelActivation::gelu:
-      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
-    case ModelActivation::gelu_tanh:
-      return by_tanh(std::sqrt(2 / std::numbers::pi));
-    case ModelActivation::gelu_bloom:
-      return by_tanh(0.79788456);
-    case ModelActivation::quick_gelu:
-      return x / (1 + std::exp(-1.702 * x));
-    case ModelActivation::silu:
-      return x / (1 + std::exp(-x));
-  }
-  return x;
-}
-
-// Root mean square norm over the last axis (Zhang and Sennrich 2019, section 4): x / √(mean x² + ε)
-// times the weight.
-Tensor rms_normed(const Tensor& x, const Tensor& weight, double eps, bool plus_one,
-                  std::size_t threads) {
-  const std::size_t width = x.shape().back(), rows = x.size() / width;
-  const Tensor factors = weight.converted(DType::float64);
-  const auto w = factors.values<double>();
-  const auto each = [&]<class T>(std::span<const T> from) {
-    const auto y = new_elements<T>(from.size());
-    constexpr std::size_t block = 32;
-    parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
-      for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
-        const T* in = from.data() + row * width;
-        T* out = y.get() + row * width;
-        double sum = 0;
-        for (std::size_t i = 0; i < width; ++i) {
-          sum += static_cast<double>(in[i]) * static_cast<double>(in[i]);
-        }
-        const double factor = 1 / std::sqrt(sum / static_cast<double>(width) + eps);
-        for (std::size_t i = 0; i < width; ++i) {
-          const double scale = plus_one ? 1 + w[i] : w[i];
-          out[i] = static_cast<T>(static_cast<double>(in[i]) * factor * scale);
-        }
-      }
-    });
-    return filled(x.shape(), y);
-  };
-  return x.dtype() == DType::float32 ? each(x.values<float>()) : each(x.values<double>());
-}
 
 // A part of the rows of a projection.
 StoredLinear rows_of(const StoredLinear& linear, std::size_t first, std::size_t count) {
   return {linear.weight.rows(first, count),
           linear.bias ? rows_of(linear.bias, first, count) : Tensor()};
-}
-
-struct KernelCurve {
-  kernels::Curve curve;
-  float constant = 0;
-};
-
-KernelCurve curve_of(ModelActivation activation) {
-  using kernels::Curve;
-  switch (activation) {
-    case ModelActivation::relu:
-      return {Curve::relu};
-    case ModelActivation::gelu:
-      return {Curve::gelu};
-    case ModelActivation::gelu_tanh:
-    case ModelActivation::gelu_bloom:
-      return {Curve::gelu_by_tanh, 0.79788456F};
-    case ModelActivation::quick_gelu:
-      return {Curve::sigmoid, 1.702F};
-    case ModelActivation::silu:
-      break;
-  }
-  return {Curve::sigmoid, 1};
-}
-
-// The activation of x, times `up` where that is given.
-Tensor activated(const Tensor& x, const Tensor& up, ModelActivation activation,
-                 std::size_t threads) {
-  if (x.dtype() == DType::float64) {
-    if (!up) {
-      return mapped(
-          threads, [&](double v) { return activated(v, activation); }, x);
-    }
-    return mapped(
-        threads, [&](double v, double u) { return activated(v, activation) * u; }, x, up);
-  }
-  const auto y = new_elements<float>(x.size());
-  const float* from = x.values<float>().data();
-  const float* factors = up ? up.values<float>().data() : nullptr;
-  const KernelCurve by = curve_of(activation);
-  constexpr std::size_t block = 1 << 14U;
-  parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
-    const std::size_t first = at * block;
-    kernels::activate(by.curve, by.constant, from + first,
-                      factors == nullptr ? nullptr : factors + first,
-                      std::min(block, x.size() - first), y.get() + first);
-  });
-  return filled(x.shape(), y);
-}
-
-// The rows of a matrix in another order.
-Tensor picked(const Tensor& tensor, const std::vector<std::size_t>& rows) {
-  const std::size_t width = tensor.size() / tensor.shape()[0];
-  const auto pick = [&]<class T>(std::span<const T> from) {
-    std::vector<T> to;
-    to.reserve(rows.size() * width);
-    for (const std::size_t row : rows) {
-      to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(row * width),
-                from.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
-    }
-    Shape shape = tensor.shape();
-    shape[0] = rows.size();
-    return Tensor(std::move(shape), std::move(to));
-  };
-  return tensor.dtype() == DType::float32 ? pick(tensor.values<float>())
-                                          : pick(tensor.values<double>());
-}
-
-// Results of samples of several lengths as one tensor: zeros where there is nothing.
-Tensor joined(const std::vector<Tensor>& samples) {
-  if (samples.size() == 1) return samples.front();
-  Shape shape = samples.front().shape();
-  for (const Tensor& sample : samples) {
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      shape[axis] = std::max(shape[axis], sample.shape()[axis]);
-    }
-  }
-  shape[0] = samples.size();
-  const auto join = [&]<class T>(const T*) {
-    std::vector<T> all(element_count(shape));
-    const std::size_t each = all.size() / samples.size();
-    for (std::size_t b = 0; b < samples.size(); ++b) {
-      const Tensor& sample = samples[b];
-      const std::size_t width = sample.shape().back();
-      const auto from = sample.values<T>();
-      Shape index(shape.size(), 0);
-      for (std::size_t at = 0; at < from.size(); at += width) {
-        std::size_t to = 0;
-        for (std::size_t axis = 1; axis < shape.size(); ++axis) to = to * shape[axis] + index[axis];
-        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), width,
-                    all.begin() + static_cast<std::ptrdiff_t>(b * each + to));
-        for (std::size_t axis = shape.size() - 1; axis-- > 1;) {
-          if (++index[axis] < sample.shape()[axis]) break;
-          index[axis] = 0;
-        }
-      }
-    }
-    return Tensor(shape, std::move(all));
-  };
-  return samples.front().dtype() == DType::float32 ? join(static_cast<const float*>(nullptr))
-                                                   : join(static_cast<const double*>(nullptr));
 }
 
 // One stack of a model over all samples.
@@ -590,7 +417,7 @@ class StackPass {
   }
 
   Tensor feed_forward(const Tensor& x, std::size_t n) const {
-    if (model_.experts) return chosen_experts(x, n);
+    if (model_.experts) return chosen_experts(model_, checkpoint_, weights_, options_, x, n);
     const std::size_t threads = options_.threads;
     Tensor wide;
     if (weights_.has("gate_up", n)) {
@@ -608,167 +435,12 @@ class StackPass {
     return apply(weights_.linear("down", n), wide, threads);
   }
 
-  // gpt-oss: the best experts of a token, weighed by a softmax over their scores alone; in each,
-  // gate and up in turns, the gate at most 7, the other within ±7 (its released code).
-  Tensor chosen_experts(const Tensor& x, std::size_t n) const {
-    const ModelExperts& experts = *model_.experts;
-    const std::size_t threads = options_.threads, width = x.shape().back();
-    const Tensor scores = apply(weights_.linear("router", n), x, threads).converted(DType::float64);
-    const Tensor up = weights_.find("experts", n, ".gate_up_proj");
-    const Tensor up_bias = weights_.find("experts", n, ".gate_up_proj_bias");
-    const Tensor down = weights_.find("experts", n, ".down_proj");
-    const Tensor down_bias = weights_.find("experts", n, ".down_proj_bias");
-    for (const Tensor* part : {&up, &up_bias, &down, &down_bias}) {
-      if (*part && (*part).shape()[0] == experts.count) continue;
-      throw input_error("the experts of " + weights_.name("experts", n) +
-                            " are missing, or are not " + std::to_string(experts.count),
-                        checkpoint_.place(),
-                        "released weights hold them as MXFP4, which is not "
-                        "read: convert them to BF16");
-    }
-    const std::size_t tokens = x.size() / width;
-    std::vector<double> total(x.size(), 0);
-    const Tensor wide_x = x.converted(DType::float64);
-    for (std::size_t e = 0; e < experts.count; ++e) {
-      // 1. The tokens that take this expert, and how much each takes.
-      std::vector<std::size_t> taken;
-      std::vector<double> shares;
-      for (std::size_t t = 0; t < tokens; ++t) {
-        const auto row = scores.values<double>().subspan(t * experts.count, experts.count);
-        std::vector<std::size_t> order(experts.count);
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
-        order.resize(experts.chosen);
-        if (std::find(order.begin(), order.end(), e) == order.end()) continue;
-        double sum_of = 0;
-        for (const std::size_t other : order) sum_of += std::exp(row[other] - row[order[0]]);
-        taken.push_back(t);
-        shares.push_back(std::exp(row[e] - row[order[0]]) / sum_of);
-      }
-      if (taken.empty()) continue;
-      // 2. Its feed-forward for them.
-      const auto matrix = [&](const Tensor& all) {
-        const Tensor own = rows_of(all, e, 1);
-        return transposed(own.reshaped({own.shape()[1], own.shape()[2]}));
-      };
-      const auto vector = [&](const Tensor& all) {
-        const Tensor own = rows_of(all, e, 1);
-        return own.reshaped({own.shape()[1]});
-      };
-      const Tensor in = picked(x.reshaped({tokens, width}), taken);
-      const Tensor both = apply(Linear{matrix(up), vector(up_bias)}, in, threads);
-      const std::size_t hidden = both.shape().back() / 2;
-      const Tensor numbers = both.converted(DType::float64);
-      std::vector<double> gated;
-      gated.reserve(taken.size() * hidden);
-      for (std::size_t i = 0; i < taken.size() * hidden; ++i) {
-        const double gate = std::min(numbers.values<double>()[2 * i], experts.limit);
-        const double other =
-            std::clamp(numbers.values<double>()[2 * i + 1], -experts.limit, experts.limit);
-        gated.push_back(gate / (1 + std::exp(-1.702 * gate)) * (other + 1));
-      }
-      const Tensor wide =
-          Tensor({taken.size(), hidden}, std::move(gated)).converted(options_.dtype);
-      const Tensor out =
-          apply(Linear{matrix(down), vector(down_bias)}, wide, threads).converted(DType::float64);
-      for (std::size_t i = 0; i < taken.size(); ++i) {
-        for (std::size_t k = 0; k < width; ++k) {
-          total[taken[i] * width + k] += shares[i] * out.values<double>()[i * width + k];
-        }
-      }
-    }
-    return Tensor(x.shape(), std::move(total)).converted(options_.dtype);
-  }
-
   const Architecture& model_;
   const CheckpointWeights& checkpoint_;
   const ModelStack& stack_;
   StackWeights weights_;
   const ModelOptions& options_;
   Tensor bucket_table_;
-};
-
-// Logits of states [1,L,D].
-class Head {
- public:
-  // `table` is the name of the token embeddings.
-  Head(const Architecture& model, const CheckpointWeights& weights, const std::string& table,
-       const ModelOptions& options)
-      : model_(model), weights_(weights), options_(options) {
-    const ModelHead& head = model.head;
-    if (!head.dense.empty() && !weights.has(head.dense + ".weight")) {
-      throw input_error(
-          "the checkpoint has no head that gives logits: no tensor \"" + head.dense + ".weight\"",
-          weights.place(), "leave the logits out");
-    }
-    if (model.tied || head.weight.empty()) {
-      table_ = table;
-    } else {
-      table_ = head.weight + ".weight";
-    }
-    for (const std::string& name : head.bias) {
-      if (!bias_ && weights.has(name)) bias_ = weights.read(name);
-    }
-    if (bias_ && bias_.rank() == 2) bias_ = bias_.reshaped({bias_.size()});
-  }
-
-  Tensor logits(Tensor x) const {
-    const std::size_t threads = options_.threads;
-    const ModelHead& head = model_.head;
-    const auto part = [&](const std::string& name, const char* end) {
-      return weights_.has(name + end) ? weights_.read(name + end) : Tensor();
-    };
-    if (!head.dense.empty()) {
-      x = apply(Linear{part(head.dense, ".weight"), part(head.dense, ".bias")}, x, threads);
-      const ModelActivation activation = head.activation.value_or(model_.activation);
-      x = activated(x, {}, activation, threads);
-      Tensor weight = part(head.norm, ".weight"), bias = part(head.norm, ".bias");
-      if (!weight) weight = part(head.norm, ".gamma");
-      if (!bias) bias = part(head.norm, ".beta");
-      x = apply(LayerNorm{weight, bias}, x, model_.eps, threads);
-    }
-    if (model_.tied_logit_scale != 1) {
-      x = mapped(
-          threads, [&](double v) { return v * model_.tied_logit_scale; }, x);
-    }
-    x = scores(x);
-    if (!model_.logit_softcap) return x;
-    const double cap = *model_.logit_softcap;
-    return mapped(
-        threads, [cap](double v) { return cap * std::tanh(v / cap); }, x);
-  }
-
- private:
-  const Architecture& model_;
-  const CheckpointWeights& weights_;
-  const ModelOptions& options_;
-  std::string table_;
-  Tensor bias_;
-
-  // x times the table, some of its rows at a time, so that it is never widened as a whole.
-  Tensor scores(const Tensor& x) const {
-    constexpr std::size_t most = 8192;
-    const StoredMatrix table(weights_.raw(table_), false);
-    const std::size_t words = weights_.shape(table_)[0], rows = x.size() / x.shape().back();
-    const auto all = [&]<class T>(const T*) {
-      std::vector<T> y(rows * words);
-      for (std::size_t first = 0; first < words; first += most) {
-        const std::size_t count = std::min(most, words - first);
-        const Tensor part = apply(
-            StoredLinear{table.rows(first, count), bias_ ? rows_of(bias_, first, count) : Tensor()},
-            x, options_.threads);
-        for (std::size_t i = 0; i < rows; ++i) {
-          std::copy_n(part.values<T>().data() + i * count, count, y.data() + i * words + first);
-        }
-      }
-      Shape shape = x.shape();
-      shape.back() = words;
-      return Tensor(std::move(shape), std::move(y));
-    };
-    return x.dtype() == DType::float32 ? all(static_cast<const float*>(nullptr))
-                                       : all(static_cast<const double*>(nullptr));
-  }
 };
 
 const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
@@ -787,12 +459,6 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer) {
                                : Window{*window, *window};
   }
   return mask;
-}
-
-bool has_head(const Architecture& model, const CheckpointWeights& weights) {
-  const ModelHead& head = model.head;
-  if (!head.dense.empty()) return weights.has(head.dense + ".weight");
-  return !head.weight.empty() && (model.tied || weights.has(head.weight + ".weight"));
 }
 
 void check_texts(const Architecture& model, const CheckpointWeights& weights,
@@ -879,7 +545,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     take("output", joined(states));
     if (!options.logits && options.predicted.empty()) continue;
-    const Head head(model, weights, pass.table(), options);
+    const LogitsHead head(model, weights, pass.table(), options);
     for (std::size_t b = 0; b < options.predicted.size(); ++b) {
       for (const std::size_t position : options.predicted[b]) {
         const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json_value.hpp"
+#include "models/architecture.hpp"
+
+namespace attn {
+
+/// A member that is there and not null; configurations write null for what is left to the default.
+/// Null if there is none.
+const JsonValue* present_member(const JsonValue& object, std::string_view key);
+
+/// Throws Error(input) at the key of the configuration.
+[[noreturn]] void refuse_key(const std::string& key, const std::string& problem,
+                             const std::string& help);
+/// The same for a value of another type than `wanted`.
+[[noreturn]] void refuse_type(const std::string& key, const JsonValue& value, const char* wanted);
+
+/// A string, or all of a list.
+std::vector<std::string> strings_of(const JsonValue& value);
+
+/// Reads numbers and texts of a configuration under the names that its row gives them.
+class ConfigurationReader {
+ public:
+  ConfigurationReader(const JsonValue& config, const JsonValue& row)
+      : config_(config), row_(row), defaults_(present_member(row, "defaults")) {}
+
+  const JsonValue* find(std::string_view key) const;
+  std::optional<double> number(const std::string& key) const;
+  std::optional<std::size_t> count(const std::string& key) const;
+  std::optional<bool> boolean(const std::string& key) const;
+  std::optional<std::string> text(const std::string& key) const;
+  std::optional<std::size_t> first_count(std::initializer_list<const char*> keys) const;
+  std::size_t required(const char* meaning, std::initializer_list<const char*> keys) const;
+  /// The first of the keys that a part of the row lists under `list`.
+  std::optional<std::string> listed(const JsonValue& part, std::string_view list) const;
+  /// The number under one of the keys listed, else the one that the row itself gives.
+  std::optional<double> chosen(const JsonValue& part, const std::string& name,
+                               std::string_view list) const;
+  bool chosen_boolean(const JsonValue& part, const std::string& name, std::string_view list,
+                      bool otherwise) const;
+  const JsonValue& row() const { return row_; }
+  const JsonValue& config() const { return config_; }
+
+ private:
+  const JsonValue& config_;
+  const JsonValue& row_;
+  const JsonValue* defaults_;
+};
+
+/// The activation that configurations name so. Throws Error(input) at the key.
+ModelActivation activation_of(const std::string& name, const std::string& key);
+/// What the configuration says under the keys that `part` of a row lists, else the part's own, else
+/// `otherwise`.
+ModelActivation read_activation(const ConfigurationReader& reader, const JsonValue& part,
+                                const std::string& otherwise);
+
+}  // namespace attn

@@ -1,0 +1,198 @@
+#include "models/family_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "io/json_writer.hpp"
+#include "models/builtin_rows.hpp"
+#include "models/configuration_reader.hpp"
+#include "support/in_quotes.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+// `base` with the members of `change` in place of its own: objects member by member, null takes
+// away.
+JsonValue merged(const JsonValue& base, const JsonValue& change) {
+  if (!base.is(JsonValue::Type::object) || !change.is(JsonValue::Type::object)) return change;
+  JsonValue::Object members;
+  for (const JsonMember& own : base.members()) {
+    const JsonValue* other = change.find(own.key);
+    if (other == nullptr) {
+      members.push_back(own);
+    } else if (!other->is(JsonValue::Type::null)) {
+      members.push_back({own.key, merged(own.value, *other)});
+    }
+  }
+  for (const JsonMember& own : change.members()) {
+    if (base.find(own.key) == nullptr && !own.value.is(JsonValue::Type::null)) {
+      members.push_back(own);
+    }
+  }
+  return JsonValue{std::move(members)};
+}
+
+const JsonValue& table() {
+  static const JsonValue rows = parse_json(builtin_rows());
+  return rows;
+}
+
+struct Refused {
+  std::string_view family, reason;
+};
+constexpr std::string_view no_text = "they read pictures or sound";
+constexpr std::string_view mixture = "their feed-forwards choose among experts";
+constexpr std::array<Refused, 24> refused_families{{
+    {"vit", no_text},
+    {"clip", no_text},
+    {"dinov2", no_text},
+    {"siglip", no_text},
+    {"whisper", no_text},
+    {"qwen2_moe", mixture},
+    {"qwen3_moe", mixture},
+    {"olmoe", mixture},
+    {"phimoe", mixture},
+    {"dbrx", mixture},
+    {"longformer", "their windows have weights of their own for global positions"},
+    {"xlnet", "their scores have terms between contents and positions"},
+    {"deberta", "their scores have terms between contents and positions"},
+    {"deberta-v2", "their scores have terms between contents and positions"},
+    {"deepseek_v2", "their keys and values are compressed into one latent vector"},
+    {"deepseek_v3", "their keys and values are compressed into one latent vector"},
+    {"mamba", "their layers have no attention"},
+    {"mamba2", "their layers have no attention"},
+    {"nemotron_h", "most of their layers have no attention"},
+    {"qwen3_5", "most of their layers are linear attention without weights"},
+    {"qwen3_next", "most of their layers are linear attention without weights"},
+    {"lfm2", "most of their layers are convolutions"},
+    {"gemma3n", "their layers share keys and values and mix several states"},
+    {"mixtral", "their feed-forwards choose among experts"},
+}};
+
+JsonValue complete_row(std::string_view family) {
+  const JsonValue* row = table().find(family);
+  if (row == nullptr) {
+    for (const Refused& known : refused_families) {
+      if (known.family != family) continue;
+      refuse_key("model_type",
+                 "models of the type " + in_quotes(family) +
+                     " are not computed: " + std::string(known.reason),
+                 "choose another model");
+    }
+    const std::vector<std::string> names = known_families();
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    refuse_key("model_type", "models of the type " + in_quotes(family) + " are not known",
+               suggestion(family, known));
+  }
+  const JsonValue* like = row->find("like");
+  return like == nullptr ? *row : merged(complete_row(like->string()), *row);
+}
+
+// The row with what it says of configurations such as this one: {"key":…, "is":…, "row":…}.
+JsonValue with_cases(JsonValue row, const JsonValue& config) {
+  const JsonValue* found = present_member(row, "cases");
+  if (found == nullptr) return row;
+  const JsonValue cases = *found;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const JsonValue& one = cases.element(i);
+    const std::string& key = one.find("key")->string();
+    const JsonValue* value = present_member(config, key);
+    const JsonValue* defaults = present_member(row, "defaults");
+    if (value == nullptr && defaults != nullptr) value = present_member(*defaults, key);
+    const JsonValue& wanted = *one.find("is");
+    if (value == nullptr || value->type() != wanted.type()) continue;
+    const bool is = wanted.is(JsonValue::Type::boolean) ? value->boolean() == wanted.boolean()
+                                                        : value->number() == wanted.number();
+    if (is) row = merged(row, *one.find("row"));
+  }
+  return row;
+}
+
+void write(JsonWriter& json, const JsonValue& value) {
+  switch (value.type()) {
+    case JsonValue::Type::null:
+      json.null();
+      break;
+    case JsonValue::Type::boolean:
+      json.value(value.boolean());
+      break;
+    case JsonValue::Type::number:
+      if (value.is_integer()) {
+        json.value(value.integer());
+      } else {
+        json.value(value.number());
+      }
+      break;
+    case JsonValue::Type::string:
+      json.value(value.string());
+      break;
+    case JsonValue::Type::array:
+      json.begin_array();
+      for (std::size_t i = 0; i < value.size(); ++i) write(json, value.element(i));
+      json.end_array();
+      break;
+    case JsonValue::Type::object:
+      json.begin_object();
+      for (const JsonMember& member : value.members()) {
+        if (member.key == "like") continue;
+        json.key(member.key);
+        write(json, member.value);
+      }
+      json.end_object();
+      break;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> known_families() {
+  std::vector<std::string> names;
+  for (const JsonMember& row : table().members()) names.push_back(row.key);
+  return names;
+}
+
+const JsonValue& language_part(const JsonValue& config) {
+  const JsonValue* part = present_member(config, "text_config");
+  return part != nullptr && part->is(JsonValue::Type::object) ? *part : config;
+}
+
+std::string family_of(const JsonValue& config) {
+  const JsonValue* type = present_member(config, "model_type");
+  return type != nullptr && type->is(JsonValue::Type::string) ? type->string() : "";
+}
+
+JsonValue row_of(const JsonValue& config, const JsonValue* row) {
+  const std::string family = family_of(config);
+  if (row == nullptr) {
+    if (family.empty()) {
+      refuse_key("model_type", "the configuration does not say its model_type",
+                 "give one of the families that are known, or a row of your own");
+    }
+    return with_cases(complete_row(family), config);
+  }
+  if (!row->is(JsonValue::Type::object)) {
+    throw input_error("the row is " + std::string(type_text(*row)) + ", no object", "",
+                      "model_row() gives one");
+  }
+  const JsonValue* like = present_member(*row, "like");
+  if (like != nullptr && !like->is(JsonValue::Type::string)) {
+    refuse_type("like", *like, "the name of a family");
+  }
+  return with_cases(like == nullptr ? *row : merged(complete_row(like->string()), *row), config);
+}
+
+std::string row_text(const JsonValue& config, const JsonValue* row) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  write(json, row_of(language_part(config), row));
+  json.finish();
+  return text;
+}
+
+}  // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "attn/tensor.hpp"
+
+#include "models/architecture.hpp"
+#include "models/checkpoint.hpp"
+#include "models/pass.hpp"
+
+namespace attn {
+
+/// The head that turns states into logits.
+class LogitsHead {
+ public:
+  /// `table` is the name of the token embeddings. Throws Error(input) if the file has no head.
+  /// Keeps references to all but the name.
+  LogitsHead(const Architecture& model, const CheckpointWeights& weights, const std::string& table,
+             const ModelOptions& options);
+
+  /// Of states [..,D], [..,V].
+  Tensor logits(Tensor x) const;
+
+ private:
+  /// x times the table, some of its rows at a time, so that it is never widened as a whole.
+  Tensor scores(const Tensor& x) const;
+
+  const Architecture& model_;
+  const CheckpointWeights& weights_;
+  const ModelOptions& options_;
+  std::string table_;
+  Tensor bias_;
+};
+
+}  // namespace attn

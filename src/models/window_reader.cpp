@@ -1,0 +1,98 @@
+#include "models/window_reader.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attn/error.hpp"
+
+#include "support/in_quotes.hpp"
+
+namespace attn {
+
+WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
+    : reader_(reader), causal_(causal) {
+  part_ = present_member(reader.row(), "window");
+  read_types();
+  if (part_ == nullptr) {
+    if (std::ranges::count(types_, true) > 0) {
+      refuse_key("layer_types", "models of this type have no layers with a window",
+                 "their maps would be those of other layers");
+    }
+    return;
+  }
+  const auto key = reader.listed(*part_, "keys");
+  bool given_as_null = false;
+  if (const JsonValue* keys = present_member(*part_, "keys")) {
+    for (const std::string& name : strings_of(*keys)) {
+      const JsonValue* value = reader.config().find(name);
+      given_as_null = given_as_null || (value != nullptr && value->is(JsonValue::Type::null));
+    }
+  }
+  if (key) {
+    size_ = reader.count(*key);
+  } else if (!given_as_null) {
+    if (const JsonValue* own = present_member(*part_, "size")) {
+      size_ = static_cast<std::size_t>(own->integer());
+    }
+  }
+  if (!reader.chosen_boolean(*part_, "switch", "switch_keys", true)) size_.reset();
+  both_ways_ = reader.chosen_boolean(*part_, "both_sides", "both_sides_keys", !causal_);
+}
+
+std::optional<std::size_t> WindowReader::of_layer(std::size_t layer) const {
+  if (!size_ || part_ == nullptr || !is_windowed(layer)) return std::nullopt;
+  if (present_member(*part_, "each_side_half") != nullptr) return *size_ / 2;
+  return *size_;
+}
+
+void WindowReader::read_types() {
+  const auto add = [&](const JsonValue& type, const std::string& key) {
+    const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
+    const bool window = name == "sliding_attention" || name == "local";
+    if (!window && name != "full_attention" && name != "global") {
+      refuse_key(key, "layers of the type " + in_quotes(name) + " are not computed",
+                 "their maps would be those of another attention");
+    }
+    types_.push_back(window);
+  };
+  std::string key = "layer_types";
+  if (reader_.find(key) == nullptr && part_ != nullptr) {
+    key = reader_.listed(*part_, "types_keys").value_or("");
+  }
+  if (const JsonValue* types = key.empty() ? nullptr : reader_.find(key)) {
+    if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, "a list of types");
+    for (std::size_t i = 0; i < types->size(); ++i) {
+      const JsonValue& entry = types->element(i);
+      if (!entry.is(JsonValue::Type::array)) {
+        add(entry, key);
+        continue;
+      }
+      if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
+          !entry.element(1).is(JsonValue::Type::number)) {
+        refuse_type(key, entry, "a list of types and how often they come");
+      }
+      for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
+        for (std::size_t j = 0; j < entry.element(0).size(); ++j) {
+          add(entry.element(0).element(j), key);
+        }
+      }
+    }
+  }
+}
+
+bool WindowReader::is_windowed(std::size_t layer) const {
+  if (layer < types_.size()) return types_[layer];
+  if (const auto first = reader_.chosen(*part_, "from", "from_keys")) {
+    return static_cast<double>(layer) >= *first;
+  }
+  if (present_member(*part_, "alternating_from") != nullptr) return layer % 2 == 1;
+  if (const auto every = reader_.chosen(*part_, "full_every", "full_every_keys")) {
+    const auto step = static_cast<std::size_t>(std::max(*every, 1.0));
+    const JsonValue* first = present_member(*part_, "full_first");
+    const bool starts_full = first != nullptr && first->boolean();
+    return starts_full ? layer % step != 0 : (layer + 1) % step != 0;
+  }
+  return true;
+}
+
+}  // namespace attn
