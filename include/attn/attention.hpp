@@ -22,18 +22,18 @@ struct Dropout {
 struct AttentionOptions {
   DType dtype = DType::float32;  ///< of the results; float64 is computed in double precision,
                                  ///< float32 too unless the sizes make it slow
-  std::optional<double>
-      scale;  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
-  std::optional<double> softcap;  ///< c·tanh(s/c) after the scale; c > 0
-  Mask mask;
-  std::optional<Dropout> dropout;
+  std::optional<double> scale =
+      {};  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
+  std::optional<double> softcap = {};  ///< c·tanh(s/c) after the scale; c > 0
+  Mask mask = {};
+  std::optional<Dropout> dropout = {};
 
   /// Called by any thread, several at once too, with the number of scores it has just computed.
-  std::function<void(std::size_t)> progress;
-  std::size_t threads = 0;      ///< 0 = as many as the machine has; never changes a result
-  bool weights = true;          ///< whether `weights` and `allowed` are wanted
-  std::optional<Pooling> pool;  ///< wanted in their place
-  bool stages = false;          ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
+  std::function<void(std::size_t)> progress = {};
+  std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
+  bool weights = true;               ///< whether `weights` and `allowed` are wanted
+  std::optional<Pooling> pool = {};  ///< wanted in their place
+  bool stages = false;  ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
 };
 
 /// One attention to compute.

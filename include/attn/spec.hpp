@@ -133,15 +133,15 @@ struct Window {
 struct Mask {
   bool causal = false;  ///< key j is seen by query i if j ≤ i + offset
   Alignment align = Alignment::upper_left;
-  std::optional<Window> window;
-  std::vector<std::size_t> global;  ///< with a window: positions that see all and are seen by all
-                                    ///< (Longformer, Beltagy et al. 2020, §3.1)
-  Tensor padding;                   ///< bool [B,Lk]; true = not seen
-  Tensor allow, block;              ///< bool, broadcast against the weights; true = seen / not seen
-  Tensor bias;        ///< broadcast against the weights, added to the scores; −inf hides
-  Tensor valid_lens;  ///< int64 [B] or [B,Lq]: how many leading keys are valid
-  std::optional<double>
-      fill;  ///< replaces unseen scores; absent = −inf: an unseen key weighs exactly 0
+  std::optional<Window> window = {};
+  std::vector<std::size_t> global = {};  ///< with a window: positions that see all and are seen by
+                                         ///< all (Longformer, Beltagy et al. 2020, §3.1)
+  Tensor padding = {};            ///< bool [B,Lk]; true = not seen
+  Tensor allow = {}, block = {};  ///< bool, broadcast against the weights; true = seen / not seen
+  Tensor bias = {};        ///< broadcast against the weights, added to the scores; −inf hides
+  Tensor valid_lens = {};  ///< int64 [B] or [B,Lq]: how many leading keys are valid
+  std::optional<double> fill =
+      {};  ///< replaces unseen scores; absent = −inf: an unseen key weighs exactly 0
 
   /// Whether any part can hide a key or change a score.
   bool present() const noexcept;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,6 +59,10 @@ class Tensor {
     auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
     adopt(std::move(shape), dtype_of<T>(), owner->data(), owner->size(), owner);
   }
+
+  /// The same of a few float32 numbers: Tensor({2, 2}, {1, 0, 0, 1}).
+  Tensor(Shape shape, std::initializer_list<float> elements)
+      : Tensor(std::move(shape), std::vector<float>(elements)) {}
 
   /// Elements that live elsewhere, aligned for their type, as long as `owner` is kept.
   static Tensor borrowed(Shape shape, DType dtype, const void* elements,
