@@ -27,7 +27,8 @@ enum class Annotate { automatic, on, off };
 enum class Ticks { automatic, labels, index };
 
 /// How colours are spread over the values: one range for all panels, one a panel, or the range
-/// given.
+/// given. By itself a range goes from 0 to the largest weight, at least to 0.1; for numbers of both
+/// signs it has 0 in its middle; other numbers have theirs, as all have in the matplotlib style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
   double low = 0, high = 1;  ///< used by `given`
@@ -47,9 +48,12 @@ enum class Pool { mean, max };
 struct PlotOptions {
   PlotStyle style = PlotStyle::standard;
   std::optional<std::string> title, xlabel, ylabel;
-  std::optional<std::string> colorbar_label;         ///< heatmap: what the colours stand for
-  std::optional<std::vector<std::string>> titles;    ///< grid: one a column; empty = none
-  std::string cmap = "YlOrRd";                       ///< a name of colour_maps()
+  std::optional<std::string> colorbar_label;       ///< heatmap: what the colours stand for
+  std::optional<std::vector<std::string>> titles;  ///< grid: one a column; empty = none
+  std::optional<std::size_t> columns;  ///< grid of one row: so many panels a row; absent = nearly a
+                                       ///< square of more than six
+  /// A name of colour_maps(); absent: YlOrRd, and RdBu_r for numbers of both signs.
+  std::optional<std::string> cmap;
   std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed
   double dpi = 300;
   Annotate annotate = Annotate::automatic;
@@ -75,14 +79,19 @@ struct Heatmap {
   std::string title;                           ///< of the panel; PlotOptions::title goes before it
   std::string caption;                         ///< grid: below the panel
   std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
+  bool any_numbers = false;   ///< other numbers than weights, whose range need not begin at 0
   bool of_positions = false;  ///< rows and columns are positions and dimensions instead
 };
 
-/// Panels in rows × columns with shared axes; all weights of one shape.
+/// Panels in rows × columns with shared axes; all weights of one shape. The last row may be
+/// shorter.
 struct HeatmapGrid {
   std::size_t rows = 1, columns = 1;
   std::vector<Heatmap> panels;  ///< row by row
   double panel_side = 1.75;     ///< inches of the figure for each panel
+  /// One a row, left of it; the panels' titles stand above the first row alone then. In the
+  /// matplotlib style they stand before the titles of the panels. Empty = rows have none.
+  std::vector<std::string> row_titles = {};
 };
 
 /// Which parts of a mask hide each cell. A cell may be hidden by several.
@@ -139,7 +148,7 @@ struct TerminalOptions {
   TerminalColors colors = TerminalColors::none;
   std::size_t columns = 80;  ///< of the terminal; at least 20
   std::size_t lines = 0;  ///< of the terminal; 0 = unknown, about half as many as columns are used
-  std::string cmap = "YlOrRd";  ///< a name of colour_maps()
+  std::optional<std::string> cmap;  ///< as that of PlotOptions
 };
 
 /// The heatmap as lines of text: a terminal's colours and half blocks or, without colours, shades

@@ -72,12 +72,12 @@ void describe(const MapSelection& selection, Description& description) {
 }
 
 void describe(const PlotOptions& plot, Description& description) {
-  const auto& [style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi, annotate,
-               annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale, top,
-               threshold, provenance, threads] = plot;
+  const auto& [style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
+               annotate, annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale,
+               top, threshold, provenance, threads] = plot;
   static_cast<void>(provenance);
   static_cast<void>(threads);
-  description.add(style, title, xlabel, ylabel, colorbar_label, titles, cmap, figsize, dpi,
+  description.add(style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
                   annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
                   color_range.high, norm.kind, norm.gamma, pool, font_scale, top, threshold);
 }

@@ -167,6 +167,7 @@ void add_picture(Flags& flags, const PictureTargets& picture, std::optional<Pool
   flags.text("--title", options.title, "TEXT", "Title of the picture");
   flags.text("--xlabel", options.xlabel, "TEXT", "Name of the key axis");
   flags.text("--ylabel", options.ylabel, "TEXT", "Name of the query axis");
+  flags.count("--columns", options.columns, "N", "For grids of one sample: so many heads a row", 1);
   flags.add("--titles", "A,B,…", "Titles of a grid's columns, or none",
             [&](const std::string& text) {
               options.titles = text == "none" ? std::vector<std::string>{} : comma_separated(text);
@@ -214,8 +215,9 @@ std::string picture_extensions() {
   return alternatives(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-void add_colour_map(Flags& flags, std::string& target) {
-  Flag& flag = flags.add("--cmap", "NAME", "Colour map (default " + target + ")",
+void add_colour_map(Flags& flags, std::optional<std::string>& target) {
+  Flag& flag = flags.add("--cmap", "NAME",
+                         "Colour map (default YlOrRd, for numbers of both signs RdBu_r)",
                          [&](const std::string& text) {
                            const auto names = colour_maps();
                            target = names[choice("--cmap", text, names)];

@@ -30,7 +30,7 @@ void add_picture(Flags& flags, const PictureTargets& picture,
 /// ".png, .svg or .pdf"
 std::string picture_extensions();
 
-void add_colour_map(Flags& flags, std::string& target);
+void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
 /// The labels of a file that is drawn, and its tensor that is.
 void add_labels(Flags& flags, PlotRequest& request);

@@ -73,21 +73,13 @@ Attentions planned(const ModelRequest& request) {
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       if (request.layers && std::ranges::count(*request.layers, n) == 0) continue;
       const std::string prefix = part + "layers." + std::to_string(n) + ".";
-      const std::string title = (part.empty() ? "Layer "
-                                 : decoder    ? "Decoder Layer "
-                                              : "Encoder Layer ") +
-                                std::to_string(n + 1);
       Mask mask = stack_mask(stack, n);
       mask.valid_lens = lengths_of(own, longest(own));
-      attentions.push_back({prefix + "self.", std::move(mask), geometry(own), {}, title});
+      attentions.push_back({prefix + "self.", std::move(mask), geometry(own), {}});
       if (!stack.crosses) continue;
       Mask memory;
       memory.valid_lens = lengths_of(request.texts.ids, longest(request.texts.ids));
-      attentions.push_back({prefix + "cross.",
-                            std::move(memory),
-                            geometry(request.texts.ids),
-                            {},
-                            title + ", Cross-Attention"});
+      attentions.push_back({prefix + "cross.", std::move(memory), geometry(request.texts.ids), {}});
     }
   }
   return attentions;

@@ -37,7 +37,6 @@ struct PlannedAttention {
   Mask mask;
   Geometry geometry;
   Labels labels;
-  std::string title = {};  ///< "Layer 3", where pictures are to tell
 
   /// Whether maps of rank 3 are [H,Lq,Lk], not [B,Lq,Lk].
   bool heads_only() const { return geometry.head_axis && !geometry.batch_axis; }

@@ -64,6 +64,7 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format,
   Heatmap heatmap;
   heatmap.weights = difference(matrix(map.a, map.index), matrix(map.b, map.index));
   heatmap.title = "Difference A − B of " + pictured_name(map);
+  heatmap.any_numbers = true;
   PlotOptions options;
   options.cmap = "RdBu_r";
   options.provenance = provenance;

@@ -51,7 +51,7 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
   }
   heatmap.key_labels = numbers(heatmap.first_key, shape[1]);
   heatmap.title = name;
-  heatmap.of_positions = true;
+  heatmap.of_positions = heatmap.any_numbers = true;
   if (maps.weights.heads() > 1) {
     heatmap.title += " " + place_text(maps);
   } else if (maps.weights.samples() > 1) {
@@ -87,16 +87,17 @@ DrawableMaps maps_of(const Drawable& drawable) {
 
 SelectedMaps selected(const DrawableMaps& maps, const Drawing& drawing, const Drawable& drawable) {
   maps.weights.check(drawing.sample, drawing.head);
-  return {maps.weights,     maps.allowed ? &*maps.allowed : nullptr,
-          drawable.labels,  drawable.title,
-          drawing.sample,   drawing.head,
-          drawing.selection};
+  return {maps.weights,      maps.allowed ? &*maps.allowed : nullptr,
+          drawable.labels,   drawable.title,
+          drawing.sample,    drawing.head,
+          drawing.selection, where_of(drawable.tensor)};
 }
 
 Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& maps) {
   if (drawable.chosen) return *drawable.chosen;
   if (!is_map(drawable.tensor)) return heatmap_of_positions(drawable.tensor, maps);
   Heatmap heatmap = selected_heatmap(maps);
+  heatmap.any_numbers = !drawable.tensor.ends_with("weights");
   if (!drawable.cells.empty()) heatmap.title += "\n" + drawable.cells;
   return heatmap;
 }

@@ -63,17 +63,6 @@ Picture heatmap(const Drawing& drawing) {
   return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
 }
 
-// The number of the layer that a tensor is of, "layers.5.self.weights"; else that of its place.
-std::size_t layer_of(std::string_view tensor, std::size_t place) {
-  constexpr std::string_view before = "layers.";
-  const std::size_t at = tensor.find(before);
-  if (at != std::string_view::npos) {
-    const std::string_view rest = tensor.substr(at + before.size());
-    std::from_chars(rest.data(), rest.data() + rest.size(), place);
-  }
-  return place;
-}
-
 // Layers × heads of the chosen sample.
 HeatmapGrid layers_grid(const Drawing& drawing) {
   HeatmapGrid grid{drawing.of.size(), 1, {}};
@@ -84,10 +73,10 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     grid.columns = heads_together(drawing) ? 1 : chosen.weights.heads();
     for (std::size_t head = 0; head < grid.columns; ++head) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
-      std::string& title = grid.panels.back().title;
-      title = "Layer " + std::to_string(layer_of(drawable.tensor, layer) + 1);
-      if (!heads_together(drawing)) title += ", Head " + std::to_string(head + 1);
+      grid.panels.back().title = heads_together(drawing) ? "" : "Head " + std::to_string(head + 1);
     }
+    grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
+                                                   : chosen.where);
   }
   return grid;
 }

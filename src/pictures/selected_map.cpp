@@ -1,6 +1,7 @@
 #include "pictures/selected_map.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -143,6 +144,35 @@ void cut(std::vector<std::string>& labels, const Positions& positions) {
   labels.erase(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(positions.first));
 }
 
+// "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
+std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
+  const MapSelection& selection = maps.selection;
+  std::string place = maps.where.empty() ? "(" : "(" + maps.where + ", ";
+  place += "Sample " + std::to_string(sample + 1) + ", ";
+  const std::string heads = count_text(maps.weights.heads(), "Head");
+  switch (selection.heads) {
+    case MapSelection::Heads::mean:
+      place += "Mean of " + heads;
+      break;
+    case MapSelection::Heads::max:
+      place += "Largest of " + heads;
+      break;
+    case MapSelection::Heads::all:
+      place += heads;
+      break;
+    case MapSelection::Heads::one:
+      place += "Head " + std::to_string(head + 1);
+      break;
+  }
+  if (selection.drop_first > 0) {
+    place += selection.drop_first == 1
+                 ? ", without the First Key"
+                 : ", without the First " + std::to_string(selection.drop_first) + " Keys";
+  }
+  if (selection.renormalize) place += ", Renormalised";
+  return place + ")";
+}
+
 }  // namespace
 
 bool MapSelection::plain() const {
@@ -167,19 +197,27 @@ Positions selected_keys(const MapSelection& selection, std::size_t count) {
 }
 
 std::string place_text(const SelectedMaps& maps) {
-  const std::string sample = "(Sample " + std::to_string(maps.sample + 1) + ", ";
-  const std::string heads = count_text(maps.weights.heads(), "Head") + ")";
-  switch (maps.selection.heads) {
-    case MapSelection::Heads::mean:
-      return sample + "Mean of " + heads;
-    case MapSelection::Heads::max:
-      return sample + "Largest of " + heads;
-    case MapSelection::Heads::all:
-      return sample + heads;
-    case MapSelection::Heads::one:
-      break;
+  return place_text(maps, maps.sample, maps.head);
+}
+
+std::string where_of(std::string_view tensor) {
+  std::string where, stack;
+  const auto add = [&](const std::string& words) { where += (where.empty() ? "" : ", ") + words; };
+  std::string_view before;
+  for (std::size_t end = tensor.find('.'); end != tensor.npos; end = tensor.find('.')) {
+    const std::string_view part = tensor.substr(0, end);
+    tensor.remove_prefix(end + 1);
+    if (part == "encoder" || part == "decoder") stack = part == "encoder" ? "Encoder " : "Decoder ";
+    if (part == "self") add("Self-Attention");
+    if (part == "cross") add("Cross-Attention");
+    std::size_t layer = 0;
+    const char* const last = part.data() + part.size();
+    if (before == "layers" && std::from_chars(part.data(), last, layer).ptr == last) {
+      add(stack + "Layer " + std::to_string(layer + 1));
+    }
+    before = part;
   }
-  return sample + "Head " + std::to_string(maps.head + 1) + ")";
+  return where;
 }
 
 Heatmap selected_heatmap(const SelectedMaps& maps) {
@@ -191,16 +229,14 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   Heatmap heatmap =
       chosen_heatmap(maps.weights, maps.allowed, maps.labels, maps.title, sample, head);
   if (selection.hide_mask) heatmap.allowed = {};
+  const std::string place = place_text(maps, sample, head);
+  heatmap.title =
+      maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
   const bool together =
       selection.heads == MapSelection::Heads::mean || selection.heads == MapSelection::Heads::max;
-  if (together) {
-    const std::string place = place_text(maps);
-    heatmap.title =
-        maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
-  }
   Shown shown = together ? of_heads(maps, sample, 0, maps.weights.heads())
                          : of_heads(maps, sample, head, head + 1);
   // 2. The positions.
@@ -253,13 +289,10 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
     const std::size_t sample = one_sample ? maps.sample : row;
     for (std::size_t head = 0; head < grid.columns; ++head) {
       Heatmap panel = selected_heatmap(maps, sample, head);
-      panel.title = "";
-      if (several) {
-        panel.title =
-            together ? "Sample " + std::to_string(sample + 1) : "Head " + std::to_string(head + 1);
-      }
+      panel.title = several && !together ? "Head " + std::to_string(head + 1) : "";
       grid.panels.push_back(std::move(panel));
     }
+    if (grid.rows > 1) grid.row_titles.push_back("Sample " + std::to_string(sample + 1));
   }
   return grid;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
@@ -18,6 +19,7 @@ struct SelectedMaps {
   std::string title;  ///< of the document; may be empty
   std::size_t sample, head;
   const MapSelection& selection;
+  std::string where = {};  ///< among several attentions: "Layer 2, Self-Attention"
 };
 
 /// One matrix of them: that of the head, or the mean or the largest of all heads. Throws
@@ -33,8 +35,13 @@ HeatmapGrid selected_grid(const SelectedMaps& maps);
 /// The chosen head, or with Heads::all every head.
 HeadLines selected_lines(const SelectedMaps& maps);
 
-/// "(Sample 1, Head 1)", or what is shown of the heads instead.
+/// "(Layer 2, Self-Attention, Sample 1, Head 1)", or what is shown of the heads instead, and what
+/// was done to the keys.
 std::string place_text(const SelectedMaps& maps);
+
+/// Which attention a tensor of a result belongs to, of several: "Layer 2, Self-Attention" for
+/// layers.1.self.weights; empty if the name does not tell.
+std::string where_of(std::string_view tensor);
 
 /// The positions that a range means among `count`, from 0. Throws Error(input) naming the field.
 struct Positions {

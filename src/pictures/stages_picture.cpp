@@ -123,6 +123,7 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
                                         maps.title, maps.sample, maps.head, selection},
                                        maps.sample, all_heads ? row : maps.head);
       panel.title = (all_heads ? "Head " + std::to_string(row + 1) + ": " : "") + stage.title;
+      panel.any_numbers = stage.tensor.bytes() != stages.weights.bytes();
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));
     }

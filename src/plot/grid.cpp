@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "attn/error.hpp"
 
@@ -6,6 +7,7 @@
 #include "plot/axes/colour_bar.hpp"
 #include "plot/axes/subplots.hpp"
 #include "plot/cells/cell_values.hpp"
+#include "plot/colour_key.hpp"
 
 namespace attn {
 namespace plot {
@@ -20,10 +22,12 @@ constexpr const char* default_xlabel = "Keys";
 constexpr const char* default_ylabel = "Queries";
 constexpr double colour_bar_height = 0.6;  // of the panels' height
 constexpr double least_gap = 6;            // points between the texts of neighbouring panels
+constexpr double key_gap = 12;             // points; above the key of the colours
 constexpr double title_pad = 10;           // points; of the whole figure's title
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
-  if (grid.panels.empty() || grid.panels.size() != grid.rows * grid.columns) {
+  if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
+      grid.panels.size() <= (grid.rows - 1) * grid.columns) {
     throw input_error(std::to_string(grid.panels.size()) + " panels do not fill a grid of " +
                           std::to_string(grid.rows) + " × " + std::to_string(grid.columns),
                       "", "give one matrix for each place, row by row");
@@ -51,8 +55,11 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
                     std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
                 "", "give one title for each column, or none");
   }
+  const bool rows_titled = !grid.row_titles.empty();
+  const bool standard = options.style == PlotStyle::standard;
   for (std::size_t i = 0; i < titles.size(); ++i) {
     const std::size_t column = i % grid.columns;
+    if (rows_titled && standard && i >= grid.columns) break;
     if (options.titles) {
       if (!options.titles->empty()) titles[i] = (*options.titles)[column];
     } else if (!grid.panels[i].title.empty()) {
@@ -60,8 +67,30 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
     } else if (titles.size() > 1) {
       titles[i] = "Head " + std::to_string(column + 1);
     }
+    if (rows_titled && !standard && !options.titles) {
+      const std::string& row = grid.row_titles[i / grid.columns];
+      titles[i] = titles[i].empty() ? row : row + ", " + titles[i];
+    }
   }
   return titles;
+}
+
+// A row of many panels in several rows.
+HeatmapGrid wrapped(const HeatmapGrid& grid, const PlotOptions& options) {
+  constexpr std::size_t most_in_a_row = 6;
+  const bool automatic =
+      options.style == PlotStyle::standard && !options.titles && grid.columns > most_in_a_row;
+  if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
+  HeatmapGrid result = grid;
+  const auto square = std::ceil(std::sqrt(static_cast<double>(grid.panels.size())));
+  result.columns = std::clamp<std::size_t>(
+      options.columns.value_or(static_cast<std::size_t>(square)), 1, grid.panels.size());
+  result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
+  for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
+    std::string& title = result.panels[i].title;
+    if (title.empty()) title = "Head " + std::to_string(i + 1);
+  }
+  return result;
 }
 
 std::pair<double, double> default_size(const HeatmapGrid& grid) {
@@ -74,13 +103,20 @@ std::pair<double, double> default_size(const HeatmapGrid& grid) {
 class GridFigure {
  public:
   GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format)
-      : grid_(grid),
+      : grid_(wrapped(grid, options)),
         options_(options),
-        matrices_(matrices_of(grid)),
-        titles_(titles_of(grid, options)),
-        map_(options.cmap),
-        figure_(options, format, default_size(grid)),
-        range_(range_of_colours(matrices_, options)) {
+        matrices_(matrices_of(grid_)),
+        titles_(titles_of(grid_, options)),
+        figure_(options, format, default_size(grid_)) {
+    if (each_panel_its_range()) {
+      for (std::size_t i = 0; i < matrices_.size(); ++i) {
+        scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers, options));
+      }
+    } else {
+      const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),
+                                        [](const Heatmap& panel) { return panel.any_numbers; });
+      scales_.push_back(colour_scale(matrices_, weights, options));
+    }
     value_options_.annotate = options.annotate;
     if (matplotlib() && options.annotate == Annotate::automatic) {
       value_options_.annotate = Annotate::off;
@@ -94,12 +130,13 @@ class GridFigure {
     std::optional<Bar> shared_bar;
     if (!each_panel_its_range()) {
       shared_bar =
-          bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), range_,
-                                 options_.colorbar_label.value_or(""), figure_, options_.norm));
+          bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
+                                 options_.colorbar_label.value_or(""), figure_, options_),
+                 scales_[0]);
     }
     lay_out_panels(shared_bar ? split.axes : area);
 
-    Box bounds = shared_bar ? shared_bar->decorations.bounds : panels_[0].bounds();
+    Box bounds = shared_bar ? shared_bar->bounds() : panels_[0].bounds();
     for (const Panel& panel : panels_) {
       bounds = united(bounds, panel.bounds());
       for (const CellValue& value : panel.values) bounds = united(bounds, value.text.bounds);
@@ -111,9 +148,15 @@ class GridFigure {
                            anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
       bounds = united(bounds, bounds_of(title));
     }
+    const std::vector<LegendEntry> entries = colour_key(matrices_, panels_[0].colours);
+    const Point corner = shared_bar ? Point{shared_bar->axes.box.left, shared_bar->bounds().bottom}
+                                    : Point{bounds.left, bounds.bottom};
+    const Legend key(entries, {corner.x, corner.y + figure_.pixels(key_gap)}, figure_);
+    if (!entries.empty()) bounds = united(bounds, key.bounds());
     return figure_.picture(bounds, [&](Canvas& canvas) {
       for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
       if (shared_bar) draw_bar(canvas, *shared_bar);
+      key.draw(canvas, figure_);
       for (const PlacedText& text : title) canvas.text(text, black);
     });
   }
@@ -122,6 +165,16 @@ class GridFigure {
   struct Bar {
     Axes axes;
     Decorations decorations;
+    const ColourScale* scale;
+
+    Box bounds() const {
+      Box all = united(decorations.bounds, axes.box);
+      if (scale->beyond_high) all.top = std::min(all.top, axes.box.top - arrow_height(axes.box));
+      if (scale->beyond_low) {
+        all.bottom = std::max(all.bottom, axes.box.bottom + arrow_height(axes.box));
+      }
+      return all;
+    }
   };
 
   struct Panel {
@@ -132,18 +185,18 @@ class GridFigure {
     std::optional<Bar> bar;
 
     Box bounds() const {
-      return bar ? united(decorations.bounds, bar->decorations.bounds) : decorations.bounds;
+      return bar ? united(decorations.bounds, bar->bounds()) : decorations.bounds;
     }
   };
 
-  Bar bar_in(Axes axes) {
+  Bar bar_in(Axes axes, const ColourScale& scale) {
     axes.style = options_.style;
     Decorations decorations = decorate(axes, figure_.typesetter());
-    return {std::move(axes), std::move(decorations)};
+    return {std::move(axes), std::move(decorations), &scale};
   }
 
   void draw_bar(Canvas& canvas, const Bar& bar) {
-    draw_colour_ramp(canvas, bar.axes.box, map_);
+    draw_colour_ramp(canvas, bar.axes.box, *bar.scale);
     draw_axes(canvas, bar.axes, bar.decorations, figure_);
   }
 
@@ -195,9 +248,10 @@ class GridFigure {
     const double aspect =
         static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
     panels_.clear();
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < matrices_.size(); ++i) {
       Panel panel;
-      panel.colours = {&map_,         range_,        options_.style,
+      const ColourScale& scale = scales_[each_panel_its_range() ? i : 0];
+      panel.colours = {&scale.map,    scale.range,   options_.style,
                        options_.norm, options_.pool, options_.threads};
       Box place = places[i];
       if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
@@ -205,8 +259,7 @@ class GridFigure {
       panel.decorations = decorate(panel.axes, figure_.typesetter());
       add_caption(panel, grid_.panels[i].caption);
       if (each_panel_its_range()) {
-        panel.colours.range = range_of_colours({&matrices_[i], 1}, options_);
-        panel.bar = bar_beside(panel, places[i].width());
+        panel.bar = bar_beside(panel, places[i].width(), scale);
       }
       panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
                                  figure_.typesetter());
@@ -215,7 +268,7 @@ class GridFigure {
   }
 
   // A colour bar as high as its panel.
-  Bar bar_beside(const Panel& panel, double width) {
+  Bar bar_beside(const Panel& panel, double width, const ColourScale& scale) {
     Box place = panel.axes.box;
     place.left = place.right + panel_bar_gap * width;
     place.right = place.left + panel_bar_width * width;
@@ -223,8 +276,8 @@ class GridFigure {
     axes.box = place;
     axes.x.drawn = false;
     axes.y_on_right = true;
-    set_bar_ticks(axes, panel.colours.range, figure_, options_.norm);
-    return bar_in(std::move(axes));
+    set_bar_ticks(axes, panel.colours.range, figure_, options_);
+    return bar_in(std::move(axes), scale);
   }
 
   // Writes lines below a panel and all that is written around it.
@@ -249,7 +302,7 @@ class GridFigure {
     for (std::size_t i = 0; i < panels_.size(); ++i) {
       const Box texts = panels_[i].bounds();
       const std::size_t right = i + 1, below = i + grid_.columns;
-      if (right % grid_.columns != 0) {
+      if (right % grid_.columns != 0 && right < panels_.size()) {
         const double taken =
             texts.right - places[i].right + places[right].left - panels_[right].bounds().left;
         gaps.across = std::max(gaps.across, taken + margin);
@@ -266,19 +319,25 @@ class GridFigure {
   // Only the last row has labels below it, only the first column left of it, and panels whose
   // labels are others.
   Axes axes_in(const Box& box, std::size_t index) {
-    const bool last_row = index / grid_.columns + 1 == grid_.rows;
+    const bool last_row = index + grid_.columns >= grid_.panels.size();
     const bool first_column = index % grid_.columns == 0;
     const Heatmap& left = grid_.panels[index - index % grid_.columns];
-    const Heatmap& below =
-        grid_.panels[grid_.panels.size() - grid_.columns + index % grid_.columns];
+    std::size_t lowest = index;
+    while (lowest + grid_.columns < grid_.panels.size()) lowest += grid_.columns;
+    const Heatmap& below = grid_.panels[lowest];
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
       axes.x.label = figure_.bounded(options_.xlabel.value_or(default_xlabel), axes.x.label_size);
-    if (first_column)
+    if (first_column) {
       axes.y.label = figure_.bounded(options_.ylabel.value_or(default_ylabel), axes.y.label_size);
+      if (!matplotlib() && !grid_.row_titles.empty()) {
+        axes.y.label = figure_.bounded(grid_.row_titles[index / grid_.columns], axes.y.label_size) +
+                       (axes.y.label.empty() ? "" : "\n") + axes.y.label;
+      }
+    }
     const Heatmap& panel = grid_.panels[index];
     axes.x.labelled = last_row || panel.key_labels != below.key_labels;
     axes.y.labelled = first_column || panel.query_labels != left.query_labels;
@@ -309,13 +368,12 @@ class GridFigure {
     if (panel.bar) draw_bar(canvas, *panel.bar);
   }
 
-  const HeatmapGrid& grid_;
+  const HeatmapGrid grid_;
   const PlotOptions& options_;
   std::vector<Matrix> matrices_;
   std::vector<std::string> titles_;
-  ColourMap map_;
   Figure figure_;
-  Interval range_;
+  std::vector<ColourScale> scales_;  // one, or one a panel
   CellValueOptions value_options_;
   std::vector<Panel> panels_;
 };

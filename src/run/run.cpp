@@ -73,6 +73,26 @@ std::string sort_of(const std::string& name) {
   return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
 }
 
+// The place of a layer's number in a name, "layers.11.self", and its digits; none if there is none.
+std::pair<std::size_t, std::size_t> layer_number(const std::string& name) {
+  constexpr std::string_view before = "layers.";
+  const std::size_t at = name.find(before);
+  if (at == std::string::npos) return {name.size(), 0};
+  const std::size_t first = at + before.size();
+  return {first, std::min(name.find('.', first), name.size()) - first};
+}
+
+std::size_t layer_digits(const std::string& name) {
+  return layer_number(name).second;
+}
+
+// Files of layers stand in their order by name: layers.02 before layers.10.
+std::string in_order(std::string name, std::size_t digits) {
+  const auto [first, own] = layer_number(name);
+  if (own > 0 && own < digits) name.insert(first, digits - own, '0');
+  return name;
+}
+
 bool is_stage(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
@@ -230,6 +250,8 @@ class KindRun {
     const std::string stem(row.info.name);
     if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
     const bool together = row.unit == PictureKind::Unit::sort;
+    const std::string& last = plan_.attentions.back().prefix;
+    const std::size_t layers = layer_digits(last);
     std::vector<std::string> sorts;
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
       std::string sort = plan_.attentions[i].prefix;
@@ -238,17 +260,12 @@ class KindRun {
       const auto known = std::find(sorts.begin(), sorts.end(), sort);
       if (known == sorts.end()) {
         sorts.push_back(sort);
-        planned.push_back({i == 0 ? stem : stem + "." + sort, {i}});
+        planned.push_back({i == 0 ? stem : stem + "." + in_order(sort, layers), {i}});
       } else {
         planned[static_cast<std::size_t>(known - sorts.begin())].maps.push_back(i);
       }
     }
     return planned;
-  }
-
-  std::string titled(const PlannedAttention& attention) const {
-    const bool both = !plan_.title.empty() && !attention.title.empty();
-    return plan_.title + (both ? "\n" : "") + attention.title;
   }
 
   Drawable drawable_of(std::size_t at) const {
@@ -265,11 +282,11 @@ class KindRun {
     drawable.heads_only = attention.heads_only();
     drawable.formulas = stage_formulas(plan_, attention);
     drawable.mask = [this, &attention] {
-      return mask_map(attention, options_.sample, options_.head, titled(attention),
-                      options_.selection, 1);
+      return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection,
+                      1);
     };
     drawable.labels = map.labels;
-    drawable.title = titled(attention);
+    drawable.title = plan_.title;
     drawable.cells = map.cells;
     drawable.shapes = report_.shapes;
     return drawable;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <utility>
 
 #include "plot/axes/subplots.hpp"
-#include "plot/colour/colour_scale.hpp"
 #include "plot/numbers/log_ticks.hpp"
 
 namespace attn::plot {
@@ -42,6 +43,30 @@ void thin_out(Axis& axis, double least) {
   axis.ticks = std::move(kept);
 }
 
+// A tick at either end, in the place of ticks too near to it.
+void label_ends(Axis& axis, Interval range, double least) {
+  if (!axis.offset.empty()) return;
+  const auto text = [](double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.3g", value);
+    return with_minus_signs(buffer);
+  };
+  constexpr double same = 1e-6;
+  for (const auto& [position, value] : {std::pair{0.0, range.low}, std::pair{1.0, range.high}}) {
+    const auto near = [&, at = position](const Tick& tick) {
+      return std::abs(tick.position - at) < least;
+    };
+    const auto there = [&, at = position](const Tick& tick) {
+      return std::abs(tick.position - at) < same;
+    };
+    if (std::any_of(axis.ticks.begin(), axis.ticks.end(), there)) continue;
+    std::erase_if(axis.ticks, near);
+    axis.ticks.push_back({position, text(value)});
+  }
+  std::sort(axis.ticks.begin(), axis.ticks.end(),
+            [](const Tick& a, const Tick& b) { return a.position < b.position; });
+}
+
 }  // namespace
 
 void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
@@ -57,7 +82,9 @@ void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
   axis.offset = texts.offset;
 }
 
-void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const PlotOptions& options) {
+  const ColorNorm& norm = options.norm;
+  const double line = figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height();
   if (norm.kind == ColorNorm::Kind::log) {
     set_log_ticks(bar.y, range, bar.box.height(), figure);
     return;
@@ -68,19 +95,36 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
     for (Tick& tick : bar.y.ticks) {
       tick.position = std::pow(std::max(0.0, tick.position), norm.gamma);
     }
-    thin_out(bar.y, figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height());
+    thin_out(bar.y, line);
   }
+  constexpr double apart = 1.3;  // lines
+  if (options.style == PlotStyle::standard) label_ends(bar.y, range, apart * line);
 }
 
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
-                     const Figure& figure, const ColorNorm& norm) {
+                     const Figure& figure, const PlotOptions& options) {
   Axes axes = bar_within(place);
+  axes.style = options.style;
   axes.y.label = label;
-  set_bar_ticks(axes, range, figure, norm);
+  set_bar_ticks(axes, range, figure, options);
   return axes;
 }
 
-void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourMap& map) {
+double arrow_height(const Box& bar) {
+  return 0.9 * bar.width();
+}
+
+void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
+  const ColourMap& map = scale.map;
+  const double arrow = arrow_height(box);
+  if (scale.beyond_low) {
+    canvas.triangle({box.left, box.bottom}, {box.right, box.bottom},
+                    {box.middle(), box.bottom + arrow}, map[0]);
+  }
+  if (scale.beyond_high) {
+    canvas.triangle({box.left, box.top}, {box.right, box.top}, {box.middle(), box.top - arrow},
+                    map[ColourMap::size() - 1]);
+  }
   const double step = box.height() / static_cast<double>(ColourMap::size());
   // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams
   // show.

@@ -9,11 +9,13 @@
 
 namespace attn::plot {
 
-/// A colour and what it stands for. `stripes` are those of a second colour over it.
+/// A colour and what it stands for. `stripes` are those of a second colour over it, thin ones for
+/// what only tones the first.
 struct LegendEntry {
   std::string name;
   Colour colour;
   std::optional<Colour> stripes = {};
+  bool thin = false;
 };
 
 /// Squares of colour with their names, one below the other.
@@ -24,6 +26,8 @@ class Legend {
 
   /// How wide a legend with these entries is, in pixels.
   static double width(const std::vector<LegendEntry>& entries, Figure& figure);
+  /// How much room its entries take below the corner.
+  static double height(std::size_t entries, const Figure& figure);
 
   const Box& bounds() const { return bounds_; }
   void draw(Canvas& canvas, const Figure& figure) const;
@@ -34,6 +38,7 @@ class Legend {
     PlacedText name;
     Colour colour;
     std::optional<Colour> stripes;
+    bool thin;
   };
   std::vector<Line> lines_;
   Box bounds_;

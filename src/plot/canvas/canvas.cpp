@@ -188,6 +188,15 @@ void Canvas::fill(const Box& box, Colour colour) {
   cairo_fill(cairo_);
 }
 
+void Canvas::triangle(Point a, Point b, Point c, Colour colour) {
+  set_colour(colour);
+  for (const Point corner : {moved(a), moved(b), moved(c)}) {
+    cairo_line_to(cairo_, corner.x, corner.y);
+  }
+  cairo_close_path(cairo_);
+  cairo_fill(cairo_);
+}
+
 void Canvas::stroke(const Box& box, Colour colour, double line_width) {
   Box line = box.moved(dx_, dy_);
   if (is_raster()) {

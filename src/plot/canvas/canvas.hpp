@@ -40,6 +40,7 @@ class Canvas {
 
   void fill(const Box& box, Colour colour);
   void stroke(const Box& box, Colour colour, double line_width);
+  void triangle(Point a, Point b, Point c, Colour colour);
   /// A tick of an axis: a line from `from` that leads `dx`, `dy` away, one of them 0.
   void tick(Point from, double dx, double dy, Colour colour, double line_width);
   /// Parallel strokes from lower left to upper right over all boxes.

@@ -1,6 +1,7 @@
 #include "plot/cells/cell_pixels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -19,26 +20,39 @@ std::uint32_t pixel(Colour colour) {
          static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
 }
 
-// One row of cells: where each value stands between the ends of the range, 0 for those without a
-// place, and which ones have a place and which are hidden, as 0 and 1.
-struct CellRow {
-  explicit CellRow(std::size_t columns) : numbers(columns), placed(columns), hidden(columns) {}
+// What a pixel shows of cells without a place: the last one of these that is among them. A
+// representative of each stands beside it.
+constexpr std::array<double, 5> without_place{0, -1, std::numeric_limits<double>::infinity(),
+                                              -std::numeric_limits<double>::infinity(),
+                                              std::numeric_limits<double>::quiet_NaN()};
 
-  std::vector<float> numbers, placed, hidden;
+float number_of(double value) {
+  return std::isnan(value) ? 4 : std::isinf(value) ? value > 0 ? 2 : 3 : 1;
+}
+
+// One row of cells: where each value stands between the ends of the range, 0 for those without a
+// place; which ones have a place and which are hidden, as 0 and 1; and what the others are.
+struct CellRow {
+  explicit CellRow(std::size_t columns)
+      : numbers(columns), placed(columns), hidden(columns), odd(columns) {}
+
+  std::vector<float> numbers, placed, hidden, odd;
   bool whole = true;  // whether all have a place; the others are not filled in then
 };
 
 // The same summed over the cells of a pixel by their shares.
 struct PixelSum {
-  float number = 0, share = 0, hidden_share = 0;
+  float number = 0, share = 0, hidden_share = 0, odd = 0;
 
   void add(const PixelSum& other, float weight) {
     number += weight * other.number;
     share += weight * other.share;
     hidden_share += weight * other.hidden_share;
+    odd = weight > 0 ? std::max(odd, other.odd) : odd;
   }
   void keep_largest(const PixelSum& other) {
     hidden_share += other.hidden_share;
+    odd = std::max(odd, other.odd);
     if (other.share <= 0) return;
     number = share > 0 ? std::max(number, other.number) : other.number;
     share = 1;
@@ -66,8 +80,22 @@ class Blending {
     }
   }
 
+  // Where the pixels' values stand, from the smallest to the largest.
+  Interval shown() {
+    run();
+    Interval all = {1, 0};
+    for (const Interval& band : shown_) {
+      if (band.low > band.high) continue;
+      all = all.low > all.high
+                ? band
+                : Interval{std::min(all.low, band.low), std::max(all.high, band.high)};
+    }
+    return all;
+  }
+
   Pixels run() {
     const std::size_t bands = (down_.size() + rows_a_task - 1) / rows_a_task;
+    shown_.assign(bands, {1, 0});
     const bool many = matrix_.rows() >= many_cells / matrix_.columns();
     parallel_for(bands, many ? colours_.threads : 1, [this](std::size_t band) {
       blend(band * rows_a_task, std::min(down_.size(), (band + 1) * rows_a_task));
@@ -108,9 +136,15 @@ class Blending {
         }
       }
     }
+    Interval shown = {std::numeric_limits<double>::infinity(),
+                      -std::numeric_limits<double>::infinity()};
     for (std::size_t at = 0; at < sums.size(); ++at) {
       pixels_[first_pixel * width + at] = pixel(colour_of(sums[at]));
+      if (sums[at].share <= 0) continue;
+      const auto mean = static_cast<double>(sums[at].number / sums[at].share);
+      shown = {std::min(shown.low, mean), std::max(shown.high, mean)};
     }
+    shown_[first_pixel / rows_a_task] = shown;
   }
 
   void read(std::size_t i, CellRow& row) const {
@@ -132,19 +166,20 @@ class Blending {
       const double place = (static_cast<double>(values[j]) - low) / extent;
       row.numbers[j] = static_cast<float>(std::clamp(place, least, most));
     }
-    const bool positive = !standard && colours_.norm.kind == ColorNorm::Kind::log;
-    int without_place = 0;
+    const bool positive = colours_.norm.kind == ColorNorm::Kind::log;
+    int any_odd = 0;
     for (const Number value : values) {
-      without_place |= !(std::abs(value) < std::numeric_limits<Number>::infinity()) ? 1 : 0;
-      without_place |= positive && value <= 0 ? 1 : 0;
+      any_odd |= !(std::abs(value) < std::numeric_limits<Number>::infinity()) ? 1 : 0;
+      any_odd |= positive && value <= 0 ? 1 : 0;
     }
-    row.whole = row.whole && without_place == 0;
+    row.whole = row.whole && any_odd == 0;
     if (row.whole) return;
     for (std::size_t j = 0; j < values.size(); ++j) {
       const bool hidden = shows_hidden_ && matrix_.hidden(i, j);
       const bool placed = !hidden && colours_.has_place(static_cast<double>(values[j]));
       row.placed[j] = placed ? 1 : 0;
       row.hidden[j] = hidden ? 1 : 0;
+      row.odd[j] = hidden || placed ? 0 : number_of(static_cast<double>(values[j]));
       if (!placed) row.numbers[j] = 0;
     }
   }
@@ -160,7 +195,7 @@ class Blending {
           if (shares[k] <= 0) continue;
           const std::size_t j = pixel.first + k;
           sum.keep_largest({row.numbers[j], row.whole ? 1 : row.placed[j],
-                            row.whole ? 0 : shares[k] * row.hidden[j]});
+                            row.whole ? 0 : shares[k] * row.hidden[j], row.whole ? 0 : row.odd[j]});
         }
       } else if (row.whole) {
         for (std::size_t k = 0; k < pixel.count; ++k) sum.number += shares[k] * numbers[k];
@@ -168,7 +203,7 @@ class Blending {
       } else {
         for (std::size_t k = 0; k < pixel.count; ++k) {
           const std::size_t j = pixel.first + k;
-          sum.add({row.numbers[j], row.placed[j], row.hidden[j]}, shares[k]);
+          sum.add({row.numbers[j], row.placed[j], row.hidden[j], row.odd[j]}, shares[k]);
         }
       }
       line[x] = sum;
@@ -176,7 +211,10 @@ class Blending {
   }
 
   Colour colour_of(const PixelSum& sum) const {
-    if (sum.share <= 0) return sum.hidden_share > 0 ? hidden_colour : colours_.of_no_place();
+    if (sum.share <= 0) {
+      if (sum.odd == 0 && sum.hidden_share > 0) return hidden_colour;
+      return colours_.of_no_place(without_place[static_cast<std::size_t>(sum.odd)]);
+    }
     // The mean is one of values; their mean is coloured by the norm.
     const double mean = static_cast<double>(sum.number / sum.share);
     if (colours_.norm.kind == ColorNorm::Kind::linear) return colours_.map->at(mean);
@@ -189,6 +227,7 @@ class Blending {
   bool shows_hidden_, largest_;
   std::vector<Across> across_;
   std::vector<float> shares_;
+  std::vector<Interval> shown_;  // a band
   Pixels pixels_;
 };
 
@@ -224,6 +263,21 @@ Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t
   const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
   return plain ? plain_pixels(matrix, colours, across, down)
                : Blending(matrix, colours, across, down).run();
+}
+
+std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,
+                                    std::size_t width, std::size_t height) {
+  const auto by = [](std::size_t cells, std::size_t pixels) {
+    return pixels >= cells ? Resampling::nearest : Resampling::mean;
+  };
+  const auto across = pixel_shares(matrix.columns(), std::min(width, matrix.columns()),
+                                   by(matrix.columns(), width));
+  const auto down =
+      pixel_shares(matrix.rows(), std::min(height, matrix.rows()), by(matrix.rows(), height));
+  const Interval shown = Blending(matrix, colours, across, down).shown();
+  if (shown.low > shown.high) return std::nullopt;
+  const double extent = colours.range.high - colours.range.low;
+  return Interval{colours.range.low + shown.low * extent, colours.range.low + shown.high * extent};
 }
 
 }  // namespace attn::plot

@@ -9,12 +9,10 @@
 namespace attn::plot {
 namespace {
 
-constexpr Colour hatch = {205, 205, 205};
-constexpr double hatch_width = 0.5;           // points
-constexpr double hatch_distance = 5;          // points
-constexpr double underlap = 0.5;              // points; of a cell under its neighbours
-constexpr std::size_t most_rectangles = 512;  // of a vector format along an axis
-constexpr double least_hatched_cell = 4;      // points; smaller cells are plain
+constexpr double hatch_width = 0.5;       // points
+constexpr double hatch_distance = 5;      // points
+constexpr double underlap = 0.5;          // points; of a cell under its neighbours
+constexpr double least_hatched_cell = 4;  // points; smaller cells are plain
 
 Colour colour_of(std::uint32_t pixel) {
   return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
@@ -90,22 +88,26 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, double p
       hidden.push_back(run);
     }
   }
-  canvas.hatch(hidden, hatch, hatch_width * pixels_per_point, hatch_distance * pixels_per_point);
+  canvas.hatch(hidden, hidden_hatch, hatch_width * pixels_per_point,
+               hatch_distance * pixels_per_point);
 }
 
 }  // namespace
 
 bool CellColours::has_place(double value) const {
-  if (style == PlotStyle::standard) return !std::isnan(value);
   return std::isfinite(value) && (norm.kind != ColorNorm::Kind::log || value > 0);
 }
 
-Colour CellColours::of_no_place() const {
-  return style == PlotStyle::matplotlib ? white : map->apart();
+Colour CellColours::of_no_place(double value) const {
+  if (style == PlotStyle::matplotlib) return white;
+  constexpr std::size_t not_a_number = 0, minus_infinity = 1, infinity = 2, not_positive = 3;
+  return map->apart(std::isnan(value)   ? not_a_number
+                    : std::isinf(value) ? value > 0 ? infinity : minus_infinity
+                                        : not_positive);
 }
 
 Colour CellColours::of(double value) const {
-  if (!has_place(value)) return of_no_place();
+  if (!has_place(value)) return of_no_place(value);
   return map->at(position_of(value, range, norm));
 }
 

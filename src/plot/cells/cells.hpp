@@ -18,17 +18,22 @@ struct CellColours {
   Pool pool = Pool::mean;
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
 
-  /// NaN has a colour of its own; infinities, in the matplotlib style, too.
+  /// NaN, the infinities and, on a logarithmic scale, what is not positive have colours of their
+  /// own, one for all of them in the matplotlib style.
   Colour of(double value) const;
   /// Whether a value has a place in the colour map.
   bool has_place(double value) const;
-  Colour of_no_place() const;
+  Colour of_no_place(double value) const;
   /// Whether hidden cells are told apart.
   bool shows_hidden(const Matrix& matrix) const;
 };
 
 /// The colour under the hatching of cells that a mask hides.
 inline constexpr Colour hidden_colour = {240, 240, 240};
+/// The colour of the hatching.
+inline constexpr Colour hidden_hatch = {205, 205, 205};
+/// So many rectangles of a vector format an axis has at most: of more cells each shows several.
+inline constexpr std::size_t most_rectangles = 512;
 
 /// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer
 /// pixels than cells, a pixel shows the mean of its cells or their largest value.

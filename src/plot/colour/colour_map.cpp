@@ -67,9 +67,15 @@ Colour ColourMap::at(double position) const {
   return colours_[static_cast<std::size_t>(position * static_cast<double>(size()))];
 }
 
-Colour ColourMap::apart() const {
-  constexpr std::array<Colour, 3> candidates = {
-      {{211, 211, 211}, {128, 128, 128}, {221, 160, 221}}};
+Colour ColourMap::apart(std::size_t index) const {
+  constexpr std::array<Colour, 8> candidates = {{{211, 211, 211},
+                                                 {128, 128, 128},
+                                                 {221, 160, 221},
+                                                 {106, 130, 190},
+                                                 {120, 200, 180},
+                                                 {150, 110, 70},
+                                                 {60, 60, 60},
+                                                 {255, 255, 255}}};
   constexpr int far_enough = 40;  // the largest difference of a channel
   const auto is_far = [this](Colour candidate) {
     return std::all_of(colours_.begin(), colours_.end(), [&](Colour colour) {
@@ -78,8 +84,10 @@ Colour ColourMap::apart() const {
                        std::abs(colour.blue - candidate.blue)}) >= far_enough;
     });
   };
-  const auto* found = std::find_if(candidates.begin(), candidates.end(), is_far);
-  return found != candidates.end() ? *found : candidates.back();
+  // Those far from the map's own, in their order, and then the others.
+  std::array<Colour, candidates.size()> ordered = candidates;
+  std::stable_partition(ordered.begin(), ordered.end(), is_far);
+  return ordered[std::min(index, ordered.size() - 1)];
 }
 
 bool is_diverging(const std::string& name) {

@@ -16,8 +16,8 @@ class ColourMap {
   /// The colour of a position; positions beyond an end take the end's colour, NaN the first one.
   Colour at(double position) const;
 
-  /// A grey for what has no place in the map, or another colour where the map itself is grey there.
-  Colour apart() const;
+  /// Colours for up to eight things that have no place in the map, the first ones unlike its own.
+  Colour apart(std::size_t index) const;
 
   Colour operator[](std::size_t index) const { return colours_[index]; }
   static constexpr std::size_t size() { return 256; }

@@ -6,26 +6,52 @@
 
 #include "attn/error.hpp"
 
-#include "plot/colour/colour_map.hpp"
-
 namespace attn::plot {
 namespace {
 
 constexpr double most_decades = 6;
+constexpr double least_weight_range = 0.1;
+constexpr const char* usual_map = "YlOrRd";
+constexpr const char* map_about_zero = "RdBu_r";
 
-Interval data_range(std::span<const Matrix> matrices, const PlotOptions& options) {
+// The range of what is shown.
+Interval data_range(const std::optional<Interval>& values, bool weights, const std::string& map,
+                    const PlotOptions& options) {
   const bool standard = options.style == PlotStyle::standard;
   const bool log = options.norm.kind == ColorNorm::Kind::log;
-  Interval range = value_range(matrices, standard, log, options.threads);
+  if (!values) return {log ? 0.1 : 0, 1};
+  Interval range = *values;
+  const bool both_signs = range.low < 0 && range.high > 0;
+  const bool linear = options.norm.kind == ColorNorm::Kind::linear;
+  if (standard && linear && both_signs && is_diverging(map)) {
+    const double end = std::max(range.high, -range.low);
+    return {-end, end};
+  }
+  if (standard && !log && weights && range.low >= 0) {
+    return {0, std::max(range.high, least_weight_range)};
+  }
+  range = nonsingular(range, 0.1, 1e-15);
   if (standard && log) {
     range.low = std::max(range.low, range.high * std::pow(10.0, -most_decades));
   }
-  const bool linear = options.norm.kind == ColorNorm::Kind::linear;
-  if (standard && linear && is_diverging(options.cmap) && range.low < 0 && range.high > 0) {
-    range.high = std::max(range.high, -range.low);
-    range.low = -range.high;
-  }
   return range;
+}
+
+Interval range_asked_for(const ColorRange& asked, const ColorNorm& norm) {
+  if (!std::isfinite(asked.low) || !std::isfinite(asked.high) || asked.low > asked.high) {
+    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number",
+                "", "give the smallest and the largest value, such as 0,1");
+  }
+  if (norm.kind == ColorNorm::Kind::log && asked.low <= 0) {
+    throw Error(ErrorKind::usage, "the colour range of a logarithmic scale does not begin above 0",
+                "", "give a smallest value such as 0.001, or another norm");
+  }
+  if (asked.low < -largest_value || asked.high > largest_value) {
+    throw Error(ErrorKind::usage, "the colour range is too wide to compute with", "",
+                "give values from -4e307 to 4e307");
+  }
+  const double least = norm.kind == ColorNorm::Kind::log ? least_positive_value : -largest_value;
+  return nonsingular({std::max(asked.low, least), std::max(asked.high, least)}, 0.1, 1e-15);
 }
 
 }  // namespace
@@ -43,28 +69,24 @@ double position_of(double value, Interval range, const ColorNorm& norm) {
   return (value - range.low) / (range.high - range.low);
 }
 
-Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& options) {
+ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
+                         const PlotOptions& options) {
   const ColorNorm& norm = options.norm;
   if (norm.kind == ColorNorm::Kind::power && !(norm.gamma > 0 && std::isfinite(norm.gamma))) {
     throw Error(ErrorKind::usage, "the power of the colour scale is not a number above 0", "",
                 "give one such as 0.5");
   }
-  const auto& asked = options.color_range;
-  if (asked.scope != ColorRange::Scope::given) return data_range(matrices, options);
-  if (!std::isfinite(asked.low) || !std::isfinite(asked.high) || asked.low > asked.high) {
-    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number",
-                "", "give the smallest and the largest value, such as 0,1");
-  }
-  if (norm.kind == ColorNorm::Kind::log && asked.low <= 0) {
-    throw Error(ErrorKind::usage, "the colour range of a logarithmic scale does not begin above 0",
-                "", "give a smallest value such as 0.001, or another norm");
-  }
-  if (asked.low < -largest_value || asked.high > largest_value) {
-    throw Error(ErrorKind::usage, "the colour range is too wide to compute with", "",
-                "give values from -4e307 to 4e307");
-  }
-  const double least = norm.kind == ColorNorm::Kind::log ? least_positive_value : -largest_value;
-  return nonsingular({std::max(asked.low, least), std::max(asked.high, least)}, 0.1, 1e-15);
+  const bool standard = options.style == PlotStyle::standard;
+  const std::optional<Interval> values =
+      value_range(matrices, standard, norm.kind == ColorNorm::Kind::log, options.threads);
+  const bool about_zero = standard && norm.kind == ColorNorm::Kind::linear && values &&
+                          values->low < 0 && values->high > 0;
+  const std::string map = options.cmap.value_or(about_zero ? map_about_zero : usual_map);
+  const bool given = options.color_range.scope == ColorRange::Scope::given;
+  const Interval range = given ? range_asked_for(options.color_range, norm)
+                               : data_range(values, weights, map, options);
+  return {ColourMap(map), range, given && standard && values && values->low < range.low,
+          given && standard && values && values->high > range.high};
 }
 
 }  // namespace attn::plot

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "attn/plot.hpp"
 
+#include "plot/colour/colour_map.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/ticks.hpp"
 
@@ -14,10 +17,17 @@ namespace attn::plot {
 /// minus infinity.
 double position_of(double value, Interval range, const ColorNorm& norm);
 
-/// The values that the colours are spread over: those asked for, else those of all the matrices.
-/// The standard style makes them symmetric about zero for a diverging map of values of both signs,
-/// and ends a logarithmic scale six decades below the largest value. Throws Error(usage) for a
-/// range that is none.
-Interval range_of_colours(std::span<const Matrix> matrices, const PlotOptions& options);
+/// The colours of some matrices, and the values that they are spread over.
+struct ColourScale {
+  ColourMap map;
+  Interval range;
+  bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
+};
+
+/// What is asked for, or else what PlotOptions::cmap and ColorRange say of weights and of other
+/// numbers; a logarithmic scale ends six decades below the largest value. Throws Error(usage) for a
+/// range that is none and for an unknown map.
+ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
+                         const PlotOptions& options);
 
 }  // namespace attn::plot

@@ -128,17 +128,46 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   }
 }
 
-Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive,
-                     std::size_t threads) {
+std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
+                                    bool positive, std::size_t threads) {
   Interval range = nothing;
   for (const Matrix& matrix : matrices) {
     range = united(range, range_of(matrix, without_hidden, positive, threads));
   }
-  if (range.low > range.high) return {positive ? 0.1 : 0, 1};
+  if (range.low > range.high) return std::nullopt;
   const double least = positive ? least_positive_value : -largest_value;
-  range = {std::clamp(range.low, least, largest_value),
-           std::clamp(range.high, least, largest_value)};
-  return nonsingular(range, 0.1, 1e-15);
+  return Interval{std::clamp(range.low, least, largest_value),
+                  std::clamp(range.high, least, largest_value)};
+}
+
+Oddities oddities(std::span<const Matrix> matrices) {
+  Oddities odd;
+  for (const Matrix& matrix : matrices) {
+    const auto look = [&](auto values) {
+      for (std::size_t cell = 0; cell < values.size(); ++cell) {
+        const auto value = values[cell];
+        if (value > 0 && std::abs(value) < std::numeric_limits<double>::infinity() &&
+            !matrix.has_hidden()) {
+          continue;
+        }
+        if (matrix.hidden(0, cell)) {
+          odd.hidden = true;
+        } else if (std::isnan(value)) {
+          odd.not_a_number = true;
+        } else if (std::isinf(value)) {
+          (value > 0 ? odd.infinity : odd.minus_infinity) = true;
+        } else if (value <= 0) {
+          odd.not_positive = true;
+        }
+      }
+    };
+    if (matrix.floats().empty()) {
+      look(matrix.doubles());
+    } else {
+      look(matrix.floats());
+    }
+  }
+  return odd;
 }
 
 }  // namespace attn::plot

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -50,9 +51,16 @@ inline constexpr double largest_value = std::numeric_limits<double>::max() / 4;
 inline constexpr double least_positive_value = 1e-280;
 
 /// The smallest and the largest finite value of all matrices, hidden cells apart if
-/// `without_hidden`, those above zero if `positive`; equal ones are spread a little, and without
-/// any such value it is 0…1, or 0.1…1. It is the same for any number of threads.
-Interval value_range(std::span<const Matrix> matrices, bool without_hidden, bool positive = false,
-                     std::size_t threads = 1);
+/// `without_hidden`, those above zero if `positive`; nothing if there is none. It is the same for
+/// any number of threads.
+std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
+                                    bool positive = false, std::size_t threads = 1);
+
+/// What there is in some matrices beside finite values, hidden cells apart.
+struct Oddities {
+  bool hidden = false, not_a_number = false, minus_infinity = false, infinity = false;
+  bool not_positive = false;  ///< finite, and zero or below it
+};
+Oddities oddities(std::span<const Matrix> matrices);
 
 }  // namespace attn::plot

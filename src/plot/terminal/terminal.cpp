@@ -72,7 +72,7 @@ class TerminalHeatmap {
       : options_(options),
         matrix_(heatmap, "weights"),
         is_float_(heatmap.weights.dtype() == DType::float32),
-        map_(options.cmap),
+        map_(options.cmap.value_or("YlOrRd")),
         columns_(std::max(options.columns, least_columns)),
         labels_(shown_labels(heatmap, {})),
         queries_{all_printable(labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query)),

@@ -1,0 +1,38 @@
+#include "plot/colour_key.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn::plot {
+
+std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours) {
+  std::vector<LegendEntry> entries;
+  if (colours.style == PlotStyle::matplotlib) return entries;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Oddities odd = oddities(matrices);
+  const auto add = [&](bool there, const char* name, double value) {
+    if (there) entries.push_back({name, colours.of_no_place(value)});
+  };
+  if (odd.hidden) entries.push_back({"hidden", hidden_colour, hidden_hatch, true});
+  add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
+  add(odd.minus_infinity, "\u2212\u221e", -infinity);
+  add(odd.infinity, "\u221e", infinity);
+  add(odd.not_positive && colours.norm.kind == ColorNorm::Kind::log, "0 or less", 0);
+  return entries;
+}
+
+std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, Pool pool) {
+  const auto cells = [&](std::size_t count, double pixels) {
+    const double shown =
+        raster ? std::max(1.0, std::floor(pixels)) : static_cast<double>(most_rectangles);
+    return static_cast<std::size_t>(std::ceil(static_cast<double>(count) / shown));
+  };
+  const std::size_t down = cells(matrix.rows(), box.height());
+  const std::size_t across = cells(matrix.columns(), box.width());
+  if (down <= 1 && across <= 1) return "";
+  return std::string(pool == Pool::max ? "largest" : "mean") + " of up to " + std::to_string(down) +
+         " × " + std::to_string(across) + " cells a pixel";
+}
+
+}  // namespace attn::plot
