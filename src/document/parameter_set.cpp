@@ -32,7 +32,8 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
   expect_known_keys(value, known, pointer_);
   const std::string at = pointer_to(pointer_, "file");
   try {
-    file_ = &tensors.file(expect_string(*file, at));
+    file_name_ = expect_string(*file, at);
+    file_ = &tensors.file(file_name_);
   } catch (const Error& error) {
     throw error.where().starts_with(at) ? error : error.inside(at);
   }
@@ -79,7 +80,7 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     names_.parameter(names[0], shown(name), at);
     if (!file_) return tensors_.read(*value_.find(full), dtype_, at);
     try {
-      return checked_conversion(file_->read(in_file(full)), dtype_, in_file(full));
+      return tensors_.read_from(file_name_, in_file(full), dtype_);
     } catch (const Error& error) {
       throw error.inside(at);
     }

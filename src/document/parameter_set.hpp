@@ -65,7 +65,7 @@ class ParameterSet {
   DType dtype_;
   TensorSource& tensors_;
   const TensorFile* file_ = nullptr;
-  std::string prefix_, inside_;
+  std::string file_name_, prefix_, inside_;
   std::map<std::string, std::string> renamed_;
   std::set<std::string> asked_, used_, meant_;
   DocumentNames names_;

@@ -32,7 +32,7 @@ Validation validate(const std::filesystem::path& path, const FileAccess& given) 
         // Without a kind only the names of the keys can be judged.
         check_document_keys(document.root(), problems);
       }
-      for (const Kind kind : kinds) read_plan(document, kind, kinds, problems);
+      check_plans(document, kinds, problems);
       for (const Error& problem : problems.errors()) {
         const Error placed = document.placed(problem);
         // Several kinds may stumble over the same thing.

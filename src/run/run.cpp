@@ -118,6 +118,7 @@ class KindRun {
     }
   }
 
+  const Plan& plan() const { return plan_; }
   std::size_t scores() const { return plan_.scores_count(); }
 
   void compute(const std::function<void(std::size_t)>& progress) {
@@ -358,7 +359,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     no.data = false;
     document.override_with("weights", std::move(no), "RunOptions::weights");
   }
-  std::vector<Plan> plans = read_plans(document);
+  std::vector<Plan> plans = read_plans(document, [&](Plan& plan) {
+    plan.options() = KindRun(options, document, plan, {}).plan().options();
+  });
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
     std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;

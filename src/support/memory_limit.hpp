@@ -11,6 +11,10 @@ namespace attn {
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
                   const std::string& where, const std::string& help = "make it smaller");
 
+/// The same of so many bytes, which need not be a number of elements that can be addressed.
+void check_memory(double bytes, const std::string& what, const std::string& where,
+                  const std::string& help = "make it smaller");
+
 /// "1.5 GB", to three digits.
 std::string bytes_text(double bytes);
 
