@@ -1,5 +1,7 @@
 #include <array>
 #include <charconv>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -84,7 +86,10 @@ class TensorFile::Content {
       : name_(std::move(name)),
         folder_(std::move(folder)),
         access_(std::move(access)),
-        parsed_(parse_named(bytes, std::move(owner))) {}
+        parsed_(parse_named(bytes, std::move(owner))) {
+    // The first of several of one name is meant.
+    for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+  }
 
   static std::shared_ptr<const Content> open(const std::filesystem::path& path,
                                              const FileAccess& access) {
@@ -136,9 +141,7 @@ class TensorFile::Content {
 
   std::size_t find(std::string_view name) const {
     const std::vector<std::string>& known = names();
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (known[i] == name) return i;
-    }
+    if (const auto found = index_.find(name); found != index_.end()) return found->second;
     if (known.empty()) throw input_error("the file holds no tensors", "", "");
     if (name.empty() && known.size() == 1) return 0;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
@@ -164,13 +167,29 @@ class TensorFile::Content {
     if (references >= most_references) {
       throw input_error("the files refer to one another in a circle", "", "");
     }
-    return open(*folder_ / file, access_)->read(tensor, references + 1);
+    // Tensor after tensor of a result stands in one file, which is opened once.
+    std::shared_ptr<const Content> content;
+    {
+      const std::lock_guard lock(guard_);
+      if (followed_ && followed_name_ == file) content = followed_;
+    }
+    if (!content) {
+      content = open(*folder_ / file, access_);
+      const std::lock_guard lock(guard_);
+      followed_ = content;
+      followed_name_ = file;
+    }
+    return content->read(tensor, references + 1);
   }
 
   std::string name_;
   std::optional<std::filesystem::path> folder_;
   FileAccess access_;
   Parsed parsed_;
+  std::map<std::string_view, std::size_t> index_;  ///< into names()
+  mutable std::mutex guard_;                       ///< of what follows
+  mutable std::shared_ptr<const Content> followed_;
+  mutable std::string followed_name_;
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
