@@ -1,7 +1,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -167,19 +166,7 @@ class TensorFile::Content {
     if (references >= most_references) {
       throw input_error("the files refer to one another in a circle", "", "");
     }
-    // Tensor after tensor of a result stands in one file, which is opened once.
-    std::shared_ptr<const Content> content;
-    {
-      const std::lock_guard lock(guard_);
-      if (followed_ && followed_name_ == file) content = followed_;
-    }
-    if (!content) {
-      content = open(*folder_ / file, access_);
-      const std::lock_guard lock(guard_);
-      followed_ = content;
-      followed_name_ = file;
-    }
-    return content->read(tensor, references + 1);
+    return open(*folder_ / file, access_)->read(tensor, references + 1);
   }
 
   std::string name_;
@@ -187,9 +174,6 @@ class TensorFile::Content {
   FileAccess access_;
   Parsed parsed_;
   std::map<std::string_view, std::size_t> index_;  ///< into names()
-  mutable std::mutex guard_;                       ///< of what follows
-  mutable std::shared_ptr<const Content> followed_;
-  mutable std::string followed_name_;
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}

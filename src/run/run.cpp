@@ -65,6 +65,9 @@ void check_pooled(const RunOptions& options) {
   }
 }
 
+// Of one kind; more than models have layers.
+constexpr std::size_t most_pictures = 200;
+
 // Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
 // "encoder.layers.0.self".
 std::string sort_of(const std::string& name) {
@@ -149,7 +152,14 @@ class KindRun {
   // Every picture but the comparison: one for each attention, or for all layers.
   void plan_pictures(std::vector<std::function<void()>>& tasks) {
     for (const PlotKind kind : plots_) {
-      for (const PlannedPicture& planned : planned_pictures(kind)) {
+      std::vector<PlannedPicture> all = planned_pictures(kind);
+      if (all.size() > most_pictures) {
+        warn("only the first " + std::to_string(most_pictures) + " of " +
+             std::to_string(all.size()) + " pictures of the kind " + all[0].name +
+             " are drawn: draw the others from the result");
+        all.resize(most_pictures);
+      }
+      for (const PlannedPicture& planned : all) {
         picture_names_.push_back(planned.name + extension(options_.format));
         pictures_.emplace_back();
         tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {

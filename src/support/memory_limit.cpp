@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -41,12 +42,19 @@ void check_memory(double bytes, const std::string& what, const std::string& wher
     const double memory = static_cast<double>(pages) * static_cast<double>(page);
     if (bytes > memory) refuse("the memory of this machine, ", memory);
   }
-  // What `ulimit -v` leaves the program.
+  if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
+    refuse("the memory that this program may use, ", static_cast<double>(*limit));
+}
+
+std::optional<std::size_t> address_space_limit() noexcept {
   rlimit own{};
-  if (getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY) {
-    const auto memory = static_cast<double>(own.rlim_cur);
-    if (bytes > memory) refuse("the memory that this program may use, ", memory);
-  }
+  if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return own.rlim_cur;
+}
+
+bool can_be_mapped(std::size_t bytes) noexcept {
+  void* const block = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return block != MAP_FAILED && munmap(block, bytes) == 0;
 }
 
 }  // namespace attn
