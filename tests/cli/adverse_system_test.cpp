@@ -276,7 +276,7 @@ TEST_CASE("with whatever memory a picture is drawn or refused, and no signal end
 TEST_CASE("too little memory is told, and a batch goes on with the next document") {
   const TemporaryFolder folder;
   const std::string huge =
-      R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,6500,4]}})";
+      R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,7000,4]}})";
   folder.write("larger.json", R"({"attention":"sdpa","query":{"ones":[1,13000,4]}})");
   folder.write("huge.json", huge);
   folder.write("small.json", harmless);
