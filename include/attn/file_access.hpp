@@ -16,8 +16,9 @@ struct Limits {
   std::uint64_t file_bytes = 64'000'000'000;      ///< of a file, which is memory-mapped
   std::uint64_t stream_bytes = 1'000'000'000;     ///< of standard input and pipes
   std::uint64_t unpacked_bytes = 16'000'000'000;  ///< of one array in an .npz, unpacked
-  /// Of one tensor of a document, of a set of drawn parameters, of the weights.
-  std::uint64_t elements = 4'000'000'000;
+  /// Of one tensor, and of all that a document asks for: what it gives, makes and draws, the
+  /// weights, steps and outputs of all its attentions.
+  std::uint64_t elements = 1'000'000'000;
   std::size_t nesting = 512;  ///< of arrays and objects in JSON, at most `deepest_nesting`
 };
 

@@ -69,6 +69,9 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
   const std::size_t width = shape.back(), length = shape[past.rank() - 2],
                     heads = shape[past.rank() - 3];
   const std::size_t batch = past.size() / (heads * length * width);
+  Shape joined(shape.begin(), shape.end() - 3);
+  joined.insert(joined.end(), {length, heads * width});
+  if (is_shape_only(past)) return shape_only(std::move(joined));
   const Tensor numbers = past.converted(DType::float64);
   const auto from = numbers.values<double>();
   std::vector<double> to(from.size());
@@ -82,8 +85,6 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
       }
     }
   }
-  Shape joined(shape.begin(), shape.end() - 3);
-  joined.insert(joined.end(), {length, heads * width});
   return {std::move(joined), std::move(to)};
 }
 
@@ -105,11 +106,6 @@ void round_to(DType dtype, AttentionResult& result) {
                          &result.scores, &result.capped, &result.masked, &result.lse}) {
     *tensor = tensor->converted(dtype);
   }
-}
-
-Tensor shape_only(const Shape& shape) {
-  static const double nothing = 0;
-  return Tensor::borrowed(shape, DType::float64, &nothing, nullptr);
 }
 
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,

@@ -8,9 +8,6 @@
 
 namespace attn {
 
-/// A tensor of which only the shape may be read, to check sizes before anything is computed.
-Tensor shape_only(const Shape& shape);
-
 /// All tensors of the result but `allowed` in that type.
 void round_to(DType dtype, AttentionResult& result);
 

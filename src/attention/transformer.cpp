@@ -191,7 +191,8 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
 
 namespace {
 
-// Nothing is rounded to the dtype before the last step.
+// No hidden state is rounded to the dtype before the last step. What is only shown of a layer is
+// rounded as soon as it is there, so that not all layers' weights are kept in double precision.
 TransformerResult transform_in(DType precision, const TransformerRequest& request) {
   const std::size_t threads = request.threads;
   TransformerRequest inner = request;
@@ -219,12 +220,14 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
       attentions.self = attend_projected(self_attention(inner, layer, states));
       return attentions.self.output;
     });
+    round_to(request.dtype, attentions.self);
     // 2. A decoder's cross-attention.
     if (request.decoder) {
       add(layer.norm2, [&](const Tensor& states) {
         attentions.cross = attend_projected(cross_attention(inner, layer, states));
         return attentions.cross.output;
       });
+      round_to(request.dtype, attentions.cross);
     }
     // 3. Feed-forward.
     add(request.decoder ? layer.norm3 : layer.norm2,
@@ -258,10 +261,6 @@ TransformerResult transform(const TransformerRequest& request) {
     if (all_finite(result.output)) return result;
   }
   TransformerResult result = transform_in(DType::float64, request);
-  for (TransformerResult::Layer& layer : result.layers) {
-    round_to(dtype, layer.self);
-    round_to(dtype, layer.cross);
-  }
   result.output = result.output.converted(dtype);
   return result;
 }

@@ -71,11 +71,11 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   }
   adopt_padding(geometry);
   adopt_valid_lens(geometry);
-  allow_ = broadcast(mask.allow.converted(DType::boolean), geometry, "allow");
-  block_ = broadcast(mask.block.converted(DType::boolean), geometry, "block");
-  bias_ = broadcast(mask.bias.converted(DType::float64), geometry, "bias");
+  allow_ = broadcast(mask.allow, DType::boolean, geometry, "allow");
+  block_ = broadcast(mask.block, DType::boolean, geometry, "block");
+  bias_ = broadcast(mask.bias, DType::float64, geometry, "bias");
 
-  is_global_.assign(keys_, 0);
+  if (mask.window) is_global_.assign(keys_, 0);
   for (std::size_t i = 0; i < mask.global.size(); ++i) {
     if (mask.global[i] >= keys_) {
       throw input_error("the global position " + std::to_string(mask.global[i]) +
@@ -83,9 +83,12 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
                         "/mask/global/" + std::to_string(i),
                         "give positions from 0 to " + std::to_string(keys_ - 1));
     }
-    is_global_[mask.global[i]] = 1;
+    if (mask.window) is_global_[mask.global[i]] = 1;
   }
-  for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+  if (mask.align == Alignment::lower_right && !is_shape_only(mask.padding) &&
+      !is_shape_only(mask.valid_lens)) {
+    for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+  }
   for (const Row& row : rows) {
     if (row.present(mask)) present_.push_back(&row);
   }
@@ -103,7 +106,7 @@ void Visibility::adopt_padding(const Geometry& geometry) {
                       "/mask/padding",
                       "give it the shape " + text(expected) + ", true where a key is padding");
   }
-  mask_.padding = mask_.padding.converted(DType::boolean);
+  if (!is_shape_only(mask_.padding)) mask_.padding = mask_.padding.converted(DType::boolean);
   padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
 }
 
@@ -130,6 +133,7 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
     lens_batch_stride_ = one_a_query ? queries_ : 1;
   }
+  if (is_shape_only(mask_.valid_lens)) return;
   const auto lens = mask_.valid_lens.values<std::int64_t>();
   for (std::size_t i = 0; i < lens.size(); ++i) {
     if (lens[i] >= 0 && static_cast<std::uint64_t>(lens[i]) <= keys_) continue;
@@ -142,11 +146,10 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   }
 }
 
-Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, const Geometry& geometry,
-                                            const char* name) {
+Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
+                                            const Geometry& geometry, const char* name) {
   Broadcast result;
   if (!tensor) return result;
-  result.tensor = tensor;
   const Shape axes = geometry.weights_shape();
   const Shape& shape = tensor.shape();
   const bool too_long = shape.size() > axes.size();
@@ -166,6 +169,7 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, const Geometry
                       std::string("/mask/") + name,
                       "each axis, counted from the last, must be 1 or that of the weights");
   }
+  result.tensor = is_shape_only(tensor) ? tensor : tensor.converted(dtype);
   const std::size_t rank = axes.size();
   result.key = strides[rank - 1];
   result.query = strides[rank - 2];
@@ -181,7 +185,6 @@ std::size_t Visibility::valid_keys(std::size_t batch, std::size_t query) const {
 }
 
 std::ptrdiff_t Visibility::find_offset(std::size_t batch) const {
-  if (mask_.align == Alignment::upper_left) return static_cast<std::ptrdiff_t>(past_);
   std::size_t last = keys_;
   if (mask_.valid_lens && lens_query_stride_ == 0) {
     last = valid_keys(batch, 0);
@@ -215,7 +218,7 @@ Visibility::Interval Visibility::window_of(std::ptrdiff_t position) const {
 }
 
 Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) const {
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offsets_[batch];
+  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offset(batch);
   Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
   result.end = std::min(result.end, valid_keys(batch, query));
   if (mask_.causal) {
@@ -234,7 +237,7 @@ bool Visibility::only_intervals() const {
 
 Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::size_t query,
                                      std::size_t first) const {
-  return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offsets_[batch], first};
+  return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offset(batch), first};
 }
 
 void Visibility::hide_later(const Keys& keys, std::span<std::uint8_t> seen) const {

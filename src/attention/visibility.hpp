@@ -54,7 +54,9 @@ class Visibility {
   std::size_t valid_keys(std::size_t batch, std::size_t query) const;
 
   /// Query i stands at key i + offset.
-  std::ptrdiff_t offset(std::size_t batch) const { return offsets_[batch]; }
+  std::ptrdiff_t offset(std::size_t batch) const {
+    return offsets_.empty() ? static_cast<std::ptrdiff_t>(past_) : offsets_[batch];
+  }
 
   /// Keys [first, end): none if they are equal.
   struct Interval {
@@ -90,7 +92,8 @@ class Visibility {
       return b * batch + h * head + i * query;
     }
   };
-  static Broadcast broadcast(const Tensor& tensor, const Geometry& geometry, const char* name);
+  static Broadcast broadcast(const Tensor& tensor, DType dtype, const Geometry& geometry,
+                             const char* name);
 
   /// As many keys as there is room for, from `first` on, as one query meets them.
   struct Keys {
@@ -133,8 +136,9 @@ class Visibility {
   std::size_t queries_, keys_, past_;
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   Broadcast allow_, block_, bias_;
-  std::vector<std::ptrdiff_t> offsets_;  ///< a sample: query i stands at key i + offset
-  std::vector<std::uint8_t> is_global_;  ///< a key
+  /// A sample: query i stands at key i + offset; empty if that is the number of past keys for all.
+  std::vector<std::ptrdiff_t> offsets_;
+  std::vector<std::uint8_t> is_global_;  ///< a key; empty without a window
 };
 
 }  // namespace attn

@@ -21,6 +21,7 @@
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 #include "support/path_text.hpp"
 
@@ -65,6 +66,13 @@ std::string_view line_of(std::string_view text) {
   return text;
 }
 
+// Where the system limits the program's memory, so many jobs that each has some for itself.
+std::size_t jobs_in_memory(std::size_t jobs) {
+  constexpr std::size_t each = std::size_t{1} << 30U;
+  const auto limit = address_space_limit();
+  return limit ? std::min(thread_count(jobs), std::max<std::size_t>(1, *limit / each)) : jobs;
+}
+
 class Batch {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
@@ -92,7 +100,7 @@ class Batch {
     }
     summary_.emplace(outcome_.summary, options_.resume);
 
-    parallel_for(outcome_.counts.items, options_.jobs, [&](std::size_t i) {
+    parallel_for(outcome_.counts.items, jobs_in_memory(options_.jobs), [&](std::size_t i) {
       if (is_stopped()) return;
       deal_with(documents, shard.index + i * shard.count);
     });

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -54,15 +56,19 @@ class GivenCommand {
   }
 
   const CLI::App* app() const { return app_; }
+  bool takes_words() const { return static_cast<bool>(command_.words.take); }
 
-  int call() const {
+  /// `operands` are the words behind "--".
+  int call(const std::vector<std::string>& operands) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
       for (const std::string& text : texts_[i].several) flag.take(text);
     }
-    if (command_.words.take) command_.words.take(words_);
+    std::vector<std::string> words = words_;
+    words.insert(words.end(), operands.begin(), operands.end());
+    if (command_.words.take) command_.words.take(words);
     return command_.call();
   }
 
@@ -117,8 +123,13 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     known.push_back(std::make_shared<const GivenCommand>(std::move(command), app));
   }
 
+  // Behind "--" nothing is a flag, whatever it begins with.
+  const char* const* const end = words + count;
+  const char* const* const flags_end =
+      std::find_if(words, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const std::vector<std::string> operands(std::min(flags_end + 1, end), end);
   try {
-    app.parse(count, words);
+    app.parse(static_cast<int>(flags_end - words), words);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     return printing(chosen.empty() ? app.help() : chosen[0]->help("attn-cli"));
@@ -134,8 +145,13 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   const auto extras = app.remaining();
   if (!extras.empty()) refuse_unknown(app, extras[0], "");
   for (const auto& command : known) {
-    if (!chosen.empty() && command->app() == chosen[0])
-      return [command] { return command->call(); };
+    if (chosen.empty() || command->app() != chosen[0]) continue;
+    if (!operands.empty() && !command->takes_words()) {
+      const std::string name = "attn-cli " + chosen[0]->get_name();
+      throw Error(ErrorKind::usage, "unexpected argument \"" + operands[0] + "\"", name,
+                  "see " + name + " --help");
+    }
+    return [command, operands] { return command->call(operands); };
   }
   throw Error(ErrorKind::usage, "no command given", "",
               "try attn-cli run INPUT, or see attn-cli --help");

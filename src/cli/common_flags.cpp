@@ -33,7 +33,7 @@ void add_limits(Flags& flags, Limits& limits) {
               limits.unpacked_bytes = large_number("--max-unpacked-size", text);
             });
   flags.add(
-      "--max-elements", "N", "Largest tensor of a document (default 4G)",
+      "--max-elements", "N", "Most numbers of a document, read and computed (default 1G)",
       [&](const std::string& text) { limits.elements = large_number("--max-elements", text); });
   flags.add("--max-nesting", "N", "Deepest nesting of arrays and objects (default 512)",
             [&](const std::string& text) {

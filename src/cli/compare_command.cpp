@@ -78,7 +78,7 @@ Command compare_command() {
   flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
   add_provenance(flags, request.provenance, "the picture");
-  add_limits(flags, request.files.limits);
+  add_files(flags, request.files);
   add_common(flags, given->common);
   return command;
 }

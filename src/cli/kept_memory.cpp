@@ -4,6 +4,7 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/resource.h>
 #endif
 
 namespace attn::cli {
@@ -14,6 +15,10 @@ void keep_freed_memory() noexcept {
   constexpr int most_unused = 256 << 20U;
   mallopt(M_MMAP_THRESHOLD, largest_block);
   mallopt(M_TRIM_THRESHOLD, most_unused);
+  // Each thread's own arena would take 64 MB of addresses, of which there are few then.
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    mallopt(M_ARENA_MAX, 1);
 #endif
 }
 

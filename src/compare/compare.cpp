@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "compare/element_comparison.hpp"
 #include "document/tensor_source.hpp"
+#include "io/json_tensor_file.hpp"
 #include "pictures/difference_picture.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
@@ -94,6 +96,51 @@ std::string name_of(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : path.string();
 }
 
+/// One of the two files. It may stand anywhere; what it refers to is opened once, under the rules
+/// of `access`.
+class ComparedFile {
+ public:
+  ComparedFile(const std::filesystem::path& path, const FileAccess& access)
+      : name_(name_of(path)),
+        source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
+    FileAccess anywhere = access;
+    anywhere.restrict_to.reset();
+    const auto file = MappedFile::open(path, anywhere);
+    if (looks_like_json(file->bytes())) {
+      try {
+        json_.emplace(file->text(), file, access.limits.nesting);
+      } catch (const Error& error) {
+        throw error.inside(name_);
+      }
+    } else {
+      tensors_ = TensorFile::from_memory(file->bytes(), file, name_, access.limits);
+    }
+    for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+  }
+
+  const std::vector<std::string>& names() const {
+    return json_ ? json_->names() : tensors_->names();
+  }
+
+  Tensor read(const std::string& name) {
+    if (tensors_) return tensors_->read(name);
+    try {
+      return json_->read(index_.at(name), [&](const std::string& file, const std::string& tensor) {
+        return source_.file(file).read(tensor);
+      });
+    } catch (const Error& error) {
+      throw error.inside(name_);
+    }
+  }
+
+ private:
+  std::string name_;
+  TensorSource source_;
+  std::optional<JsonTensorFile> json_;
+  std::optional<TensorFile> tensors_;  // of any other format
+  std::map<std::string_view, std::size_t> index_;
+};
+
 // Those that a result has for the tensor; none if the file is another one, has none that can be
 // read, or was standard input, which is gone.
 Labels labels_of(const std::string& tensor, const std::filesystem::path& path,
@@ -106,9 +153,8 @@ Labels labels_of(const std::string& tensor, const std::filesystem::path& path,
   }
 }
 
-void draw(const CompareRequest& request, const FileAccess& access, const TensorFile& a,
-          const TensorFile& b, const std::vector<Pair>& pairs, const Provenance& provenance,
-          Comparison& comparison) {
+void draw(const CompareRequest& request, const FileAccess& access, ComparedFile& a, ComparedFile& b,
+          const std::vector<Pair>& pairs, const Provenance& provenance, Comparison& comparison) {
   // The matrix with the largest error; without any error, the first one.
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -147,7 +193,7 @@ namespace {
 Comparison compared(const CompareRequest& request, FileAccess access) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
-  const TensorFile a = TensorFile::open(request.a, access), b = TensorFile::open(request.b, access);
+  ComparedFile a(request.a, access), b(request.b, access);
   Comparison comparison;
   comparison.a = name_of(request.a);
   comparison.b = name_of(request.b);

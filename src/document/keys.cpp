@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/count_text.hpp"
 #include "support/nearest_name.hpp"
 
 namespace attn {
@@ -173,10 +174,17 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
   std::vector<std::string_view> known;
   known.reserve(std::size(keys));
   for (const DocumentKey& key : keys) known.push_back(key.name);
+  constexpr std::size_t most_told = 1000;
+  std::size_t unknown = 0;
   for (const JsonMember& member : root.members()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+    if (++unknown > most_told) continue;
     problems.add(input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
                              suggestion(member.key, known)));
+  }
+  if (unknown > most_told) {
+    problems.add(input_error(count_text(unknown - most_told, "unknown key") + " more", "",
+                             suggestion("", known)));
   }
 }
 

@@ -13,10 +13,6 @@
 namespace attn {
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -27,15 +23,20 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
                            TensorSource& tensors)
     : value_(value), pointer_(std::move(pointer)), dtype_(dtype), tensors_(tensors) {
   const JsonValue* file = expect_object(value, pointer_).find("file");
-  if (!file) return;
+  if (!file) {
+    for (const JsonMember& member : value.members()) given_.emplace(member.key, &member.value);
+    return;
+  }
   constexpr std::array<std::string_view, 3> known{"file", "prefix", "names"};
   expect_known_keys(value, known, pointer_);
   const std::string at = pointer_to(pointer_, "file");
   try {
-    file_ = &tensors.file(expect_string(*file, at));
+    file_name_ = expect_string(*file, at);
+    file_ = &tensors.file(file_name_);
   } catch (const Error& error) {
     throw error.where().starts_with(at) ? error : error.inside(at);
   }
+  for (const std::string& name : file_->names()) given_.emplace(name, nullptr);
   if (const JsonValue* prefix = value.find("prefix"))
     prefix_ = expect_string(*prefix, pointer_to(pointer_, "prefix"));
   const JsonValue* names = value.find("names");
@@ -44,7 +45,7 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
   for (const JsonMember& member : expect_object(*names, names_at).members()) {
     const std::string member_at = pointer_to(names_at, member.key);
     const std::string theirs = prefix_ + expect_string(member.value, member_at);
-    if (!contains(file_->names(), theirs)) {
+    if (!given_.contains(theirs)) {
       throw input_error("the file has no tensor " + in_quotes(theirs), member_at,
                         suggestion(theirs, views(file_->names())));
     }
@@ -66,8 +67,7 @@ std::string ParameterSet::shown(const std::string& name) const {
 }
 
 bool ParameterSet::has(const std::string& name) const {
-  if (!file_) return value_.find(inside_ + name) != nullptr;
-  return contains(file_->names(), in_file(inside_ + name));
+  return given_.contains(file_ ? in_file(inside_ + name) : inside_ + name);
 }
 
 Tensor ParameterSet::find(std::span<const std::string> names) {
@@ -77,9 +77,9 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     const std::string full = inside_ + name, at = place(name);
     used_.insert(full);
     names_.parameter(names[0], shown(name), at);
-    if (!file_) return tensors_.read(*value_.find(full), dtype_, at);
+    if (!file_) return tensors_.read(*given_.at(full), dtype_, at);
     try {
-      return checked_conversion(file_->read(in_file(full)), dtype_, in_file(full));
+      return tensors_.read_from(file_name_, in_file(full), dtype_);
     } catch (const Error& error) {
       throw error.inside(at);
     }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "attn/io.hpp"
@@ -65,7 +66,8 @@ class ParameterSet {
   DType dtype_;
   TensorSource& tensors_;
   const TensorFile* file_ = nullptr;
-  std::string prefix_, inside_;
+  std::unordered_map<std::string, const JsonValue*> given_;  ///< null for tensors of a file
+  std::string file_name_, prefix_, inside_;
   std::map<std::string, std::string> renamed_;
   std::set<std::string> asked_, used_, meant_;
   DocumentNames names_;

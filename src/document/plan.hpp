@@ -53,6 +53,8 @@ struct Plan {
   std::vector<std::vector<std::string>> recovered_tokens;
   std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;
+  double read = 0;  ///< elements that were read, made or drawn for it
+  double made = 0;  ///< those of them that the document told how to make or draw
   Computation computation;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
 

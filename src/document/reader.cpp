@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
+#include "document/demand.hpp"
 #include "document/dropout_reader.hpp"
 #include "document/keys.hpp"
 #include "document/kinds.hpp"
@@ -31,11 +32,9 @@ constexpr auto norm_places =
 /// Reads one document for one kind, part by part.
 class Reader {
  public:
-  Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems)
-      : root_(document.root()),
-        kinds_(kinds),
-        problems_(problems),
-        tensors_(document.folder(), document.access()) {
+  Reader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
+         TensorSource& tensors)
+      : root_(document.root()), kinds_(kinds), problems_(problems), tensors_(tensors) {
     plan_.kind = kind;
   }
 
@@ -168,17 +167,18 @@ class Reader {
     problems_.attempt([&] {
       const TokenReader reader(root_, options_.dtype, tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
+        if (tensors_.sketching()) return;
         plan_.tokens.push_back({prefix + "token_ids", states.ids});
         plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
         if (states.recovered) plan_.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
       if (first) {
-        first_ = reader.read(root_, "");
+        first_ = reader.read(root_, "", tensors_);
         keep(*first_, "");
         plan_.recovered_tokens = first_->recovered_tokens;
       }
       if (second) {
-        second_ = reader.read(root_, "memory_");
+        second_ = reader.read(root_, "memory_", tensors_);
         keep(*second_, "memory_");
       }
     });
@@ -289,6 +289,7 @@ class Reader {
                   "/memory_valid_lens", options_.dtype, tensors_, problems_, plan_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
+      if (tensors_.sketching()) return;
       const Tensor& past = states_.past_key;
       const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
       mask.padding = united_padding(mask.padding, tokens.padding, before);
@@ -346,6 +347,8 @@ class Reader {
   void check_together() {
     plan_.computation = computation();
     plan_.attentions = attentions_of(plan_.computation);
+    plan_.read = tensors_.read_elements();
+    plan_.made = tensors_.made_elements();
     check_feed_forward();
     const Geometry& first = plan_.attentions.front().geometry;
     if (plan_.weights && !options_.pool) {
@@ -397,7 +400,7 @@ class Reader {
   const JsonValue& root_;
   std::span<const Kind> kinds_;
   Problems& problems_;
-  TensorSource tensors_;
+  TensorSource& tensors_;
   Plan plan_;
   AttentionOptions options_;
   Sequences states_;  // for given scores their value alone
@@ -417,19 +420,74 @@ std::span<const Named<DType>> document_dtypes() noexcept {
   return dtypes;
 }
 
+namespace {
+
+/// Reads a document's plans for its kinds.
+class PlanSource {
+ public:
+  explicit PlanSource(const Document& document)
+      : document_(document), tensors_(document.folder(), document.access()) {}
+
+  /// The plan with nothing made or drawn. A model's plan is whole: it stands in files.
+  Plan sketch(Kind kind, std::span<const Kind> kinds, Problems& problems) {
+    if (kind == Kind::model) return model_.emplace(read_model_plan(document_, problems));
+    tensors_.start(true);
+    return Reader(document_, kind, kinds, problems, tensors_).read();
+  }
+
+  /// The plan after its sketch, in which no problem was found.
+  Plan whole(Kind kind, std::span<const Kind> kinds, Problems& problems) {
+    if (kind == Kind::model) return *model_;
+    tensors_.start(false);
+    return Reader(document_, kind, kinds, problems, tensors_).read();
+  }
+
+ private:
+  const Document& document_;
+  TensorSource tensors_;
+  std::optional<Plan> model_;
+};
+
+}  // namespace
+
 Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
                Problems& problems) {
-  if (kind == Kind::model) return read_model_plan(document, problems);
-  return Reader(document, kind, kinds, problems).read();
+  PlanSource source(document);
+  const std::size_t before = problems.errors().size();
+  Plan plan = source.sketch(kind, kinds, problems);
+  if (problems.errors().size() > before ||
+      !problems.attempt([&] { check_demand(demand_of(plan), document.access().limits); })) {
+    return plan;
+  }
+  return source.whole(kind, kinds, problems);
 }
 
-std::vector<Plan> read_plans(const Document& document) {
+void check_plans(const Document& document, std::span<const Kind> kinds, Problems& problems) {
+  PlanSource source(document);
+  Demand demand;
+  for (const Kind kind : kinds) {
+    const Plan plan = source.sketch(kind, kinds, problems);
+    if (problems.errors().empty()) demand += demand_of(plan);
+  }
+  problems.attempt([&] { check_demand(demand, document.access().limits); });
+}
+
+std::vector<Plan> read_plans(const Document& document, const std::function<void(Plan&)>& choose) {
   std::vector<Plan> plans;
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
+    PlanSource source(document);
+    Problems problems;
+    Demand demand;
     for (const Kind kind : kinds) {
-      Problems problems;
-      plans.push_back(read_plan(document, kind, kinds, problems));
+      Plan sketch = source.sketch(kind, kinds, problems);
+      problems.throw_first();
+      if (choose) choose(sketch);
+      demand += demand_of(sketch);
+    }
+    check_demand(demand, document.access().limits);
+    for (const Kind kind : kinds) {
+      plans.push_back(source.whole(kind, kinds, problems));
       problems.throw_first();
     }
   } catch (const Error& error) {

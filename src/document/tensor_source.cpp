@@ -10,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/geometry.hpp"
 #include "document/object.hpp"
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
@@ -146,6 +147,13 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
   return converted;
 }
 
+void TensorSource::start(bool sketching) {
+  sketching_ = sketching;
+  keeps_ = true;
+  random_.reset();
+  made_ = read_ = 0;
+}
+
 void TensorSource::check_elements(double count, const std::string& what,
                                   const std::string& pointer) const {
   check_limit(count, access_.limits.elements, what, pointer);
@@ -171,6 +179,40 @@ const TensorFile& TensorSource::file(const std::string& name) {
   return files_.emplace(name, TensorFile::open(folder_ / name, access_)).first->second;
 }
 
+std::shared_ptr<const MappedFile> TensorSource::bytes(const std::string& name) {
+  std::shared_ptr<const MappedFile>& known = bytes_[name];
+  if (!known) known = MappedFile::open(path(name), access_);
+  return known;
+}
+
+Tensor TensorSource::once(const std::string& key, const std::string& pointer,
+                          const std::function<Tensor()>& read, DType dtype,
+                          const std::string& conversion) {
+  const auto known = tensors_.find(key);
+  if (keeps_ && known != tensors_.end()) return known->second;
+  const Tensor tensor = read();
+  check_element_limit(tensor.size(), access_.limits.elements, pointer);
+  read_ += static_cast<double>(tensor.size());
+  check_elements(read_elements(), "what the document names up to here", pointer);
+  Tensor converted = checked_conversion(tensor, dtype, conversion);
+  if (keeps_) tensors_.emplace(key, converted);
+  return converted;
+}
+
+Tensor TensorSource::read_from(const std::string& file, const std::string& name, DType dtype) {
+  return once(file + '\0' + name, name, [&] { return this->file(file).read(name); }, dtype, name);
+}
+
+Tensor TensorSource::drawn(const Shape& shape, DType dtype, const std::string& pointer,
+                           const std::function<Tensor()>& draw) {
+  try {
+    made_ += static_cast<double>(element_count(shape));
+  } catch (const Error& error) {
+    throw error.inside(pointer);
+  }
+  return sketching_ ? shape_only(shape, dtype) : draw();
+}
+
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
   const bool object = value.is(JsonValue::Type::object);
   const std::string_view form = object ? form_of(value, pointer).key : "data";
@@ -178,9 +220,9 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const auto open = [&](const std::string& name, const std::string& tensor) {
     return file(name).read(tensor);
   };
-  const Tensor tensor = tensor_from_json(value, dtype, pointer, open);
-  check_element_limit(tensor.size(), access_.limits.elements, pointer);
-  return checked_conversion(tensor, dtype, pointer_to(pointer, form));
+  return once(
+      pointer, pointer, [&] { return tensor_from_json(value, dtype, pointer, open); }, dtype,
+      pointer_to(pointer, form));
 }
 
 // A tensor that the document tells how to make.
@@ -195,9 +237,9 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   check_memory(count, sizeof(double), "a tensor of shape " + text(shape), at);
   check_element_limit(count, access_.limits.elements, at);
   const std::string all = "what the document has made up to here";
-  if (__builtin_add_overflow(made_, count, &made_)) made_ = SIZE_MAX;
-  check_memory(made_, sizeof(double), all, at);
-  check_elements(static_cast<double>(made_), all, at);
+  made_ += static_cast<double>(count);
+  check_memory(made_ * sizeof(double), all, at);
+  check_elements(made_, all, at);
   const JsonValue* const given = value.find("shape");
   if (form == "arange" && given) {
     const std::string shape_at = pointer_to(pointer, "shape");
@@ -209,10 +251,19 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
                         shape_at, "make the sizes' product equal to arange");
     }
   }
-  // 2. Its elements.
-  if (form == "zeros") return filled(std::move(shape), 0, dtype, at);
-  if (form == "ones") return filled(std::move(shape), 1, dtype, at);
-  if (form == "arange") return counted(std::move(shape), dtype, pointer);
+  // 2. Its elements: of a sketch one stands for all of them, to be held against the dtype.
+  constexpr std::size_t few = 4096;
+  const bool sketched = sketching_ && count > few;
+  const auto made_of = [&](double number, const std::string& number_at) {
+    const Tensor one = filled(sketched ? Shape{1} : shape, number, dtype, number_at);
+    return sketched ? shape_only(shape, dtype) : one;
+  };
+  if (form == "zeros") return made_of(0, at);
+  if (form == "ones") return made_of(1, at);
+  if (form == "arange") {
+    const Tensor numbers = counted(sketched ? Shape{few} : shape, dtype, pointer);
+    return sketched ? shape_only(shape, dtype) : numbers;
+  }
   if (form == "full") {
     const JsonValue* number = value.find("value");
     if (!number) {
@@ -225,7 +276,7 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
     JsonValue single;
     single.data = JsonValue::Array{*number};
     const Tensor one = tensor_from_json(single, DType::float64, value_at);
-    return filled(std::move(shape), one.values<double>()[0], dtype, value_at);
+    return made_of(one.values<double>()[0], value_at);
   }
   std::optional<TorchRandom> own;
   if (const JsonValue* seed = value.find("seed")) {
@@ -233,6 +284,11 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
     own = torch_manual_seed(expect_integer(*seed, seed_at, INT64_MIN));
   }
   TorchRandom& random = own ? *own : generator(at);
+  if (sketching_) {
+    const bool fractions = dtype == DType::float32 || dtype == DType::float64;
+    if (!fractions) checked_conversion(Tensor({1}, std::vector{0.5}), dtype, at);
+    return shape_only(std::move(shape), dtype);
+  }
   const Tensor drawn = form == "randn" ? torch_randn(random, std::move(shape))
                                        : torch_rand(random, std::move(shape));
   return checked_conversion(drawn, dtype, at);

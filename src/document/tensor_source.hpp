@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,12 @@ class TensorSource {
   explicit TensorSource(std::filesystem::path folder, FileAccess access = {})
       : folder_(std::move(folder)), access_(std::move(access)) {}
 
+  /// Begins the reading of a plan: no generator, no element counted; what was read for another plan
+  /// of the same document need not be read again. When sketching, what is to be made or drawn comes
+  /// as shape_only(), unless it is made of so few elements that it does not matter.
+  void start(bool sketching);
+  bool sketching() const noexcept { return sketching_; }
+
   /// Starts the generator that random tensors without a seed of their own draw from.
   void seed(std::int64_t seed);
 
@@ -40,13 +47,26 @@ class TensorSource {
   /// Throws Error(input) at `pointer` if a tensor may not have so many elements.
   void check_elements(double count, const std::string& what, const std::string& pointer) const;
 
+  /// A tensor of that shape which is drawn or computed from what was read, or when sketching its
+  /// shape alone. `pointer` is where an Error(input) puts a shape that no memory could hold.
+  Tensor drawn(const Shape& shape, DType dtype, const std::string& pointer,
+               const std::function<Tensor()>& draw);
+
+  /// Counts elements that are made of others.
+  void add_made(double elements) noexcept { made_ += elements; }
+
+  /// A tensor of a file as `dtype`. Errors of its numbers are put at its name.
+  Tensor read_from(const std::string& file, const std::string& name, DType dtype);
+
+  /// Elements that were read, made or drawn since the start, and those that were made or drawn.
+  double read_elements() const noexcept { return read_ + made_; }
+  double made_elements() const noexcept { return made_; }
+
   /// Where a file that the document names is.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
   /// The file's bytes.
-  std::shared_ptr<const MappedFile> bytes(const std::string& name) const {
-    return MappedFile::open(path(name), access_);
-  }
+  std::shared_ptr<const MappedFile> bytes(const std::string& name);
 
   /// A file of tensors, opened once however often it is named.
   const TensorFile& file(const std::string& name);
@@ -55,11 +75,17 @@ class TensorSource {
   Tensor made(const JsonValue& value, std::string_view form, DType dtype,
               const std::string& pointer);
 
+  Tensor once(const std::string& key, const std::string& pointer,
+              const std::function<Tensor()>& read, DType dtype, const std::string& conversion);
+
   std::filesystem::path folder_;
   FileAccess access_;
   std::optional<TorchRandom> random_;
   std::map<std::string, TensorFile> files_;
-  std::size_t made_ = 0;  // elements of all tensors that were made, none of them read
+  std::map<std::string, std::shared_ptr<const MappedFile>> bytes_;
+  std::map<std::string, Tensor> tensors_;  // by pointer, or file and name
+  double made_ = 0, read_ = 0;             // elements since the start
+  bool sketching_ = false, keeps_ = false;
 };
 
 /// Throws Error(input) at `where` if a tensor has more elements than Limits::elements allows.

@@ -5,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/geometry.hpp"
 #include "document/object.hpp"
 #include "support/nearest_name.hpp"
 #include "tokens/embedding.hpp"
@@ -192,7 +193,7 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
       throw input_error("the dimension is not that of the table " + text(given.shape()),
                         at("dimension"), "leave it out: the table's second axis tells it");
     }
-    table_ = given.converted(DType::float64);
+    table_ = is_shape_only(given) ? given : given.converted(DType::float64);
     return;
   }
   if (!init) {
@@ -214,9 +215,11 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
   }
   tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
                          "the embedding table", at("dimension"));
-  table_ = torch_embedding_table(tensors.generator(at("init"), "the initialisation"), *tokens,
-                                 width(), at("dimension"))
-               .converted(DType::float64);
+  TorchRandom& random = tensors.generator(at("init"), "the initialisation");
+  table_ = tensors.drawn({*tokens, width()}, DType::float64, at("dimension"), [&] {
+    return torch_embedding_table(random, *tokens, width(), at("dimension"))
+        .converted(DType::float64);
+  });
 }
 
 // A token by its name or, also without a vocabulary, by its id.
@@ -269,7 +272,8 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
   return rows;
 }
 
-TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix) const {
+TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
+                              TensorSource& tensors) const {
   // 1. Exactly one of the three ways.
   const std::string name = key(root, prefix);
   for (const std::string_view other_way : ways) {
@@ -298,15 +302,31 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix) 
   TokenBatch batch;
   Tensor states;
   try {
-    batch = padded(read_rows(value, way, bare, where), pad_, where);
-    states = embedded(table_, batch.ids, where);
+    const TokenRows rows = read_rows(value, way, bare, where);
+    check_ids(rows, table_.shape()[0], where);
+    const Shape shape = padded_shape(rows, pad_, where);
+    batch.ids = tensors.drawn(shape, DType::int64, where, [&] {
+      batch = padded(rows, pad_, where);
+      return batch.ids;
+    });
+    states = tensors.drawn({shape[0], shape[1], table_.shape()[1]}, DType::float64, where,
+                           [&] { return embedded(table_, batch.ids, where); });
+    // Names take memory as elements do: a string that of eight.
+    const double names = vocabulary_ ? (recover_ ? 2 : 1) : 0;
+    tensors.add_made(names * 8 * static_cast<double>(batch.ids.size()));
+    tensors.check_elements(tensors.read_elements(), "what the tokens become", where);
   } catch (const Error& error) {
     throw bare ? without_row(error, where) : error;
+  }
+  TokenStates result;
+  if (tensors.sketching()) {
+    result.ids = without_batch(batch.ids, bare);
+    result.embedded = without_batch(states, bare);
+    return result;
   }
   if (positions_) states = with_sinusoidal_positions(states);
 
   // 4. The way back, and the names.
-  TokenStates result;
   result.ids = without_batch(batch.ids, bare);
   result.embedded = without_batch(states, bare);
   result.padding = without_batch(batch.padding, bare);

@@ -42,7 +42,8 @@ class TokenReader {
   /// missing or wrong.
   TokenReader(const JsonValue& root, DType dtype, TensorSource& tensors);
 
-  TokenStates read(const JsonValue& root, const std::string& prefix) const;
+  /// When `tensors` is sketching, the shapes of ids and states alone.
+  TokenStates read(const JsonValue& root, const std::string& prefix, TensorSource& tensors) const;
 
  private:
   void read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors);

@@ -56,7 +56,10 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
                                          const Tensor& memory, std::size_t layers,
                                          std::optional<std::size_t> feed_forward,
                                          TensorSource& tensors)
-    : random_(generator_for(value, pointer, info(kind), tensors)), dtype_(dtype) {
+    : tensors_(tensors),
+      pointer_(pointer),
+      random_(generator_for(value, pointer, info(kind), tensors)),
+      dtype_(dtype) {
   const Family family = info(kind).family;
   decoder_ = kind == Kind::decoder_layer;
   if (const JsonValue* bias = value.find("bias"))
@@ -95,26 +98,54 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
                           " wide, which is not divisible by " + std::to_string(heads_) + " heads",
                       "/heads", "choose a number of heads that divides the width");
   }
-  check_size(family == Family::transformer ? layers : 1, tensors, pointer);
+  check_size(layers, family);
 }
 
 Linear TorchInitialisation::linear(std::size_t outputs, std::size_t inputs) const {
   Linear made;
-  made.weight = torch_linear_weight(random_, outputs, inputs).converted(dtype_);
-  if (bias_) made.bias = torch_linear_bias(random_, outputs, inputs).converted(dtype_);
+  made.weight = tensors_.drawn({outputs, inputs}, dtype_, pointer_, [&] {
+    return torch_linear_weight(random_, outputs, inputs).converted(dtype_);
+  });
+  if (bias_) {
+    made.bias = tensors_.drawn({outputs}, dtype_, pointer_, [&] {
+      return torch_linear_bias(random_, outputs, inputs).converted(dtype_);
+    });
+  }
   return made;
 }
 
 // Refuses what no machine holds before the first number is drawn.
-void TorchInitialisation::check_size(std::size_t layers, const TensorSource& tensors,
-                                     const std::string& pointer) const {
+void TorchInitialisation::check_size(std::size_t layers, Family family) const {
   const auto number = [](std::size_t size) { return static_cast<double>(size); };
-  const double inputs = number(query_) + number(key_) + number(value_) + number(memory_) + 1;
-  const double most = number(layers) * inputs * (number(hidden_) + 4 * number(query_));
-  constexpr double countable = 0x1p60;
-  check_memory(static_cast<std::size_t>(std::min(most, countable)), size_of(dtype_),
-               "the set of parameters", pointer);
-  tensors.check_elements(most, "the set of parameters", pointer);
+  const auto linear = [&](double outputs, double inputs) {
+    return outputs * (inputs + (bias_ ? 1 : 0));
+  };
+  const double query = number(query_), hidden = number(hidden_);
+  const double kv_width = number(kv_heads_) * number(query_ / heads_);
+  const auto attention = [&](double key, double value) {
+    return (output_ ? 2 : 1) * linear(query, query) + linear(kv_width, key) +
+           linear(kv_width, value);
+  };
+  double all = 0;
+  if (family == Family::score) {
+    all = hidden * (query + number(key_) + 1);
+  } else if (family == Family::projected) {
+    all = attention(number(key_), number(value_));
+  } else {
+    const double memory = number(memory_);
+    all = number(layers) *
+          (attention(query, query) + (decoder_ ? attention(memory, memory) : 0) +
+           linear(hidden, query) + linear(query, hidden));
+  }
+  check_memory(all * number(size_of(dtype_)), "the set of parameters", pointer_);
+  tensors_.check_elements(all, "the set of parameters", pointer_);
+  // Each layer has tensors of its own, however few elements they hold.
+  constexpr std::size_t most_layers = 1000;
+  if (family == Family::transformer && layers > most_layers) {
+    throw input_error("layers is " + std::to_string(layers) + ", and the most is " +
+                          std::to_string(most_layers),
+                      "/layers", "give fewer layers");
+  }
 }
 
 void TorchInitialisation::draw(Score& score) const {
@@ -123,13 +154,15 @@ void TorchInitialisation::draw(Score& score) const {
   const std::vector<Tensor*> tensors = parameters_of(score);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Shape shape = shape_of(parameters[i], query_, key_, hidden_);
-    *tensors[i] = torch_linear_weight(random_, shape[0], shape[1]).converted(dtype_);
+    *tensors[i] = tensors_.drawn(shape, dtype_, pointer_, [&] {
+      return torch_linear_weight(random_, shape[0], shape[1]).converted(dtype_);
+    });
   }
 }
 
 Projections TorchInitialisation::attention(std::size_t query, std::size_t key,
                                            std::size_t value) const {
-  const std::size_t kv_width = kv_heads_ * (query / heads_);
+  const std::size_t kv_width = kv_heads_ * (query / heads_);  // check_size() knows its limit
   Projections made;
   made.query = linear(query, query);
   made.key = linear(kv_width, key);

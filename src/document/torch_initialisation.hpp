@@ -29,11 +29,12 @@ class TorchInitialisation {
   TransformerLayer layer() const;
 
  private:
-  void check_size(std::size_t layers, const TensorSource& tensors,
-                  const std::string& pointer) const;
+  void check_size(std::size_t layers, Family family) const;
   Linear linear(std::size_t outputs, std::size_t inputs) const;
   Projections attention(std::size_t query, std::size_t key, std::size_t value) const;
 
+  TensorSource& tensors_;
+  std::string pointer_;
   TorchRandom& random_;
   DType dtype_;
   bool decoder_ = false, bias_ = true, output_ = true;

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <set>
 #include <string>
 
 #include "attn/document.hpp"
@@ -11,14 +11,6 @@
 #include "support/mapped_file.hpp"
 
 namespace attn {
-namespace {
-
-bool same(const Error& a, const Error& b) {
-  return std::string(a.what()) == b.what();
-}
-
-}  // namespace
-
 Validation validate(const std::filesystem::path& path, const FileAccess& given) {
   Validation validation{path == "-" ? "standard input" : path.string(), {}};
   std::vector<Error>& all = validation.problems;
@@ -32,14 +24,12 @@ Validation validate(const std::filesystem::path& path, const FileAccess& given) 
         // Without a kind only the names of the keys can be judged.
         check_document_keys(document.root(), problems);
       }
-      for (const Kind kind : kinds) read_plan(document, kind, kinds, problems);
+      check_plans(document, kinds, problems);
+      std::set<std::string> told;
       for (const Error& problem : problems.errors()) {
         const Error placed = document.placed(problem);
         // Several kinds may stumble over the same thing.
-        if (std::none_of(all.begin(), all.end(),
-                         [&](const Error& known) { return same(known, placed); })) {
-          all.push_back(placed);
-        }
+        if (told.insert(placed.what()).second) all.push_back(placed);
       }
       return true;
     });

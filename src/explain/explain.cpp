@@ -32,6 +32,14 @@ void check_choice(const char* noun, const char* plural, std::size_t index, std::
       count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
 }
 
+// The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
+void choose_steps(Plan& plan) {
+  AttentionOptions& attention = plan.options();
+  attention.dtype = DType::float64;
+  attention.pool.reset();
+  attention.weights = attention.stages = true;
+}
+
 /// One kind of a document on its way from the request to its explanation.
 class KindExplanation {
  public:
@@ -40,14 +48,10 @@ class KindExplanation {
         plan_(std::move(plan)),
         choice_{options.sample, options.head, options.query} {
     check_choices();
-    AttentionOptions& attention = plan_.options();
-    const DType dtype = attention.dtype;
+    const DType dtype = plan_.options().dtype;
     introduce(document.name(), dtype);
-    // The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
-    attention.dtype = DType::float64;
-    attention.pool.reset();
-    attention.weights = attention.stages = true;
-    attention.threads = options.document.threads;
+    choose_steps(plan_);
+    plan_.options().threads = options.document.threads;
     std::visit([this](const auto& request) { explain(request); }, plan_.computation);
     explain_cost(plan_, dtype, explanation_);
   }
@@ -156,7 +160,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
 
 ExplainOutcome explained_document(const ExplainOptions& options) {
   const Document document = open_document(options.document);
-  std::vector<Plan> plans = read_plans(document);
+  std::vector<Plan> plans = read_plans(document, choose_steps);
   std::vector<KindExplanation> explained;
   try {
     for (Plan& plan : plans) explained.emplace_back(options, document, std::move(plan));

@@ -1,5 +1,6 @@
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -84,7 +85,10 @@ class TensorFile::Content {
       : name_(std::move(name)),
         folder_(std::move(folder)),
         access_(std::move(access)),
-        parsed_(parse_named(bytes, std::move(owner))) {}
+        parsed_(parse_named(bytes, std::move(owner))) {
+    // The first of several of one name is meant.
+    for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+  }
 
   static std::shared_ptr<const Content> open(const std::filesystem::path& path,
                                              const FileAccess& access) {
@@ -136,9 +140,7 @@ class TensorFile::Content {
 
   std::size_t find(std::string_view name) const {
     const std::vector<std::string>& known = names();
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (known[i] == name) return i;
-    }
+    if (const auto found = index_.find(name); found != index_.end()) return found->second;
     if (known.empty()) throw input_error("the file holds no tensors", "", "");
     if (name.empty() && known.size() == 1) return 0;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
@@ -171,6 +173,7 @@ class TensorFile::Content {
   std::optional<std::filesystem::path> folder_;
   FileAccess access_;
   Parsed parsed_;
+  std::map<std::string_view, std::size_t> index_;  ///< into names()
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}

@@ -242,14 +242,28 @@ class MaskFigure {
         raster ? static_cast<std::size_t>(area.height) : std::min(rows_, most_rectangles);
     Pixels pixels(width * height);
     const std::size_t threads = rows_ >= many_cells / columns_ ? options_.threads : 1;
+    const auto first_row = [&](std::size_t y) { return y * rows_ / height; };
+    const auto end_row = [&](std::size_t y) {
+      return std::max(first_row(y) + 1, (y + 1) * rows_ / height);
+    };
+    const auto is_as_above = [&](std::size_t y) {
+      return y > 0 && first_row(y) == first_row(y - 1) && end_row(y) == end_row(y - 1);
+    };
     parallel_for(height, threads, [&](std::size_t y) {
-      const std::size_t top = y * rows_ / height;
-      const std::size_t bottom = std::max(top + 1, (y + 1) * rows_ / height);
+      if (is_as_above(y)) return;
+      const std::size_t top = first_row(y), bottom = end_row(y);
+      std::size_t last_left = columns_, last_right = columns_;
       Reason last = reason(top * columns_);
       Colour colour = looks_.at(last).small;
       for (std::size_t x = 0; x < width; ++x) {
         const std::size_t left = x * columns_ / width;
         const std::size_t right = std::max(left + 1, (x + 1) * columns_ / width);
+        if (left == last_left && right == last_right) {
+          pixels[y * width + x] = pixels[y * width + x - 1];
+          continue;
+        }
+        last_left = left;
+        last_right = right;
         std::size_t red = 0, green = 0, blue = 0;
         for (std::size_t i = top; i < bottom; ++i) {
           for (std::size_t j = left; j < right; ++j) {
@@ -267,6 +281,10 @@ class MaskFigure {
             static_cast<std::uint32_t>(red / count << 16 | green / count << 8 | blue / count);
       }
     });
+    for (std::size_t y = 0; y < height; ++y) {
+      auto* const line = pixels.data() + y * width;
+      if (is_as_above(y)) std::copy(line - width, line, line);
+    }
     if (raster) {
       canvas.copy(pixels, area, box);
       return;

@@ -65,6 +65,9 @@ void check_pooled(const RunOptions& options) {
   }
 }
 
+// Of one kind; more than models have layers.
+constexpr std::size_t most_pictures = 200;
+
 // Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
 // "encoder.layers.0.self".
 std::string sort_of(const std::string& name) {
@@ -141,6 +144,7 @@ class KindRun {
     }
   }
 
+  const Plan& plan() const { return plan_; }
   std::size_t scores() const { return plan_.scores_count(); }
 
   void compute(const std::function<void(std::size_t)>& progress) {
@@ -171,7 +175,14 @@ class KindRun {
   // Every picture but the comparison: one for each attention, or for all layers.
   void plan_pictures(std::vector<std::function<void()>>& tasks) {
     for (const PlotKind kind : plots_) {
-      for (const PlannedPicture& planned : planned_pictures(kind)) {
+      std::vector<PlannedPicture> all = planned_pictures(kind);
+      if (all.size() > most_pictures) {
+        warn("only the first " + std::to_string(most_pictures) + " of " +
+             std::to_string(all.size()) + " pictures of the kind " + all[0].name +
+             " are drawn: draw the others from the result");
+        all.resize(most_pictures);
+      }
+      for (const PlannedPicture& planned : all) {
         picture_names_.push_back(planned.name + extension(options_.format));
         pictures_.emplace_back();
         tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {
@@ -378,7 +389,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     no.data = false;
     document.override_with("weights", std::move(no), "RunOptions::weights");
   }
-  std::vector<Plan> plans = read_plans(document);
+  std::vector<Plan> plans = read_plans(document, [&](Plan& plan) {
+    plan.options() = KindRun(options, document, plan, {}).plan().options();
+  });
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
     std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;

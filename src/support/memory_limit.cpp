@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "attn/error.hpp"
@@ -25,14 +27,34 @@ std::string bytes_text(double bytes) {
 
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
                   const std::string& where, const std::string& help) {
+  check_memory(static_cast<double>(elements) * static_cast<double>(bytes_each), what, where, help);
+}
+
+void check_memory(double bytes, const std::string& what, const std::string& where,
+                  const std::string& help) {
+  const auto refuse = [&](const char* limit, double memory) {
+    throw input_error(
+        what + " would take " + bytes_text(bytes) + ", more than " + limit + bytes_text(memory),
+        where, help);
+  };
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return;
-  const double memory = static_cast<double>(pages) * static_cast<double>(page);
-  const double needed = static_cast<double>(elements) * static_cast<double>(bytes_each);
-  if (needed <= memory) return;
-  throw input_error(what + " would take " + bytes_text(needed) +
-                        ", more than the memory of this machine, " + bytes_text(memory),
-                    where, help);
+  if (pages > 0 && page > 0) {
+    const double memory = static_cast<double>(pages) * static_cast<double>(page);
+    if (bytes > memory) refuse("the memory of this machine, ", memory);
+  }
+  if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
+    refuse("the memory that this program may use, ", static_cast<double>(*limit));
+}
+
+std::optional<std::size_t> address_space_limit() noexcept {
+  rlimit own{};
+  if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return own.rlim_cur;
+}
+
+bool can_be_mapped(std::size_t bytes) noexcept {
+  void* const block = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return block != MAP_FAILED && munmap(block, bytes) == 0;
 }
 
 }  // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace attn {
@@ -10,6 +11,16 @@ namespace attn {
 /// touched.
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
                   const std::string& where, const std::string& help = "make it smaller");
+
+/// The same of so many bytes, which need not be a number of elements that can be addressed.
+void check_memory(double bytes, const std::string& what, const std::string& where,
+                  const std::string& help = "make it smaller");
+
+/// What `ulimit -v` and the like leave the program, in bytes; absent if there is no such limit.
+std::optional<std::size_t> address_space_limit() noexcept;
+
+/// Whether so many bytes more could be had now.
+bool can_be_mapped(std::size_t bytes) noexcept;
 
 /// "1.5 GB", to three digits.
 std::string bytes_text(double bytes);

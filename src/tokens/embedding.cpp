@@ -86,6 +86,14 @@ std::int64_t most_similar_row(std::span<const T> table, std::size_t dimension, s
   return static_cast<std::int64_t>(best);
 }
 
+void check_id(std::int64_t id, std::size_t tokens, const std::string& where, std::size_t row,
+              std::size_t column) {
+  if (id >= 0 && static_cast<std::uint64_t>(id) < tokens) return;
+  throw input_error("token id " + std::to_string(id) + " is not in 0…" + std::to_string(tokens - 1),
+                    where + "/" + std::to_string(row) + "/" + std::to_string(column),
+                    "ids number the rows of the embedding table from 0");
+}
+
 }  // namespace
 
 Tensor torch_embedding_table(TorchRandom& random, std::size_t tokens, std::size_t dimension,
@@ -117,17 +125,17 @@ void check_embedding_table(const Tensor& table, std::optional<std::size_t> token
   }
 }
 
+void check_ids(const TokenRows& rows, std::size_t tokens, const std::string& where) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t i = 0; i < rows[row].size(); ++i) check_id(rows[row][i], tokens, where, row, i);
+  }
+}
+
 Tensor embedded(const Tensor& table, const Tensor& ids, const std::string& where) {
   const std::size_t tokens = table.shape()[0], length = ids.shape()[1];
   const std::span<const std::int64_t> numbers = ids.values<std::int64_t>();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] < 0 || static_cast<std::uint64_t>(numbers[i]) >= tokens) {
-      throw input_error(
-          "token id " + std::to_string(numbers[i]) + " is not in 0…" + std::to_string(tokens - 1),
-          where + "/" + std::to_string(i / length) + "/" + std::to_string(i % length),
-          "ids number the rows of the embedding table from 0");
-    }
-  }
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    check_id(numbers[i], tokens, where, i / length, i % length);
   const Shape shape{ids.shape()[0], length, table.shape()[1]};
   check_memory(element_count(shape), size_of(table.dtype()), "the embeddings " + text(shape),
                where);

@@ -7,6 +7,7 @@
 #include "attn/tensor.hpp"
 
 #include "tensor/torch_random.hpp"
+#include "tokens/token_batch.hpp"
 
 namespace attn {
 
@@ -19,6 +20,10 @@ Tensor torch_embedding_table(TorchRandom& random, std::size_t tokens, std::size_
 /// if that is known.
 void check_embedding_table(const Tensor& table, std::optional<std::size_t> tokens,
                            const std::string& where);
+
+/// Throws Error(input) for an id outside 0…V−1, V = `tokens`, at its JSON pointer
+/// `where`/row/column.
+void check_ids(const TokenRows& rows, std::size_t tokens, const std::string& where);
 
 /// The rows of a checked table [V,E] for ids int64 [B,L]: [B,L,E], of the table's type, not scaled.
 /// Throws Error(input) for an id outside 0…V−1, at its JSON pointer `where`/row/column.

@@ -30,26 +30,29 @@ TokenRows token_rows(const std::vector<std::vector<std::string>>& words,
   return rows;
 }
 
-TokenBatch padded(const TokenRows& rows, std::optional<std::int64_t> pad,
-                  const std::string& where) {
+Shape padded_shape(const TokenRows& rows, std::optional<std::int64_t> pad,
+                   const std::string& where) {
   std::size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, row.size());
   if (longest == 0) {
     throw input_error("there are no tokens", where, "give one row of tokens a sample");
   }
-  bool ragged = false;
   for (std::size_t row = 1; row < rows.size(); ++row) {
-    if (rows[row].size() == rows[row - 1].size()) continue;
-    ragged = true;
-    if (!pad) {
-      throw input_error("rows of " + std::to_string(rows[row - 1].size()) + " and of " +
-                            std::to_string(rows[row].size()) + " tokens, and no pad token",
-                        where + "/" + std::to_string(row),
-                        "name a \"pad\" token in the embedding, or give rows of one length");
-    }
+    if (pad || rows[row].size() == rows[row - 1].size()) continue;
+    throw input_error("rows of " + std::to_string(rows[row - 1].size()) + " and of " +
+                          std::to_string(rows[row].size()) + " tokens, and no pad token",
+                      where + "/" + std::to_string(row),
+                      "name a \"pad\" token in the embedding, or give rows of one length");
   }
+  return {rows.size(), longest};
+}
 
-  const Shape shape{rows.size(), longest};
+TokenBatch padded(const TokenRows& rows, std::optional<std::int64_t> pad,
+                  const std::string& where) {
+  const Shape shape = padded_shape(rows, pad, where);
+  const std::size_t longest = shape[1];
+  const bool ragged =
+      std::ranges::any_of(rows, [&](const auto& row) { return row.size() < longest; });
   const std::size_t count = element_count(shape);
   check_memory(count, sizeof(std::int64_t) + sizeof(std::uint8_t),
                "the batch of token ids " + text(shape), where);

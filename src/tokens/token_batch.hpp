@@ -27,6 +27,10 @@ struct TokenBatch {
   Tensor padding;  ///< bool [B,L], true where a row was filled up; absent if none was
 };
 
+/// The shape [B,L] of the batch that padded() makes, under its conditions.
+Shape padded_shape(const TokenRows& rows, std::optional<std::int64_t> pad,
+                   const std::string& where);
+
 /// Fills the rows up with `pad` behind their last token. A pad id that the rows hold themselves is
 /// no padding. Throws Error(input) at `where` if there is no row or no token at all, and at
 /// `where`/row for the first row of another length than the one before if `pad` is absent.

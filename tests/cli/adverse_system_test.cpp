@@ -237,10 +237,47 @@ TEST_CASE("standard input that never ends is read up to the limit") {
   }
 }
 
+TEST_CASE("with whatever memory a picture is drawn or refused, and no signal ends the program") {
+  const TemporaryFolder folder;
+  folder.write("doc.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[12,4]},)"
+                           R"("mask":{"causal":true},"title":"字 title"})");
+  if (shell("ulimit -v 400000; \"$ATTN\" --version").exit_code != 0) {
+    MESSAGE("skipped: the program does not start with a limit of its memory");
+    return;
+  }
+  int drawn = 0, refused = 0;
+  for (int megabytes = 60; megabytes <= 400; megabytes += 20) {
+    const std::string limit = "ulimit -v " + std::to_string(megabytes) + "000; ";
+    if (shell(limit + "\"$ATTN\" --version", folder.path()).exit_code != 0) continue;
+    for (const std::string format : {"png", "svg", "pdf"}) {
+      CAPTURE(megabytes);
+      CAPTURE(format);
+      const int code = shell(limit +
+                                 "\"$ATTN\" run doc.json --quiet --plots all --dpi 60 --out r "
+                                 "--format " +
+                                 format,
+                             folder.path())
+                           .exit_code;
+      CHECK((code == 0 || code == 3));
+      ++(code == 0 ? drawn : refused);
+      const int batch = shell(limit +
+                                  "\"$ATTN\" batch doc.json --quiet --plots all --dpi 60 --out "
+                                  "b --format " +
+                                  format,
+                              folder.path())
+                            .exit_code;
+      CHECK((batch == 0 || batch == 1));
+    }
+  }
+  CHECK(drawn > 0);
+  CHECK(refused > 0);
+}
+
 TEST_CASE("too little memory is told, and a batch goes on with the next document") {
   const TemporaryFolder folder;
   const std::string huge =
-      R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,9000,4]}})";
+      R"({"attention":"sdpa","dtype":"float64","seed":1,"query":{"randn":[1,7000,4]}})";
+  folder.write("larger.json", R"({"attention":"sdpa","query":{"ones":[1,13000,4]}})");
   folder.write("huge.json", huge);
   folder.write("small.json", harmless);
   // Sanitizers reserve more address space than any limit would leave.
@@ -255,6 +292,14 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
         "attn-cli: there is not enough memory\n"
         "  help:  make the tensors smaller, or raise the memory limit\n");
   CHECK(files_below(folder / "r") == 0);
+  // What is known to exceed the limit is refused before anything is made.
+  CHECK(shell("ulimit -v 400000; \"$ATTN\" run larger.json --plots none --out r", folder.path())
+            .errors ==
+        "attn-cli: the weights [1,13000,13000] would take 676 MB, more than the memory that this "
+        "program may use, 410 MB\n"
+        "  where: larger.json\n"
+        "  help:  let a map of bins take their place with --pool 1024, or leave them out with "
+        "--no-weights\n");
   const Outcome batch =
       shell("ulimit -v 400000; \"$ATTN\" batch huge.json small.json --plots none --out b --jobs 2",
             folder.path());

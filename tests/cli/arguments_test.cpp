@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/program.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -94,4 +95,28 @@ TEST_CASE("a value that a flag does not take is refused with what it takes") {
 
 TEST_CASE("a flag without its value is refused") {
   CHECK(wrong({"run", "doc.json", "--out"}).errors.find("--out") != std::string::npos);
+}
+
+TEST_CASE("behind -- every word is an operand, whatever it begins with") {
+  const TemporaryFolder folder;
+  folder.write("--x.json", R"({"attention":"softmax","scores":[[1,2]]})");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"run", "--plots", "none", "--", "--x.json"},
+           {"batch", "--plots", "none", "--out", "b", "--", "--x.json"},
+           {"validate", "--", "--x.json", "--x.json"},
+           {"explain", "--", "--x.json"},
+           {"compare", "--", "--x.json", "--x.json"},
+           {"plot", "mask", "--out", "m.svg", "--", "--x.json"}}) {
+    CAPTURE(words[0]);
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+  }
+  CHECK(attn_cli({"show", "--", "--x.json"}, folder.path()).exit_code == 3);
+  CHECK(wrong({"run", "--", "--out", "r"}).errors ==
+        "attn-cli: more than one input document given: \"r\" is the second\n"
+        "  where: attn-cli run\n"
+        "  help:  run them one by one, or use attn-cli batch\n");
+  CHECK(wrong({"list", "--", "x"}).errors ==
+        "attn-cli: unexpected argument \"x\"\n"
+        "  where: attn-cli list\n"
+        "  help:  see attn-cli list --help\n");
 }

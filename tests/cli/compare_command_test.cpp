@@ -164,3 +164,23 @@ TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
   CHECK(missing.exit_code == 4);
   CHECK(missing.output.empty());
 }
+
+TEST_CASE("what compared results refer to is read only in the folder that --restrict names") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"attention":"sdpa","query":[[1,2],[3,4]]})");
+  const auto run = [&](const std::string& out) {
+    return attn_cli({"run", "a.json", "--plots", "none", "--tensors", "npy", "--out", out},
+                    folder.path());
+  };
+  CHECK(run("in").exit_code == 0);
+  CHECK(run("out").exit_code == 0);
+  const auto compared = [&](const std::string& restricted) {
+    return attn_cli(
+        {"compare", "in/result.json", "out/result.json", "--quiet", "--restrict", restricted},
+        folder.path());
+  };
+  CHECK(compared(".").exit_code == 0);
+  const Outcome refused = compared("in");
+  CHECK(refused.exit_code == 3);
+  CHECK(refused.errors.starts_with("attn-cli: \"out/weights.npy\" is not in the folder \"in\""));
+}

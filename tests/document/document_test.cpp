@@ -141,6 +141,17 @@ TEST_CASE("a key of another kind is refused") {
         "  help:  leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
 }
 
+TEST_CASE("of many unknown keys a thousand are told") {
+  std::string members;
+  for (int i = 0; i < 1500; ++i) members += R"("unknown_)" + std::to_string(i) + R"(":1,)";
+  members.pop_back();
+  const std::string problems = problems_of(with(members));
+  CHECK(problems.find("unknown key \"unknown_999\"\n") != std::string::npos);
+  CHECK(problems.find("unknown key \"unknown_1000\"\n") == std::string::npos);
+  CHECK(problems.find("500 unknown keys more\n  where: doc.json\n  help:  known: ") !=
+        std::string::npos);
+}
+
 TEST_CASE("labels must fit the queries and keys") {
   CHECK(problems_of(with(R"("labels":{"query":["a"]})")) ==
         "1 label for 2 queries\n"

@@ -86,6 +86,24 @@ TEST_CASE("masks of more cells than pixels are drawn in every format") {
   }
 }
 
+TEST_CASE("a mask of one key or one query shows each pixel the mean of its cells") {
+  // Seen and hidden by turns, so that each pixel is half of each.
+  const auto stripes = [](Shape shape) {
+    std::vector<std::int64_t> hidden_by(shape[0] * shape[1]);
+    for (std::size_t i = 0; i < hidden_by.size(); ++i) hidden_by[i] = i % 2 == 0 ? 0 : causal_part;
+    MaskMap mask;
+    mask.hidden_by = Tensor(std::move(shape), std::move(hidden_by));
+    mask.parts = {"causal"};
+    return mask;
+  };
+  const Picture wide = drawn(stripes({1, 400'000})), tall = drawn(stripes({400'000, 1}));
+  const Picture pair = drawn(stripes({1, 2}));
+  CHECK_FALSE(wide.bytes == tall.bytes);
+  for (const Picture* picture : {&wide, &tall}) CHECK(picture->bytes.size() > 1000);
+  CHECK(wide.bytes.size() < 2 * pair.bytes.size());
+  CHECK(tall.bytes.size() < 2 * pair.bytes.size());
+}
+
 TEST_CASE("what is no mask is refused") {
   const std::string none = "there is no mask to draw | give a matrix [queries,keys] of sums of 2^i";
   CHECK(refusal({}) == none);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "attn/error.hpp"
 
@@ -55,9 +56,11 @@ double checked_font_scale(double scale) {
 
 }  // namespace
 
-Figure::Figure(PictureFormat format, std::pair<double, double> size, double dpi,
-               double pixels_per_point, Lettering lettering)
-    : format_(format),
+Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
+               std::pair<double, double> size, double dpi, double pixels_per_point,
+               Lettering lettering)
+    : room_(std::move(room)),
+      format_(format),
       size_(size),
       dpi_(dpi),
       hinted_(lettering == Lettering::hinted),
@@ -67,7 +70,8 @@ Figure::Figure(PictureFormat format, std::pair<double, double> size, double dpi,
 
 Figure::Figure(const PlotOptions& options, PictureFormat format,
                std::pair<double, double> default_size)
-    : Figure(format, checked_size(options.figsize.value_or(default_size)), checked_dpi(options.dpi),
+    : Figure(std::make_optional<DrawingRoom>(), format,
+             checked_size(options.figsize.value_or(default_size)), checked_dpi(options.dpi),
              Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
@@ -92,14 +96,19 @@ std::string Figure::bounded(const std::string& text, double points) {
 }
 
 std::string Figure::title(const std::string& text, double points, double width) {
+  // More is on no figure, and words are broken one by one.
+  constexpr std::size_t most_bytes = 8192;
+  const std::string start = text.size() > most_bytes
+                                ? text.substr(0, whole_characters(text, most_bytes)) + "\u2026"
+                                : text;
   // A word alone may still be absurdly long, as may be the number of lines.
-  return bounded(wraps_ ? wrapped(text, points, width, typesetter_) : text, points);
+  return bounded(wraps_ ? wrapped(start, points, width, typesetter_) : start, points);
 }
 
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {
   std::optional<Figure> screen;
   if (hinted_) {
-    screen.emplace(Figure(format_, size_, screen_dpi, screen_dpi / points_per_inch,
+    screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
                           Lettering::hinted_measure));
     screen->typesetter_.set_font_scale(font_scale());
   }

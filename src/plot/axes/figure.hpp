@@ -9,6 +9,7 @@
 
 #include "plot/axes/axes.hpp"
 #include "plot/canvas/canvas.hpp"
+#include "plot/canvas/drawing_room.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {
@@ -44,9 +45,10 @@ class Figure {
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
 
  private:
-  Figure(PictureFormat format, std::pair<double, double> size, double dpi, double pixels_per_point,
-         Lettering lettering);
+  Figure(std::optional<DrawingRoom> room, PictureFormat format, std::pair<double, double> size,
+         double dpi, double pixels_per_point, Lettering lettering);
 
+  std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
   std::string provenance_;
   std::pair<double, double> size_;  ///< inches

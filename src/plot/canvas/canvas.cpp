@@ -14,6 +14,7 @@
 #include "attn/error.hpp"
 #include "attn/version.hpp"
 
+#include "plot/canvas/drawing_room.hpp"
 #include "plot/canvas/png.hpp"
 #include "support/printable.hpp"
 
@@ -159,6 +160,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
 
 cairo_surface_t* Canvas::image_surface(int width, int height) {
   const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
+  DrawingRoom::check(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height));
   pixels_.reset(
       allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
   if (!pixels_) throw std::bad_alloc();

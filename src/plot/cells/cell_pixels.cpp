@@ -261,8 +261,26 @@ Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t
   const auto across = pixel_shares(matrix.columns(), width, across_by);
   const auto down = pixel_shares(matrix.rows(), height, down_by);
   const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
-  return plain ? plain_pixels(matrix, colours, across, down)
-               : Blending(matrix, colours, across, down).run();
+  if (plain) return plain_pixels(matrix, colours, across, down);
+  // Pixels that show one and the same cell are blended once.
+  const auto each_cell = [](std::size_t cells, std::size_t pixels, Resampling by) {
+    return by == Resampling::nearest && cells < pixels;
+  };
+  const bool columns = each_cell(matrix.columns(), width, across_by);
+  const bool rows = each_cell(matrix.rows(), height, down_by);
+  if (!columns && !rows) return Blending(matrix, colours, across, down).run();
+  const auto column_shares =
+      columns ? pixel_shares(matrix.columns(), matrix.columns(), Resampling::nearest) : across;
+  const auto row_shares =
+      rows ? pixel_shares(matrix.rows(), matrix.rows(), Resampling::nearest) : down;
+  const Pixels blended = Blending(matrix, colours, column_shares, row_shares).run();
+  Pixels pixels(width * height);
+  for (std::size_t y = 0; y < height; ++y) {
+    const auto* const from = blended.data() + (rows ? down[y].first : y) * column_shares.size();
+    for (std::size_t x = 0; x < width; ++x)
+      pixels[y * width + x] = from[columns ? across[x].first : x];
+  }
+  return pixels;
 }
 
 std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,

@@ -134,8 +134,25 @@ std::vector<std::string> Typesetter::warnings() const {
   return warnings;
 }
 
+std::size_t whole_characters(std::string_view string, std::size_t most) {
+  std::size_t count = std::min(most, string.size());
+  const auto continues = [&](std::size_t at) {
+    return at < string.size() && (static_cast<unsigned char>(string[at]) & 0xC0U) == 0x80U;
+  };
+  while (count > 0 && continues(count)) --count;
+  return count;
+}
+
 std::string shortened(const std::string& string, double points, double width,
                       Typesetter& typesetter) {
+  // Beyond some length Pango's own widths overflow; no figure has room for so much.
+  constexpr std::size_t most_bytes = 8192;
+  if (string.size() > most_bytes) {
+    const std::string_view all = string;
+    const std::string start(all.substr(0, whole_characters(all, most_bytes / 4)));
+    const std::size_t end = whole_characters(all, all.size() - most_bytes / 4);
+    return shortened(start + "\u2026" + string.substr(end), points, width, typesetter);
+  }
   const Text& whole = typesetter.text(string, points);
   if (whole.width <= width) return string;
   const std::string line = printable(string);

@@ -71,6 +71,9 @@ class Typesetter {
   std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
 };
 
+/// The most bytes up to `most` after which no letter of UTF-8 is cut.
+std::size_t whole_characters(std::string_view string, std::size_t most);
+
 /// `string` shortened in its middle to at most `width` pixels, an ellipsis in place of what was
 /// taken out.
 std::string shortened(const std::string& string, double points, double width,
