@@ -7,8 +7,8 @@
 #include "attn/error.hpp"
 
 #include "attention/all_finite.hpp"
+#include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
-#include "attention/visibility.hpp"
 
 namespace attn {
 namespace {
@@ -138,7 +138,7 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
       check_geometry(projected(request, shape_only(q), shape_only(k), shape_only(v)));
   const Shape joined = geometry.output_shape();
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
-  const Visibility mask_fits(request.mask, geometry);
+  check_options(request, geometry);
   return geometry;
 }
 

@@ -13,6 +13,7 @@
 #include "attention/head_rows.hpp"
 #include "attention/matrix.hpp"
 #include "attention/pooled_map.hpp"
+#include "attention/position_bias.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -69,28 +70,28 @@ Formula formula(const Additive& score, const Geometry& geometry) {
                  });
 }
 
-// The softmax of each row and its log-sum-exp. A score of −inf weighs exactly 0; a row of nothing
-// else is empty: all zeros.
+// The softmax of each row and its log-sum-exp, which a sink is one more term of. A score of −inf
+// weighs exactly 0; a row of nothing else is empty: all zeros.
 struct Softmax {
   Matrix weights;
   Vector lse;
   std::size_t empty_rows = 0;
 };
 
-Softmax softmax(const Matrix& masked) {
+Softmax softmax(const Matrix& masked, std::optional<double> sink) {
   Softmax result{xt::empty<double>(masked.shape()), xt::empty<double>({masked.shape(0)}), 0};
   for (std::size_t i = 0; i < masked.shape(0); ++i) {
     const auto scores = row_of(masked, i);
     const auto hidden = xt::equal(scores, -infinity);
     // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
-    const double largest = xt::amax(scores)();
-    // 2. Exponentials and their sum, which is 0 in empty rows alone.
+    const double largest = std::max(xt::amax(scores)(), sink.value_or(-infinity));
+    // 2. Exponentials and their sum, which is 0 in empty rows without a sink alone.
     const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
-    const double sum = xt::sum(exponentials)();
+    const double sum = xt::sum(exponentials)() + (sink ? std::exp(*sink - largest) : 0);
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
     row_of(result.weights, i) = xt::where(hidden, 0.0, exponentials / sum);
     result.lse(i) = largest + std::log(sum);
-    if (sum == 0) ++result.empty_rows;
+    if (xt::all(hidden)) ++result.empty_rows;
   }
   return result;
 }
@@ -190,6 +191,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const HeadRows<double> value(value_tensor, geometry.kv_heads,
                                sequences ? sequences->past_value : Tensor());
   const double scale = scale_of(request, geometry);
+  const PositionBias position_bias(request, geometry);
+  const Tensor sinks = request.sinks.converted(DType::float64);
 
   const Shape weights_shape = geometry.weights_shape();
   Collector weights(request.weights, weights_shape, request.dtype);
@@ -217,7 +220,13 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     // 2. Softcap.
     if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
     capped.put(s.data(), queries, keys, place, keys);
-    // 3. Bias and mask.
+    // 3. Biases and mask.
+    for (std::size_t i = 0; position_bias && i < queries; ++i) {
+      const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(first + i) + visibility.offset(b);
+      for (std::size_t j = 0; j < keys; ++j) {
+        s(i, j) += position_bias.term(h, static_cast<std::ptrdiff_t>(j) - stands);
+      }
+    }
     if (request.mask.present()) {
       std::vector<std::uint8_t> seen(keys);
       for (std::size_t i = 0; i < queries; ++i) {
@@ -231,7 +240,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     }
     masked.put(s.data(), queries, keys, place, keys);
     // 4. Softmax.
-    Softmax p = softmax(s);
+    Softmax p = softmax(s, sinks ? std::optional(sinks.values<double>()[h]) : std::nullopt);
     weights.put(p.weights.data(), queries, keys, place, keys);
     if (pooled) pooled->add(at, block, p.weights.data());
     lse.put(p.lse.data(), queries, 1, at * geometry.queries + first, 1);

@@ -17,14 +17,22 @@
 #include "document/object.hpp"
 #include "document/parameters.hpp"
 #include "document/pooling_reader.hpp"
+#include "document/position_reader.hpp"
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
 
 namespace attn {
 namespace {
 
-constexpr auto activations =
-    std::to_array<Named<Activation>>({{"relu", Activation::relu}, {"gelu", Activation::gelu}});
+constexpr auto activations = std::to_array<Named<Activation>>({
+    {"relu", Activation::relu},
+    {"gelu", Activation::gelu},
+    {"gelu_tanh", Activation::gelu_tanh},
+    {"silu", Activation::silu},
+    {"swiglu", Activation::swiglu},
+    {"geglu", Activation::geglu},
+    {"geglu_tanh", Activation::geglu_tanh},
+});
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
@@ -49,6 +57,7 @@ class Reader {
     // What could not be read would only cause further complaints.
     if (problems_.errors().size() == before_tensors) read_learned();
     read_masks();
+    read_positions();
     if (problems_.errors().size() == before_options) finish();
     return std::move(plan_);
   }
@@ -112,8 +121,11 @@ class Reader {
     read("norm", [&](const JsonValue& value, const std::string& at) {
       transformer_.norm = expect_choice(value, at, "norm", norm_places);
     });
+    read("norm_kind", [&](const JsonValue& value, const std::string& at) {
+      transformer_.norm_kind = read_norm_kind(value, at);
+    });
     read("eps", [&](const JsonValue& value, const std::string& at) {
-      transformer_.eps = expect_number(value, at);
+      options_.eps = expect_number(value, at);
     });
     read("dropout", [&](const JsonValue& value, const std::string& at) {
       dropout_ = read_dropout(value, at);
@@ -275,7 +287,8 @@ class Reader {
         value = own ? &own->value : nullptr;
       }
       learned_ = read_parameters(value, pointer, kind().kind, states_, options_.dtype,
-                                 transformer_.memory, layers_.value_or(1), feed_forward_, tensors_);
+                                 transformer_.memory, layers_.value_or(1), feed_forward_,
+                                 gated(transformer_.activation), transformer_.norm_kind, tensors_);
       plan_.warnings.insert(plan_.warnings.end(), learned_.warnings.begin(),
                             learned_.warnings.end());
     });
@@ -295,6 +308,40 @@ class Reader {
     };
     if (first_ && (is(Family::transformer) || !states_.key)) hide_padding(options_.mask, *first_);
     if (second_) hide_padding(decoder() ? transformer_.memory_mask : options_.mask, *second_);
+  }
+
+  // Rotary positions, norms of heads, relative bias and sinks, in the order of the document: that
+  // is the order in which random tensors are drawn.
+  void read_positions() {
+    const DType dtype = options_.dtype;
+    for (const JsonMember& member : root_.members()) {
+      const auto read_member = [&](const char* key, const auto& store) {
+        if (member.key == key) read(key, store);
+      };
+      read_member("rotary", [&](const JsonValue& value, const std::string& at) {
+        options_.rotary = read_rotary(value, at, dtype, tensors_);
+      });
+      read_member("query_norm", [&](const JsonValue& value, const std::string& at) {
+        options_.query_norm = read_head_norm(value, at, dtype, tensors_);
+      });
+      read_member("key_norm", [&](const JsonValue& value, const std::string& at) {
+        options_.key_norm = read_head_norm(value, at, dtype, tensors_);
+      });
+      read_member("relative_bias", [&](const JsonValue& value, const std::string& at) {
+        options_.relative_bias = read_relative_bias(value, at, dtype, tensors_);
+      });
+      read_member("sinks", [&](const JsonValue& value, const std::string& at) {
+        options_.sinks = tensors_.read(value, dtype, at);
+      });
+    }
+    if (find("eps") && !is(Family::transformer) && !options_.query_norm && !options_.key_norm) {
+      plan_.warnings.emplace_back("\"eps\" has no effect: there is no norm");
+    }
+    problems_.attempt([&] {
+      if (!transformer_.memory_mask.alibi) return;
+      throw input_error("ALiBi has no meaning for a decoder layer's cross-attention",
+                        "/memory_mask/alibi", "leave it out, or put it into \"mask\"");
+    });
   }
 
   void finish() {
