@@ -35,6 +35,7 @@ class PositionBias {
   }
   /// −slope · |distance|, or 0 without ALiBi and for later keys that it leaves alone.
   double alibi(std::size_t head, std::int64_t distance) const;
+  double slope(std::size_t head) const { return alibi_ ? alibi_->slopes[head] : 0; }
   double relative(std::size_t head, std::int64_t distance) const;
   std::size_t bucket(std::int64_t distance) const;
 
