@@ -12,6 +12,7 @@
 #include "support/count_text.hpp"
 #include "support/memory_limit.hpp"
 #include "support/overloaded.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -128,7 +129,12 @@ void check_score_options(const AttentionOptions& request) {
 void check_compared_by_products(const AttentionRequest& request) {
   const Kind kind = kind_of(request.score);
   if (kind == Kind::dot_product || kind == Kind::scaled_dot_product) return;
-  for (const auto& [given, name] :
+  if (is_narrow(request.dtype) && kind != Kind::softmax) {
+    throw input_error(
+        std::string(info(kind).name) + " attention is not computed in " + name(request.dtype),
+        "/dtype", "choose float32 or float64, or a kind of dot products");
+  }
+  for (const auto& [given, where] :
        {std::pair<bool, const char*>{request.rotary.has_value(), "/rotary"},
         {request.query_norm.has_value(), "/query_norm"},
         {request.key_norm.has_value(), "/key_norm"},
@@ -136,9 +142,9 @@ void check_compared_by_products(const AttentionRequest& request) {
         {request.relative_bias.has_value(), "/relative_bias"},
         {static_cast<bool>(request.sinks), "/sinks"}}) {
     if (!given) continue;
-    throw input_error(std::string(name + 1) + " has no meaning for " +
+    throw input_error(std::string(where + 1) + " has no meaning for " +
                           std::string(info(kind).name) + " attention",
-                      name, "leave it out, or choose a kind of dot products");
+                      where, "leave it out, or choose a kind of dot products");
   }
 }
 

@@ -16,6 +16,7 @@
 #include "attention/new_elements.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -192,6 +193,10 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
     throw input_error("eps is not a finite positive number", "/eps",
                       "give a small positive number such as 1e-5");
+  }
+  if (is_narrow(request.dtype)) {
+    throw input_error(std::string("layers are not computed in ") + name(request.dtype), "/dtype",
+                      "choose float32 or float64");
   }
   if (request.layers.empty()) {
     throw input_error("there are no layers", "/layers", "give at least one layer");

@@ -66,7 +66,7 @@ bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
-constexpr std::array<DocumentKey, 53> keys{{
+constexpr std::array<DocumentKey, 54> keys{{
     {"attention", all, "the kind of attention, or a list of kinds; \"model\" beside a model",
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
     {"model", model, "checkpoint folder, in the place of a kind of attention",
@@ -130,6 +130,8 @@ constexpr std::array<DocumentKey, 53> keys{{
      R"("$ref": "#/$defs/relative_bias")"},
     {"sinks", products, "[H]: one more logit a head in the softmax's sum, without a value",
      R"("$ref": "#/$defs/tensor")"},
+    {"gradient", tensors, "the output's gradient, for those of all that it was computed from",
+     R"("type": "object", "required": ["output"], "additionalProperties": false, "properties": {"output": {"$ref": "#/$defs/tensor"}})"},
     {"feed_forward", layers, "hidden width of a layer's feed-forward part",
      R"("type": "integer", "minimum": 1)"},
     {"activation", layers, "of the feed-forward part; the last three are gated",
@@ -147,7 +149,8 @@ constexpr std::array<DocumentKey, 53> keys{{
     {"dropout", tensors, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
     {"labels", tensors, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
     {"seed", tensors, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
-    {"dtype", all, "float32 or float64", R"("enum": ["float32", "float64"])"},
+    {"dtype", all, "of the computation",
+     R"("enum": ["float32", "float64", "bfloat16", "float16"])"},
     {"title", all, "title of report and pictures", R"("type": "string")"},
     {"description", all, "text for the report", R"("type": "string")"},
 }};

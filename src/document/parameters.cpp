@@ -111,6 +111,9 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
                       parameters.place(name),
                       "give it one number a row of the query, key and value weights");
   }
+  for (const char* part : {"W_q.bias", "W_k.bias", "W_v.bias"}) {
+    parameters.comes_from(prefix + part, name);
+  }
   p.query.bias = rows(bias, 0, q);
   p.key.bias = rows(bias, q, k);
   p.value.bias = rows(bias, q + k, v);
@@ -277,6 +280,7 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   }
   parameters.expect_all_used();
   learned.names = parameters.names();
+  learned.origins = parameters.origins();
   return learned;
 }
 

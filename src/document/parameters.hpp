@@ -19,6 +19,8 @@ struct LearnedWeights {
   Projections projections;               ///< self, cross, multi_head
   std::vector<TransformerLayer> layers;  ///< encoder_layer, decoder_layer
   DocumentNames names;                   ///< what the document calls the parameters
+  /// Ours and the document's names of those that were given.
+  std::vector<std::pair<std::string, std::string>> origins;
   std::vector<std::string> warnings;
 };
 

@@ -55,6 +55,10 @@ struct Plan {
   std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;
   Computation computation;
+  Tensor output_gradient;  ///< wanted are those of all that the output was computed from
+  /// What the document calls these, where it is not what the request does. Parameters that share a
+  /// name are parts of one tensor, in their order; tensors that share one are uses of one.
+  std::vector<std::pair<std::string, std::string>> gradient_names;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
 
   AttentionOptions& options() noexcept;

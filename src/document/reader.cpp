@@ -6,6 +6,7 @@
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/gradient.hpp"
 
 #include "attention/geometry.hpp"
 #include "document/dropout_reader.hpp"
@@ -20,6 +21,8 @@
 #include "document/position_reader.hpp"
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
+#include "support/overloaded.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -75,6 +78,9 @@ class Reader {
         std::find_if(keys.begin(), keys.end(), [&](const DocumentKey& k) { return k.name == key; });
     return row != keys.end() && row->takes(kind()) ? root_.find(key) : nullptr;
   }
+
+  // What numbers are read as.
+  DType numbers() const { return widened(options_.dtype); }
 
   template <class Store>
   void read(const char* key, Store&& store) {
@@ -135,7 +141,7 @@ class Reader {
   Tensor read_tensor(const char* key) {
     Tensor tensor;
     read(key, [&](const JsonValue& value, const std::string& at) {
-      tensor = tensors_.read(value, options_.dtype, at);
+      tensor = tensors_.read(value, numbers(), at);
     });
     return tensor;
   }
@@ -178,10 +184,10 @@ class Reader {
       return;
     }
     problems_.attempt([&] {
-      const TokenReader reader(root_, options_.dtype, tensors_);
+      const TokenReader reader(root_, numbers(), tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         plan_.tokens.push_back({prefix + "token_ids", states.ids});
-        plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
+        plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(numbers())});
         if (states.recovered) plan_.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
       if (first) {
@@ -286,7 +292,7 @@ class Reader {
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : kind().name);
         value = own ? &own->value : nullptr;
       }
-      learned_ = read_parameters(value, pointer, kind().kind, states_, options_.dtype,
+      learned_ = read_parameters(value, pointer, kind().kind, states_, numbers(),
                                  transformer_.memory, layers_.value_or(1), feed_forward_,
                                  gated(transformer_.activation), transformer_.norm_kind, tensors_);
       plan_.warnings.insert(plan_.warnings.end(), learned_.warnings.begin(),
@@ -295,11 +301,11 @@ class Reader {
   }
 
   void read_masks() {
-    options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
-                              options_.dtype, tensors_, problems_, plan_.warnings);
+    options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens", numbers(),
+                              tensors_, problems_, plan_.warnings);
     transformer_.memory_mask =
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
-                  "/memory_valid_lens", options_.dtype, tensors_, problems_, plan_.warnings);
+                  "/memory_valid_lens", numbers(), tensors_, problems_, plan_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
       const Tensor& past = states_.past_key;
@@ -313,7 +319,7 @@ class Reader {
   // Rotary positions, norms of heads, relative bias and sinks, in the order of the document: that
   // is the order in which random tensors are drawn.
   void read_positions() {
-    const DType dtype = options_.dtype;
+    const DType dtype = numbers();
     for (const JsonMember& member : root_.members()) {
       const auto read_member = [&](const char* key, const auto& store) {
         if (member.key == key) read(key, store);
@@ -329,6 +335,16 @@ class Reader {
       });
       read_member("relative_bias", [&](const JsonValue& value, const std::string& at) {
         options_.relative_bias = read_relative_bias(value, at, dtype, tensors_);
+      });
+      read_member("gradient", [&](const JsonValue& value, const std::string& at) {
+        constexpr std::array<std::string_view, 1> known{"output"};
+        expect_known_keys(value, known, at);
+        const JsonValue* output = value.find("output");
+        if (!output) {
+          throw input_error("the gradient has no output", pointer_to(at, "output"),
+                            "give that of the output, of its shape");
+        }
+        plan_.output_gradient = tensors_.read(*output, dtype, pointer_to(at, "output"));
       });
       read_member("sinks", [&](const JsonValue& value, const std::string& at) {
         options_.sinks = tensors_.read(value, dtype, at);
@@ -393,6 +409,7 @@ class Reader {
   void check_together() {
     plan_.computation = computation();
     plan_.attentions = attentions_of(plan_.computation);
+    if (plan_.output_gradient) check_gradient();
     check_feed_forward();
     const Geometry& first = plan_.attentions.front().geometry;
     if (plan_.weights && !options_.pool) {
@@ -408,6 +425,36 @@ class Reader {
         return std::ranges::count(plan_.attentions, prefix, &PlannedAttention::prefix) > 0;
       });
     }
+  }
+
+  void check_gradient() {
+    const Tensor& output = plan_.output_gradient;
+    std::visit(
+        Overloaded{
+            [&](const AttentionRequest& request) { check_gradients(request, output); },
+            [&](const ProjectedAttentionRequest& request) { check_gradients(request, output); },
+            [](const auto&) {
+              throw input_error("there are no gradients through layers", "/gradient",
+                                "leave it out, or choose a kind without layers");
+            }},
+        plan_.computation);
+    // What the document calls the tensors and parameters that there are gradients of.
+    const auto call = [&](const char* ours, const std::string& theirs) {
+      plan_.gradient_names.emplace_back(ours, theirs);
+    };
+    const bool hidden = is(Family::projected) && (root_.find("x") || first_);
+    if (first_) {
+      call("query", "embedded");
+    } else if (hidden) {
+      call("query", "x");
+    }
+    if (second_ || hidden) {
+      const char* memory = second_ ? "memory_embedded" : "memory";
+      call("key", memory);
+      if (is(Family::projected)) call("value", memory);
+    }
+    for (const auto& [ours, theirs] : learned_.origins)
+      plan_.gradient_names.emplace_back(ours, theirs);
   }
 
   void check_feed_forward() {
@@ -459,8 +506,10 @@ class Reader {
 }  // namespace
 
 std::span<const Named<DType>> document_dtypes() noexcept {
-  static constexpr auto dtypes =
-      std::to_array<Named<DType>>({{"float32", DType::float32}, {"float64", DType::float64}});
+  static constexpr auto dtypes = std::to_array<Named<DType>>({{"float32", DType::float32},
+                                                              {"float64", DType::float64},
+                                                              {"bfloat16", DType::bfloat16},
+                                                              {"float16", DType::float16}});
   return dtypes;
 }
 
