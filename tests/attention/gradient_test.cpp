@@ -248,19 +248,19 @@ TEST_CASE("what gradients are not offered for is refused") {
   CHECK(error(request, random.normal({1, 3, 2})) ==
         "the gradient of the output [1,3,2] has not the output's shape [1,1,3,2]\n"
         "  where: /gradient/output\n"
-        "  help: give one number for each of the output");
+        "  help:  give one number for each of the output");
   AttentionRequest normed = request;
   normed.query_norm = attn::HeadNorm{random.normal({2})};
   CHECK(error(normed, gradient) ==
         "there are no gradients through norms of queries\n"
         "  where: /query_norm\n"
-        "  help: leave it out, or the gradient");
+        "  help:  leave it out, or the gradient");
   AttentionRequest narrow = request;
   narrow.dtype = DType::bfloat16;
   CHECK(error(narrow, gradient) ==
         "there are no gradients in bfloat16\n"
         "  where: /dtype\n"
-        "  help: choose float32 or float64");
+        "  help:  choose float32 or float64");
 }
 
 }  // namespace
