@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "attn/rotary.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
 
@@ -17,6 +18,25 @@ struct Dropout {
   std::function<Tensor(const Shape&)> draw;
 };
 
+/// x / √(mean x² + ε) · weight (Zhang and Sennrich 2019, section 4), or the layer norm: first the
+/// mean is taken away (Ba et al. 2016).
+enum class NormKind { layer, rms };
+
+/// The norm of each head's query or key before it is turned and compared (Dehghani et al. 2023,
+/// section 2.1), ε being that of the options.
+struct HeadNorm {
+  Tensor weight, bias = {};  ///< [d], the width of a head; the bias is added after the weight
+  NormKind kind = NormKind::rms;
+};
+
+/// A bias for each bucket of distances key − query (Raffel et al. 2020, section 2.1): each of the
+/// nearest distances has a bucket of its own, then they widen logarithmically.
+struct RelativeBias {
+  Tensor table;  ///< [buckets,H]
+  std::size_t buckets = 32, max_distance = 128;
+  bool bidirectional = true;  ///< half of the buckets for later keys; else these share the first
+};
+
 /// What holds for any attention, whatever its scores are. Field names are those of an input
 /// document, and errors name them as its pointers do ("/mask/allow").
 struct AttentionOptions {
@@ -27,6 +47,15 @@ struct AttentionOptions {
   std::optional<double> softcap = {};  ///< c·tanh(s/c) after the scale; c > 0
   Mask mask = {};
   std::optional<Dropout> dropout = {};
+
+  // Of scores that are products of queries and keys. Query i stands at p = i + the mask's offset.
+  std::optional<Rotary> rotary;  ///< queries and new keys are turned; past keys have been
+  std::optional<HeadNorm> query_norm,
+      key_norm;                               ///< of queries and new keys, before they are turned
+  double eps = 1e-5;                          ///< of every norm
+  std::optional<RelativeBias> relative_bias;  ///< added where the mask's bias is
+  Tensor sinks;  ///< [H], finite: one more logit a head in the sum of the softmax, with no value
+                 ///< (Xiao et al. 2023), neither scaled nor capped
 
   /// Called by any thread, several at once too, with the number of scores it has just computed.
   std::function<void(std::size_t)> progress = {};
@@ -42,8 +71,9 @@ struct AttentionRequest : AttentionOptions {
 };
 
 /// Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; the output
-/// [..,Lq,Dv], heads joined again if they were split. Order inside one score: scale → softcap →
-/// bias → mask → softmax.
+/// [..,Lq,Dv], heads joined again if they were split. Order inside one attention: norms of query
+/// and key → rotary → past keys in front → scale → softcap → bias, ALiBi and relative bias → mask →
+/// softmax.
 struct AttentionResult {
   Tensor weights;
   Tensor pooled;          ///< with `pool`: [..,Nq,Nk], in place of the weights
@@ -55,7 +85,8 @@ struct AttentionResult {
   Tensor scores;   ///< stage: after the scale
   Tensor capped;   ///< stage: after the softcap
   Tensor masked;   ///< stage: after bias and mask
-  Tensor lse;      ///< stage: log Σ exp of each row of `masked`, [..,Lq]; −inf if no key is left
+  Tensor lse;  ///< stage: log Σ exp of each row of `masked` and of its sink, [..,Lq]; −inf if
+               ///< there is neither
   std::size_t empty_rows = 0;  ///< queries with no key left: their weights and output are zero
 };
 

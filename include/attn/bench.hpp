@@ -18,6 +18,9 @@ struct BenchRequest {
   DType dtype = DType::float32;
   bool causal = false;
   std::optional<Window> window;
+  bool rotary = false;      ///< queries and keys are turned by their positions
+  bool alibi = false;       ///< distances are added to the scores
+  bool sinks = false;       ///< each head has a sink
   bool weights = false;     ///< whether the weights are written out too
   std::size_t threads = 0;  ///< 0 = as many as the machine has
 };

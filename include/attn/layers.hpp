@@ -22,21 +22,27 @@ struct Projections {
 };
 
 /// (x − mean) / √(variance + ε) · weight + bias over the last axis, with the biased variance (Ba et
-/// al. 2016). Absent weight and bias count as ones and zeros.
+/// al. 2016), or the RMS norm. Absent weight and bias count as ones and zeros.
 struct LayerNorm {
   Tensor weight, bias;
 };
 
-enum class Activation { relu, gelu };  ///< gelu: x·Φ(x), exact (Hendrycks and Gimpel 2016)
-enum class NormPlace { post, pre };    ///< norm(x + f(x)), or x + f(norm(x)) (Xiong et al. 2020)
+/// gelu: x·Φ(x), exact (Hendrycks and Gimpel 2016); gelu_tanh: its approximation by ½x(1 +
+/// tanh(√(2/π)(x + 0.044715x³))); silu: x·σ(x). Gated ones (Shazeer 2020) multiply the activated
+/// linear1 by linear3: swiglu by silu, geglu by gelu, geglu_tanh by gelu_tanh.
+enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh };
+bool gated(Activation activation) noexcept;
+enum class NormPlace { post, pre };  ///< norm(x + f(x)), or x + f(norm(x)) (Xiong et al. 2020)
 
 /// One layer of a transformer (Vaswani et al. 2017, section 3.1); the names are those of
 /// torch.nn.TransformerEncoderLayer and TransformerDecoderLayer. An encoder layer leaves
-/// `multihead_attn` and `norm3` empty.
+/// `multihead_attn` and `norm3` empty; `linear3`, as wide as `linear1`, is there where the
+/// activation is gated.
 struct TransformerLayer {
   Projections self_attn, multihead_attn;
   Linear linear1, linear2;
   LayerNorm norm1, norm2, norm3;
+  Linear linear3;
 };
 
 /// Scaled dot products of projected hidden states: `self`, `cross`, `multi_head`. Query, key and
@@ -52,8 +58,8 @@ struct ProjectedAttentionRequest : AttentionOptions {
 /// document, "/parameters/W_q.weight".
 AttentionResult attend_projected(const ProjectedAttentionRequest& request);
 
-/// A stack of encoder or decoder layers. The options are those of every attention, the mask that of
-/// the self-attention.
+/// A stack of encoder or decoder layers. The options are those of every attention; mask, rotary,
+/// norms of query and key, relative bias and sinks are those of the self-attention.
 struct TransformerRequest : AttentionOptions {
   Tensor x;  ///< [L,D] or [B,L,D]
   std::optional<std::size_t> heads, kv_heads;
@@ -63,7 +69,7 @@ struct TransformerRequest : AttentionOptions {
   std::vector<TransformerLayer> layers;
   Activation activation = Activation::relu;
   NormPlace norm = NormPlace::post;
-  double eps = 1e-5;
+  NormKind norm_kind = NormKind::layer;
 };
 
 /// The hidden states around one sub-layer f of a layer, [..,L,D] in float64.

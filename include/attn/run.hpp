@@ -93,6 +93,7 @@ struct DocumentOptions {
   std::optional<std::vector<std::int64_t>> valid_lens;
   std::optional<Pooling> pool;
   bool causal = false;
+  std::optional<std::filesystem::path> gradient;  ///< a file with that of the output
 
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
   FileAccess files;         ///< how large files may be, and which may be named

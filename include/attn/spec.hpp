@@ -127,6 +127,13 @@ struct Window {
   std::optional<std::size_t> left, right;
 };
 
+/// Linear biases (ALiBi: Press et al. 2022, section 3): −slope · (p − j) is added to the scores of
+/// keys j up to the query's place p, and −slope · (j − p) to those of later ones if symmetric.
+struct Alibi {
+  std::vector<double> slopes;  ///< one a query head; default those of the paper for their number
+  bool symmetric = false;
+};
+
 /// Which keys each query sees. All parts hold together: a key is seen only if each allows it. In
 /// the shapes, Lk counts the past keys too, and an attention without a batch axis has none here
 /// either.
@@ -136,10 +143,11 @@ struct Mask {
   std::optional<Window> window = {};
   std::vector<std::size_t> global = {};  ///< with a window: positions that see all and are seen by
                                          ///< all (Longformer, Beltagy et al. 2020, §3.1)
-  Tensor padding = {};            ///< bool [B,Lk]; true = not seen
+  Tensor padding = {};                   ///< bool [B,Lk]; true = not seen
   Tensor allow = {}, block = {};  ///< bool, broadcast against the weights; true = seen / not seen
-  Tensor bias = {};        ///< broadcast against the weights, added to the scores; −inf hides
-  Tensor valid_lens = {};  ///< int64 [B] or [B,Lq]: how many leading keys are valid
+  Tensor bias = {};  ///< broadcast against the weights, added to the scores; −inf hides
+  std::optional<Alibi> alibi = {};  ///< added where the bias is
+  Tensor valid_lens = {};           ///< int64 [B] or [B,Lq]: how many leading keys are valid
   std::optional<double> fill =
       {};  ///< replaces unseen scores; absent = −inf: an unseen key weighs exactly 0
 

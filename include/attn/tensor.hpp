@@ -15,9 +15,11 @@ namespace attn {
 /// Sizes of the axes, outermost first. An empty shape is a single number.
 using Shape = std::vector<std::size_t>;
 
-enum class DType : std::uint8_t { float32, float64, int64, boolean };
+/// The narrow types are those of 16 bits: bfloat16, the upper half of a float, and float16, IEEE
+/// 754's binary16. Their elements are stored and converted, but never computed with.
+enum class DType : std::uint8_t { float32, float64, int64, boolean, bfloat16, float16 };
 
-/// "float32", "float64", "int64" or "bool".
+/// "float32", "float64", "int64", "bool", "bfloat16" or "float16".
 const char* name(DType dtype) noexcept;
 
 /// Bytes of one element; a boolean takes one.

@@ -16,10 +16,12 @@
 #include "attention/additive_scores.hpp"
 #include "attention/all_finite.hpp"
 #include "attention/head_packing.hpp"
+#include "attention/head_preparation.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
+#include "attention/position_bias.hpp"
 #include "kernels/attention_weights.hpp"
 #include "kernels/few_queries.hpp"
 #include "kernels/fused_attention.hpp"
@@ -81,7 +83,9 @@ class FastAttention {
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        intervals_only_(visibility.only_intervals()) {
+        intervals_only_(visibility.only_intervals()),
+        sinks_(request.sinks.converted(DType::float64)) {
+    if (const PositionBias bias(request, geometry); bias) tabulate(bias);
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
       blocks_ = pooled_->blocks().size();
@@ -122,6 +126,28 @@ class FastAttention {
   }
 
  private:
+  // What a position bias adds, by head and distance, from the first that is ever read on.
+  void tabulate(const PositionBias& bias) {
+    std::ptrdiff_t least = visibility_.offset(0), most = least;
+    for (std::size_t b = 1; b < geometry_.batch; ++b) {
+      least = std::min(least, visibility_.offset(b));
+      most = std::max(most, visibility_.offset(b));
+    }
+    constexpr auto margin = static_cast<std::ptrdiff_t>(kernels::distance_margin);
+    first_distance_ = -(static_cast<std::ptrdiff_t>(geometry_.queries) + most) - margin;
+    const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(geometry_.keys) - least + margin;
+    distances_ = static_cast<std::size_t>(end - first_distance_);
+    terms_ = new_elements<T>(geometry_.heads * distances_);
+    constexpr double largest = static_cast<double>(std::numeric_limits<T>::max()) / 128;
+    parallel_for(geometry_.heads, request_.threads, [&](std::size_t head) {
+      T* const terms = terms_.get() + head * distances_;
+      for (std::size_t i = 0; i < distances_; ++i) {
+        const double term = bias.term(head, first_distance_ + static_cast<std::ptrdiff_t>(i));
+        terms[i] = static_cast<T>(std::clamp(term, -largest, largest));
+      }
+    });
+  }
+
   void compute_heads() {
     block_queries_ = block_queries(way_, sizes_);
     if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
@@ -310,7 +336,15 @@ class FastAttention {
       block.query_stride = self.query_.stride();
       block.scale = self.scale_;
       block.softcap = self.request_.softcap.value_or(0);
-      block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this};
+      block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this,
+                    nullptr};
+      if (self.terms_) {
+        const std::ptrdiff_t place =
+            static_cast<std::ptrdiff_t>(first_query) + self.visibility_.offset(batch);
+        block.mask.terms =
+            self.terms_.get() + head * self.distances_ - (place + self.first_distance_);
+      }
+      if (self.sinks_) block.sink = self.sinks_.template values<double>()[head];
       block.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
       if (self.scores_ != nullptr) {
         self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
@@ -444,6 +478,10 @@ class FastAttention {
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;
   bool intervals_only_;
+  Tensor sinks_;
+  std::shared_ptr<T> terms_;  // [heads, distances_], the first of them at first_distance_
+  std::ptrdiff_t first_distance_ = 0;
+  std::size_t distances_ = 0;
   std::shared_ptr<T> output_;
   std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;
@@ -479,14 +517,15 @@ class FastScore {
       : request_(request),
         scale_(scale_of(request, geometry)),
         geometry_(geometry),
-        visibility_(visibility) {}
+        visibility_(visibility),
+        preparation_(request, geometry, visibility) {}
 
   std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
   std::optional<AttentionResult> operator()(const DotProduct& score) const {
-    return products([&](DType) { return std::optional<Sequences>(score); });
+    return prepared_products(score);
   }
   std::optional<AttentionResult> operator()(const ScaledDotProduct& score) const {
-    return products([&](DType) { return std::optional<Sequences>(score); });
+    return prepared_products(score);
   }
 
   std::optional<AttentionResult> operator()(const General& score) const {
@@ -529,6 +568,13 @@ class FastScore {
   }
 
  private:
+  std::optional<AttentionResult> prepared_products(const Sequences& sequences) const {
+    return products([&](DType dtype) {
+      return std::optional<Sequences>(preparation_ ? preparation_.prepared(sequences, dtype)
+                                                   : sequences);
+    });
+  }
+
   // In single precision as far as that goes, and in double precision beyond. The sequences are made
   // for either, if they can be.
   template <class MakeSequences>
@@ -548,6 +594,7 @@ class FastScore {
   double scale_;
   const Geometry& geometry_;
   const Visibility& visibility_;
+  HeadPreparation preparation_;
 };
 
 // Whether the kernels compute all that is asked for: no stages, dropout or finite fill.

@@ -13,6 +13,7 @@
 #include "support/count_text.hpp"
 #include "support/memory_limit.hpp"
 #include "support/overloaded.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -125,6 +126,29 @@ void check_score_options(const AttentionOptions& request) {
   }
 }
 
+// What belongs to products of queries and keys has no meaning for other scores.
+void check_compared_by_products(const AttentionRequest& request) {
+  const Kind kind = kind_of(request.score);
+  if (kind == Kind::dot_product || kind == Kind::scaled_dot_product) return;
+  if (is_narrow(request.dtype) && kind != Kind::softmax) {
+    throw input_error(
+        std::string(info(kind).name) + " attention is not computed in " + name(request.dtype),
+        "/dtype", "choose float32 or float64, or a kind of dot products");
+  }
+  for (const auto& [given, where] :
+       {std::pair<bool, const char*>{request.rotary.has_value(), "/rotary"},
+        {request.query_norm.has_value(), "/query_norm"},
+        {request.key_norm.has_value(), "/key_norm"},
+        {request.mask.alibi.has_value(), "/mask/alibi"},
+        {request.relative_bias.has_value(), "/relative_bias"},
+        {static_cast<bool>(request.sinks), "/sinks"}}) {
+    if (!given) continue;
+    throw input_error(std::string(where + 1) + " has no meaning for " +
+                          std::string(info(kind).name) + " attention",
+                      where, "leave it out, or choose a kind of dot products");
+  }
+}
+
 void check_parameter(const Tensor& tensor, const char* name, const Shape& expected,
                      const std::string& shown, const std::string& help) {
   const std::string where = std::string("/parameters/") + name;
@@ -195,19 +219,27 @@ void check_same_width(const Sequences& sequences, const Geometry& geometry) {
 }
 
 // The past goes in front of the present along the length; the axes of one sample must agree but for
-// it. Returns the past's length.
+// it. Where the present's heads stand side by side, those of the past may have an axis. Returns the
+// past's length.
 std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& present,
-                       const char* name) {
+                       const char* name, std::optional<std::size_t> split_heads) {
   check_axes(past, past_name);
-  check_same_rank(present, name, past, past_name);
+  const bool apart = split_heads && present.rank() == 3 && past.rank() == 4;
+  if (!apart) check_same_rank(present, name, past, past_name);
   const std::size_t length_axis = past.rank() - 2;
   Shape expected = present.shape();
+  if (apart) {
+    expected.back() /= *split_heads;
+    expected.insert(expected.begin() + 1, *split_heads);
+  }
   expected[length_axis] = past.shape()[length_axis];
   if (past.rank() >= 3) expected[0] = past.shape()[0];
   if (past.shape() != expected) {
     throw input_error(described(past_name, past) + " does not continue " + described(name, present),
                       std::string("/") + past_name,
-                      "give both the same axes but the length, the second last one");
+                      apart ? "give it the axes [B," + std::to_string(*split_heads) + ",P," +
+                                  std::to_string(expected.back()) + "]"
+                            : "give both the same axes but the length, the second last one");
   }
   return past.shape()[length_axis];
 }
@@ -312,8 +344,11 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
                       sequences.past_key ? "/past_key" : "/past_value", "give both or neither");
   }
   if (sequences.past_key) {
-    geometry.past = check_past(sequences.past_key, "past_key", key, "key");
-    const std::size_t past_values = check_past(sequences.past_value, "past_value", value, "value");
+    const std::optional<std::size_t> split_heads =
+        geometry.joined ? std::optional(kv_heads) : std::nullopt;
+    geometry.past = check_past(sequences.past_key, "past_key", key, "key", split_heads);
+    const std::size_t past_values =
+        check_past(sequences.past_value, "past_value", value, "value", split_heads);
     if (past_values != geometry.past) {
       throw input_error(described("past_key", sequences.past_key) + " and " +
                             described("past_value", sequences.past_value) +
@@ -435,6 +470,7 @@ void check_heads_options(const Sequences& sequences) {
 
 Geometry check_geometry(const AttentionRequest& request) {
   check_score_options(request);
+  check_compared_by_products(request);
   const Geometry geometry = std::visit(
       Overloaded{
           [](const GivenScores& given) { return check_given_scores(given); },

@@ -14,7 +14,8 @@ namespace attn {
 namespace {
 
 template <class T>
-Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads) {
+Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
+                  NormKind kind) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
@@ -26,10 +27,12 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_
   parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
     for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
       const auto values = in.subspan(row * width, width);
-      // 1. Mean.
+      // 1. Mean, which the RMS norm leaves where it is.
       double mean = 0;
-      for (const T value : values) mean += static_cast<double>(value);
-      mean /= static_cast<double>(width);
+      if (kind == NormKind::layer) {
+        for (const T value : values) mean += static_cast<double>(value);
+        mean /= static_cast<double>(width);
+      }
       // 2. Biased variance, from the deviations: no cancellation for large means.
       double variance = 0;
       for (const T value : values) {
@@ -52,9 +55,10 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_
 
 }  // namespace
 
-Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads) {
-  return x.dtype() == DType::float32 ? normalised<float>(norm, x, eps, threads)
-                                     : normalised<double>(norm, x, eps, threads);
+Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
+             NormKind kind) {
+  return x.dtype() == DType::float32 ? normalised<float>(norm, x, eps, threads, kind)
+                                     : normalised<double>(norm, x, eps, threads, kind);
 }
 
 void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,

@@ -8,7 +8,8 @@ namespace attn {
 
 /// x [..,D], float32 or float64, gives the same of that type, on any number of threads; sums are
 /// taken in double precision.
-Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads);
+Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
+             NormKind kind = NormKind::layer);
 
 /// Throws Error(input) at the parameter if weight or bias are there and not [D]. `name` is the
 /// norm's, such as "norm1"; `prefix` goes before it.

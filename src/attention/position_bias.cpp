@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string>
+
+#include "attn/error.hpp"
+
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -43,6 +48,85 @@ std::size_t relative_bucket(std::int64_t distance, std::size_t buckets, std::siz
                        static_cast<double>(buckets - exact);
   const std::size_t bucket = exact + static_cast<std::size_t>(grown);
   return first + std::min(bucket, buckets - 1);
+}
+
+namespace {
+
+void check_slopes(const std::vector<double>& slopes, std::size_t heads) {
+  if (slopes.size() != heads) {
+    throw input_error("ALiBi has " + count_text(slopes.size(), "slope") + ", but there " +
+                          (heads == 1 ? "is " : "are ") + count_text(heads, "query head"),
+                      "/mask/alibi", "give one slope a query head, or true for those of the paper");
+  }
+  for (const double slope : slopes) {
+    if (std::isfinite(slope)) continue;
+    throw input_error("a slope of ALiBi is not a finite number", "/mask/alibi",
+                      "give finite numbers");
+  }
+}
+
+void check_buckets(const RelativeBias& bias) {
+  const std::size_t directions = bias.bidirectional ? 2 : 1;
+  if (bias.buckets < 2 * directions || bias.buckets % directions != 0) {
+    throw input_error("a relative bias cannot have " + count_text(bias.buckets, "bucket"),
+                      "/relative_bias/buckets",
+                      bias.bidirectional
+                          ? "give an even number of at least 4: half of them for each direction"
+                          : "give at least 2");
+  }
+  const std::size_t exact = bias.buckets / directions / 2;
+  if (bias.max_distance > exact) return;
+  throw input_error("the largest distance " + std::to_string(bias.max_distance) +
+                        " is not beyond those that have a bucket of their own, up to " +
+                        std::to_string(exact),
+                    "/relative_bias/max_distance", "give a larger one, or fewer \"buckets\"");
+}
+
+void check_table(const RelativeBias& bias, std::size_t heads) {
+  const Shape expected{bias.buckets, heads};
+  if (!bias.table) {
+    throw input_error("the relative bias has no table", "/relative_bias/table",
+                      "give the biases " + text(expected) + ", one a bucket and query head");
+  }
+  if (bias.table.shape() == expected) return;
+  throw input_error("the table " + text(bias.table.shape()) + " does not fit " +
+                        count_text(bias.buckets, "bucket") + " and " +
+                        count_text(heads, "query head"),
+                    "/relative_bias/table", "give it the shape " + text(expected));
+}
+
+}  // namespace
+
+PositionBias::PositionBias(const AttentionOptions& options, const Geometry& geometry)
+    : alibi_(options.mask.alibi), relative_(options.relative_bias) {
+  if (alibi_) {
+    if (alibi_->slopes.empty()) alibi_->slopes = alibi_slopes(geometry.heads);
+    check_slopes(alibi_->slopes, geometry.heads);
+  }
+  if (!relative_) return;
+  check_buckets(*relative_);
+  check_table(*relative_, geometry.heads);
+  relative_->table = relative_->table.converted(DType::float64);
+  for (const double term : relative_->table.values<double>()) {
+    if (std::isfinite(term)) continue;
+    throw input_error("the table of the relative bias holds a number that is not finite",
+                      "/relative_bias/table", "give finite numbers; a mask hides keys");
+  }
+}
+
+double PositionBias::alibi(std::size_t head, std::int64_t distance) const {
+  if (!alibi_ || (distance > 0 && !alibi_->symmetric)) return 0;
+  return -alibi_->slopes[head] * static_cast<double>(std::abs(distance));
+}
+
+std::size_t PositionBias::bucket(std::int64_t distance) const {
+  return relative_bucket(distance, relative_->buckets, relative_->max_distance,
+                         relative_->bidirectional);
+}
+
+double PositionBias::relative(std::size_t head, std::int64_t distance) const {
+  if (!relative_) return 0;
+  return relative_->table.values<double>()[bucket(distance) * relative_->table.shape()[1] + head];
 }
 
 }  // namespace attn

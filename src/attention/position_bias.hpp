@@ -2,7 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "attn/attention.hpp"
+
+#include "attention/geometry.hpp"
 
 namespace attn {
 
@@ -15,5 +20,28 @@ std::vector<double> alibi_slopes(std::size_t heads);
 /// directions half of the buckets are those of later keys; else later keys share the first.
 std::size_t relative_bucket(std::int64_t distance, std::size_t buckets, std::size_t max_distance,
                             bool bidirectional);
+
+/// What ALiBi and a relative bias add to a score by the distance of the key from the query's place,
+/// checked against the sizes of one attention.
+class PositionBias {
+ public:
+  /// Throws Error(input) naming what does not fit. Keeps a reference to neither argument.
+  PositionBias(const AttentionOptions& options, const Geometry& geometry);
+
+  explicit operator bool() const noexcept { return alibi_ || relative_; }
+
+  double term(std::size_t head, std::int64_t distance) const {
+    return alibi(head, distance) + relative(head, distance);
+  }
+  /// −slope · |distance|, or 0 without ALiBi and for later keys that it leaves alone.
+  double alibi(std::size_t head, std::int64_t distance) const;
+  double slope(std::size_t head) const { return alibi_ ? alibi_->slopes[head] : 0; }
+  double relative(std::size_t head, std::int64_t distance) const;
+  std::size_t bucket(std::int64_t distance) const;
+
+ private:
+  std::optional<Alibi> alibi_;  ///< with all slopes
+  std::optional<RelativeBias> relative_;
+};
 
 }  // namespace attn

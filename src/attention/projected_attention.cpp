@@ -7,8 +7,9 @@
 #include "attn/error.hpp"
 
 #include "attention/all_finite.hpp"
+#include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
-#include "attention/visibility.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -88,6 +89,24 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
   return {std::move(joined), std::move(to)};
 }
 
+}  // namespace
+
+Tensor heads_apart(const Tensor& past, const Shape& shape) {
+  const std::size_t rank = shape.size(), width = shape.back(), length = shape[rank - 2],
+                    heads = shape[rank - 3];
+  const Tensor numbers = past.converted(DType::float64);
+  const auto from = numbers.values<double>();
+  std::vector<double> to(from.size());
+  for (std::size_t at = 0; at < from.size(); ++at) {
+    const std::size_t c = at % width, h = at / width % heads;
+    const std::size_t row = at / (width * heads) % length, b = at / (width * heads * length);
+    to[((b * heads + h) * length + row) * width + c] = from[at];
+  }
+  return {shape, std::move(to)};
+}
+
+namespace {
+
 // The same attention over tensors that are projected already.
 AttentionRequest projected(const ProjectedAttentionRequest& request, Tensor query, Tensor key,
                            Tensor value) {
@@ -134,15 +153,29 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
       check_geometry(projected(request, shape_only(q), shape_only(k), shape_only(v)));
   const Shape joined = geometry.output_shape();
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
-  const Visibility mask_fits(request.mask, geometry);
+  check_options(request, geometry);
   return geometry;
 }
+
+namespace {
+
+// In a narrow type rows, weight and bias are rounded to it, and so is their sum.
+Tensor apply_in(DType precision, const Linear& linear, const Tensor& rows, std::size_t threads) {
+  if (!is_narrow(precision)) return apply(linear, rows.converted(precision), threads);
+  const auto rounded = [&](const Tensor& tensor) {
+    return tensor.converted(precision).converted(DType::float64);
+  };
+  return apply({rounded(linear.weight), rounded(linear.bias)}, rounded(rows), threads)
+      .converted(precision);
+}
+
+}  // namespace
 
 AttentionRequest project(const ProjectedAttentionRequest& request, DType precision) {
   const Sequences& states = request.states;
   const Projections& p = request.projections;
   const auto projection = [&](const Linear& linear, const Tensor& rows) {
-    return apply(linear, rows.converted(precision), request.threads);
+    return apply_in(precision, linear, rows, request.threads);
   };
   AttentionRequest inner = projected(request, projection(p.query, states.query),
                                      projection(p.key, states.key_or_query()),
@@ -168,7 +201,7 @@ AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& requ
   const Linear& last = request.projections.output;
   AttentionResult result = attend(project(request, precision));
   if (last.weight) {
-    result.output = apply(last, result.output.converted(precision), request.threads);
+    result.output = apply_in(precision, last, result.output, request.threads);
   }
   return result;
 }
@@ -178,6 +211,7 @@ AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& requ
 AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
   check_projected(request, "", output);
+  if (is_narrow(request.dtype)) return attend_in(request.dtype, request);
   const Projections& p = request.projections;
   const double work = multiply_adds(p.query, request.states.query) +
                       multiply_adds(p.key, request.states.key_or_query()) +

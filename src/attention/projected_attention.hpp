@@ -11,6 +11,9 @@ namespace attn {
 /// All tensors of the result but `allowed` in that type.
 void round_to(DType dtype, AttentionResult& result);
 
+/// [B,P,G·d] as [B,G,P,d], and [P,G·d] as [G,P,d]: how a past may be given.
+Tensor heads_apart(const Tensor& past, const Shape& shape);
+
 /// Checks hidden states, parameters, options and mask. `prefix` goes before the names of parameters
 /// ("layers.0.self_attn."). Gives the sizes of the attention and, in `output`, the shape of the
 /// result.

@@ -13,7 +13,9 @@
 #include "attention/head_rows.hpp"
 #include "attention/matrix.hpp"
 #include "attention/pooled_map.hpp"
+#include "attention/position_bias.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -69,28 +71,28 @@ Formula formula(const Additive& score, const Geometry& geometry) {
                  });
 }
 
-// The softmax of each row and its log-sum-exp. A score of −inf weighs exactly 0; a row of nothing
-// else is empty: all zeros.
+// The softmax of each row and its log-sum-exp, which a sink is one more term of. A score of −inf
+// weighs exactly 0; a row of nothing else is empty: all zeros.
 struct Softmax {
   Matrix weights;
   Vector lse;
   std::size_t empty_rows = 0;
 };
 
-Softmax softmax(const Matrix& masked) {
+Softmax softmax(const Matrix& masked, std::optional<double> sink) {
   Softmax result{xt::empty<double>(masked.shape()), xt::empty<double>({masked.shape(0)}), 0};
   for (std::size_t i = 0; i < masked.shape(0); ++i) {
     const auto scores = row_of(masked, i);
     const auto hidden = xt::equal(scores, -infinity);
     // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
-    const double largest = xt::amax(scores)();
-    // 2. Exponentials and their sum, which is 0 in empty rows alone.
+    const double largest = std::max(xt::amax(scores)(), sink.value_or(-infinity));
+    // 2. Exponentials and their sum, which is 0 in empty rows without a sink alone.
     const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
-    const double sum = xt::sum(exponentials)();
+    const double sum = xt::sum(exponentials)() + (sink ? std::exp(*sink - largest) : 0);
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
     row_of(result.weights, i) = xt::where(hidden, 0.0, exponentials / sum);
     result.lse(i) = largest + std::log(sum);
-    if (sum == 0) ++result.empty_rows;
+    if (xt::all(hidden)) ++result.empty_rows;
   }
   return result;
 }
@@ -121,6 +123,31 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& v
     }
   }
   return output;
+}
+
+// What is left of numbers in the type of a computation: of float32 and float64 everything, because
+// nothing is rounded before the result; in a narrow type each step's sum is one of float32, which
+// is then rounded to the type.
+class Rounding {
+ public:
+  explicit Rounding(DType dtype) : dtype_(dtype), narrow_(is_narrow(dtype)) {}
+
+  double operator()(double x) const {
+    return narrow_ ? nearest_narrow(static_cast<double>(static_cast<float>(x)), dtype_) : x;
+  }
+  void operator()(Matrix& numbers) const {
+    if (!narrow_) return;
+    for (double& x : numbers) x = (*this)(x);
+  }
+
+ private:
+  DType dtype_;
+  bool narrow_;
+};
+
+// c·tanh(s/c), each step rounded.
+void cap(Matrix& scores, double c, const Rounding& round) {
+  for (double& s : scores) s = round(c * round(std::tanh(round(s / c))));
 }
 
 // A result under construction: matrices [rows, columns] rounded to the dtype asked for and put
@@ -158,7 +185,7 @@ class Collector {
   Tensor finish() {
     if (!wanted_) return {};
     if (dtype_ == DType::float64) return {std::move(shape_), std::move(doubles_)};
-    return {std::move(shape_), std::move(floats_)};
+    return Tensor(std::move(shape_), std::move(floats_)).converted(dtype_);
   }
 
  private:
@@ -190,16 +217,23 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const HeadRows<double> value(value_tensor, geometry.kv_heads,
                                sequences ? sequences->past_value : Tensor());
   const double scale = scale_of(request, geometry);
+  const PositionBias position_bias(request, geometry);
+  const Tensor sinks = request.sinks.converted(DType::float64);
+
+  // Biases and sinks are float32 in narrow types too, and so is all that they have been added to.
+  const bool widens = request.mask.bias || position_bias || sinks;
+  const DType weights_dtype = widens ? widened(request.dtype) : request.dtype;
+  const Rounding round(request.dtype), round_weights(weights_dtype);
 
   const Shape weights_shape = geometry.weights_shape();
-  Collector weights(request.weights, weights_shape, request.dtype);
+  Collector weights(request.weights, weights_shape, weights_dtype);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
   const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
-  Collector dropped(static_cast<bool>(kept), weights_shape, request.dtype);
+  Collector dropped(static_cast<bool>(kept), weights_shape, weights_dtype);
   Collector scores(request.stages, weights_shape, request.dtype);
   Collector capped(request.stages, weights_shape, request.dtype);
-  Collector masked(request.stages, weights_shape, request.dtype);
-  Collector lse(request.stages, geometry.row_shape(), request.dtype);
+  Collector masked(request.stages, weights_shape, weights_dtype);
+  Collector lse(request.stages, geometry.row_shape(), widened(request.dtype));
   std::vector<std::uint8_t> allowed(
       request.weights && request.mask.present() ? element_count(weights_shape) : 0);
   std::atomic<std::size_t> empty_rows = 0;
@@ -212,12 +246,21 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
         pooled ? pooled->blocks()[block].count : std::min(most_queries, geometry.queries - first);
     const std::size_t place = at * map + first * keys;
     // 1. Scores, scaled.
-    Matrix s = scale * score(b, h, first, queries);
+    Matrix s = score(b, h, first, queries);
+    round(s);
+    s *= scale;
+    round(s);
     scores.put(s.data(), queries, keys, place, keys);
     // 2. Softcap.
-    if (request.softcap) s = *request.softcap * xt::tanh(s / *request.softcap);
+    if (request.softcap) cap(s, *request.softcap, round);
     capped.put(s.data(), queries, keys, place, keys);
-    // 3. Bias and mask.
+    // 3. Biases and mask.
+    for (std::size_t i = 0; position_bias && i < queries; ++i) {
+      const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(first + i) + visibility.offset(b);
+      for (std::size_t j = 0; j < keys; ++j) {
+        s(i, j) += position_bias.term(h, static_cast<std::ptrdiff_t>(j) - stands);
+      }
+    }
     if (request.mask.present()) {
       std::vector<std::uint8_t> seen(keys);
       for (std::size_t i = 0; i < queries; ++i) {
@@ -229,9 +272,11 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
                   allowed.begin() + static_cast<std::ptrdiff_t>(place + i * keys));
       }
     }
+    round_weights(s);  // the fill
     masked.put(s.data(), queries, keys, place, keys);
     // 4. Softmax.
-    Softmax p = softmax(s);
+    Softmax p = softmax(s, sinks ? std::optional(sinks.values<double>()[h]) : std::nullopt);
+    round_weights(p.weights);
     weights.put(p.weights.data(), queries, keys, place, keys);
     if (pooled) pooled->add(at, block, p.weights.data());
     lse.put(p.lse.data(), queries, 1, at * geometry.queries + first, 1);
@@ -243,6 +288,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       dropped.put(p.weights.data(), queries, keys, place, keys);
     }
     // 5. The weighted sum of the values.
+    round(p.weights);
     if (value_tensor) {
       const Matrix v = matrix(value, b, h / (geometry.heads / geometry.kv_heads));
       const Matrix o = weighted_sum(p.weights, s, v, request.dtype);

@@ -16,6 +16,7 @@
 #include "attention/new_elements.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -63,6 +64,22 @@ void check_adds_up(const Shape& output, const Shape& x, const std::string& prefi
                     "give it as many rows as the hidden states are wide");
 }
 
+// A gated feed-forward multiplies linear1 by linear3.
+void check_gate(const TransformerRequest& request, const TransformerLayer& layer, const Shape& x,
+                const Shape& wide, const std::string& prefix) {
+  const std::string name = prefix + "linear3.weight";
+  if (!gated(request.activation)) {
+    if (!layer.linear3.weight) return;
+    throw input_error(name + " has no meaning for this activation", "/parameters/" + name,
+                      "leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh");
+  }
+  if (check_linear(layer.linear3, x, prefix, "linear3") == wide) return;
+  throw input_error(name + " " + text(layer.linear3.weight.shape()) + " and " + prefix +
+                        "linear1.weight " + text(layer.linear1.weight.shape()) +
+                        ", which it is multiplied with, have different shapes",
+                    "/parameters/" + name, "give both as many rows");
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
     text.replace(at, from.size(), to);
@@ -108,15 +125,38 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
                     const Tensor& x) {
   const std::size_t threads = request.threads;
-  const Tensor wide = activated(apply(layer.linear1, x, threads), request.activation, threads);
+  Tensor wide = activated(apply(layer.linear1, x, threads), request.activation, threads);
+  if (gated(request.activation)) {
+    wide = mapped(threads, std::multiplies<>(), wide, apply(layer.linear3, x, threads));
+  }
   return apply(layer.linear2, wide, threads);
 }
 
 }  // namespace
 
+bool gated(Activation activation) noexcept {
+  return activation == Activation::swiglu || activation == Activation::geglu ||
+         activation == Activation::geglu_tanh;
+}
+
 double activated(double x, Activation activation) {
-  if (activation == Activation::relu) return x < 0 ? 0 : x;  // NaN stays NaN
-  return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;  // NaN stays NaN
+    case Activation::gelu:
+    case Activation::geglu:
+      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+    case Activation::gelu_tanh:
+    case Activation::geglu_tanh: {
+      const double inner =
+          std::numbers::sqrt2 * std::numbers::inv_sqrtpi * (x + 0.044715 * x * x * x);
+      return 0.5 * x * (1 + std::tanh(inner));
+    }
+    case Activation::silu:
+    case Activation::swiglu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
 }
 
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
@@ -133,6 +173,11 @@ ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
   cross.projections = layer.multihead_attn;
   cross.states.key = cross.states.value = request.memory;
   cross.mask = request.memory_mask;
+  cross.rotary.reset();
+  cross.query_norm.reset();
+  cross.key_norm.reset();
+  cross.relative_bias.reset();
+  cross.sinks = {};
   return cross;
 }
 
@@ -148,6 +193,10 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
     throw input_error("eps is not a finite positive number", "/eps",
                       "give a small positive number such as 1e-5");
+  }
+  if (is_narrow(request.dtype)) {
+    throw input_error(std::string("layers are not computed in ") + name(request.dtype), "/dtype",
+                      "choose float32 or float64");
   }
   if (request.layers.empty()) {
     throw input_error("there are no layers", "/layers", "give at least one layer");
@@ -179,6 +228,7 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
                                                        : "multihead_attn.W_v.weight");
     }
     const Shape wide = check_linear(layer.linear1, x.shape(), prefix, "linear1");
+    check_gate(request, layer, x.shape(), wide, prefix);
     check_adds_up(check_linear(layer.linear2, wide, prefix, "linear2"), x.shape(), prefix,
                   "linear2.weight");
     const std::size_t width = x.shape().back();
@@ -206,7 +256,7 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
     const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
       const bool before = request.norm == NormPlace::pre;
       const auto normed = [&](const Tensor& states) {
-        return apply(norm, states, request.eps, threads);
+        return apply(norm, states, request.eps, threads, request.norm_kind);
       };
       const Tensor input = before ? normed(x) : x;
       const Tensor change = sublayer(input);
@@ -241,8 +291,9 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
 double multiply_adds(const TransformerRequest& request) {
   double each = 0;
   for (const TransformerLayer& layer : request.layers) {
-    for (const Linear* linear : {&layer.self_attn.query, &layer.self_attn.key,
-                                 &layer.self_attn.value, &layer.linear1, &layer.linear2}) {
+    for (const Linear* linear :
+         {&layer.self_attn.query, &layer.self_attn.key, &layer.self_attn.value, &layer.linear1,
+          &layer.linear2, &layer.linear3}) {
       each += static_cast<double>(linear->weight.size());
     }
   }

@@ -84,7 +84,7 @@ void describe(const PlotOptions& plot, Description& description) {
 
 void describe(const DocumentOptions& document, Description& description) {
   const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
-               heads, scale, seed, valid_lens, pool, causal, threads, files] = document;
+               heads, scale, seed, valid_lens, pool, causal, gradient, threads, files] = document;
   static_cast<void>(input);
   description.add(model ? model->native() : "", architecture ? architecture->native() : "", layers,
                   logits);
@@ -92,7 +92,8 @@ void describe(const DocumentOptions& document, Description& description) {
   for (const LayerHead& head : heads_off) description.add(head.layer, head.head);
   static_cast<void>(threads);
   static_cast<void>(files);
-  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal);
+  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal,
+                  gradient ? gradient->native() : "");
   if (pool) description.add(pool->size, pool->reduction);
 }
 

@@ -108,8 +108,11 @@ Command bench_command() {
   flags.toggle("--causal", request.causal, "Hide the keys after each query");
   flags.add("--window", "L,R", "Keys seen around each query; -1 = all",
             [&](const std::string& text) { request.window = window_of(text); });
+  flags.toggle("--rotary", request.rotary, "Turn queries and keys by their positions");
+  flags.toggle("--alibi", request.alibi, "Add linear biases by distance");
+  flags.toggle("--sinks", request.sinks, "Give each head a sink");
   flags.toggle("--weights", request.weights, "Write the weights out too");
-  flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
+  flags.choice("--dtype", request.dtype, document_dtypes().first(2), "TYPE");
   add_common(flags, given->common);
   return command;
 }

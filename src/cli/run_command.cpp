@@ -75,6 +75,8 @@ Command run_command() {
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options);
   add_results(command.flags, given->options);
+  command.flags.text("--gradient", given->options.gradient, "FILE",
+                     "Gradient of the output: write those of all that it was computed from too");
   command.flags.toggle("--show", given->show, "Draw the heatmap in the terminal too");
   add_terminal(command.flags, given->terminal);
   add_common(command.flags, given->common);

@@ -59,11 +59,15 @@ bool layers(const KindInfo& kind) {
 bool several_layers(const KindInfo& kind) {
   return layers(kind) || model(kind);
 }
+bool products(const KindInfo& kind) {
+  return hidden_states(kind) || kind.kind == Kind::dot_product ||
+         kind.kind == Kind::scaled_dot_product;
+}
 bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
-constexpr std::array<DocumentKey, 47> keys{{
+constexpr std::array<DocumentKey, 54> keys{{
     {"attention", all, "the kind of attention, or a list of kinds; \"model\" beside a model",
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
     {"model", model, "checkpoint folder, in the place of a kind of attention",
@@ -117,22 +121,37 @@ constexpr std::array<DocumentKey, 47> keys{{
      R"("type": "integer", "minimum": 1)"},
     {"scale", tensors, "factor of the scores", R"("type": "number")"},
     {"softcap", tensors, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)"},
+    {"rotary", products, "turns queries and keys by their positions",
+     R"("$ref": "#/$defs/rotary")"},
+    {"query_norm", products, "norm of each head's query, before it is turned",
+     R"("$ref": "#/$defs/head_norm")"},
+    {"key_norm", products, "norm of each head's key, before it is turned",
+     R"("$ref": "#/$defs/head_norm")"},
+    {"relative_bias", products, "biases by buckets of distances, as in T5",
+     R"("$ref": "#/$defs/relative_bias")"},
+    {"sinks", products, "[H]: one more logit a head in the softmax's sum, without a value",
+     R"("$ref": "#/$defs/tensor")"},
+    {"gradient", tensors, "the output's gradient, for those of all that it was computed from",
+     R"("type": "object", "required": ["output"], "additionalProperties": false, "properties": {"output": {"$ref": "#/$defs/tensor"}})"},
     {"feed_forward", layers, "hidden width of a layer's feed-forward part",
      R"("type": "integer", "minimum": 1)"},
-    {"activation", layers, "relu or gelu", R"("enum": ["relu", "gelu"])"},
+    {"activation", layers, "of the feed-forward part; the last three are gated",
+     R"("enum": ["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh"])"},
     {"norm", layers, "post or pre", R"("enum": ["post", "pre"])"},
+    {"norm_kind", layers, "layer or rms", R"("enum": ["layer", "rms"])"},
     {"layers", several_layers,
      "number of layers; of a model the layers whose weights are wanted, from 0: all, one or "
      "several",
      R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])"},
-    {"eps", layers, "ε of the layer norms", R"("type": "number", "exclusiveMinimum": 0)"},
+    {"eps", products, "ε of all norms", R"("type": "number", "exclusiveMinimum": 0)"},
     {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")"},
     {"pool", tensors, "weights reduced to a map of at most so many bins of queries and keys",
      R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])"},
     {"dropout", tensors, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
     {"labels", tensors, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
     {"seed", tensors, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
-    {"dtype", all, "float32 or float64", R"("enum": ["float32", "float64"])"},
+    {"dtype", all, "of the computation",
+     R"("enum": ["float32", "float64", "bfloat16", "float16"])"},
     {"title", all, "title of report and pictures", R"("type": "string")"},
     {"description", all, "text for the report", R"("type": "string")"},
 }};

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
+#include "document/position_reader.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
 
@@ -207,6 +208,17 @@ constexpr auto parts = std::to_array<Part>({
      },
      [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
      bias_sentence},
+    {{"alibi",
+      "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
+      "symmetric"},
+     R"("$ref": "#/$defs/alibi")",
+     [](const JsonValue& value, const Reading& from, Mask& mask) {
+       mask.alibi = read_alibi(value, from.at);
+     },
+     [](const Mask& mask) {
+       return std::string(!mask.alibi ? "" : mask.alibi->symmetric ? "symmetric ALiBi" : "ALiBi");
+     },
+     no_sentence},
     {{"fill", "replaces unseen scores; -inf if absent"},
      R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
      [](const JsonValue& value, const Reading& from, Mask& mask) {

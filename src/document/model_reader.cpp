@@ -61,7 +61,7 @@ class ModelReader {
 
   void read_options() {
     read("dtype", [&](const JsonValue& value, const std::string& at) {
-      request_.dtype = expect_choice(value, at, "dtype", document_dtypes());
+      request_.dtype = expect_choice(value, at, "dtype", document_dtypes().first(2));
     });
     read("title", [&](const JsonValue& value, const std::string& at) {
       plan_.title = expect_string(value, at);

@@ -134,6 +134,13 @@ void put_options(const DocumentOptions& options, Document& document) {
                                   {"reduction", json(std::string(largest ? "max" : "mean"))}};
     document.override_with("pool", std::move(pool), "DocumentOptions::pool");
   }
+  if (options.gradient) {
+    // A document's file names are relative to it, the flag's to where the program was started.
+    JsonValue file, output;
+    file.data = JsonValue::Object{{"file", json(std::filesystem::absolute(*options.gradient))}};
+    output.data = JsonValue::Object{{"output", std::move(file)}};
+    document.override_with("gradient", std::move(output), "DocumentOptions::gradient");
+  }
   if (options.causal) {
     JsonValue causal;
     causal.data = true;

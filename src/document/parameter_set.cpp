@@ -77,6 +77,7 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     const std::string full = inside_ + name, at = place(name);
     used_.insert(full);
     names_.parameter(names[0], shown(name), at);
+    comes_from(names[0], name);
     if (!file_) return tensors_.read(*given_.at(full), dtype_, at);
     try {
       return tensors_.read_from(file_name_, in_file(full), dtype_);
@@ -146,6 +147,7 @@ void ParameterSet::may_ask_for(std::span<const std::string> names) {
 void ParameterSet::is_part(const std::string& name, const std::string& whole,
                            const std::string& shown_name) {
   names_.parameter(name, shown_name, place(whole));
+  comes_from(name, whole);
 }
 
 void ParameterSet::expect_all_used() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "attn/io.hpp"
@@ -55,7 +56,16 @@ class ParameterSet {
   /// How a parameter is called where it stands.
   std::string shown(const std::string& name) const;
 
+  /// The parameter `name` is read from the tensor `whole`, or a part of it.
+  void comes_from(const std::string& name, const std::string& whole) {
+    origins_.emplace_back(name, inside_ + whole);
+  }
+
   const DocumentNames& names() const noexcept { return names_; }
+  /// Each parameter and the name of the tensor that it comes from.
+  const std::vector<std::pair<std::string, std::string>>& origins() const noexcept {
+    return origins_;
+  }
 
  private:
   std::string in_file(const std::string& full) const;
@@ -71,6 +81,7 @@ class ParameterSet {
   std::map<std::string, std::string> renamed_;
   std::set<std::string> asked_, used_, meant_;
   DocumentNames names_;
+  std::vector<std::pair<std::string, std::string>> origins_;
 };
 
 }  // namespace attn

@@ -111,6 +111,9 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
                       parameters.place(name),
                       "give it one number a row of the query, key and value weights");
   }
+  for (const char* part : {"W_q.bias", "W_k.bias", "W_v.bias"}) {
+    parameters.comes_from(prefix + part, name);
+  }
   p.query.bias = rows(bias, 0, q);
   p.key.bias = rows(bias, q, k);
   p.value.bias = rows(bias, q + k, v);
@@ -165,37 +168,47 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
   return p;
 }
 
-LayerNorm given_norm(ParameterSet& parameters, const std::string& name,
+// How the layers of a document are built.
+struct LayerForm {
+  bool decoder, gated;
+  NormKind norm_kind;
+  std::size_t heads, kv_heads;
+};
+
+LayerNorm given_norm(ParameterSet& parameters, const std::string& name, NormKind kind,
                      std::vector<std::string>& warnings) {
-  LayerNorm norm{parameters.find(name + ".weight"), parameters.find(name + ".bias")};
+  LayerNorm norm{parameters.find(name + ".weight"), {}};
+  if (kind == NormKind::layer) norm.bias = parameters.find(name + ".bias");
   if (!norm.weight && !norm.bias) {
     warnings.push_back("the parameters have no " + parameters.shown(name + ".weight") +
-                       ": that norm only takes mean and variance away");
+                       (kind == NormKind::layer
+                            ? ": that norm only takes mean and variance away"
+                            : ": that norm only divides by the root of the mean square"));
   }
   return norm;
 }
 
-TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix, bool decoder,
-                             std::size_t heads, std::size_t kv_heads,
-                             std::vector<std::string>& warnings) {
+TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix,
+                             const LayerForm& form, std::vector<std::string>& warnings) {
+  const auto [decoder, gated, norm_kind, heads, kv_heads] = form;
   TransformerLayer layer;
   layer.self_attn = given_projections(parameters, prefix + "self_attn.", heads, kv_heads);
-  layer.norm1 = given_norm(parameters, prefix + "norm1", warnings);
+  layer.norm1 = given_norm(parameters, prefix + "norm1", norm_kind, warnings);
   if (decoder) {
     layer.multihead_attn =
         given_projections(parameters, prefix + "multihead_attn.", heads, kv_heads);
-    layer.norm2 = given_norm(parameters, prefix + "norm2", warnings);
+    layer.norm2 = given_norm(parameters, prefix + "norm2", norm_kind, warnings);
   }
   layer.linear1 = given_linear(parameters, prefix, {"linear1"});
   layer.linear2 = given_linear(parameters, prefix, {"linear2"});
+  if (gated) layer.linear3 = given_linear(parameters, prefix, {"linear3"});
   LayerNorm& last = decoder ? layer.norm3 : layer.norm2;
-  last = given_norm(parameters, prefix + (decoder ? "norm3" : "norm2"), warnings);
+  last = given_norm(parameters, prefix + (decoder ? "norm3" : "norm2"), norm_kind, warnings);
   return layer;
 }
 
 // `layers` layers: "layers.0.…", "layers.1.…"; a single one may go by its bare names too.
-std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decoder,
-                                           std::size_t heads, std::size_t kv_heads,
+std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
   if (parameters.has(layer_name(layers) + "linear1.weight")) {
     warnings.push_back("the parameters hold more layers than the " + std::to_string(layers) +
@@ -208,7 +221,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decode
   std::vector<TransformerLayer> result;
   if (layers == 1) {
     if (parameters.has(layer_name(0) + "linear1.weight")) parameters.enter(layer_name(0));
-    result.push_back(given_layer(parameters, "", decoder, heads, kv_heads, warnings));
+    result.push_back(given_layer(parameters, "", form, warnings));
     return result;
   }
   if (parameters.has("linear1.weight")) {
@@ -218,7 +231,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decode
         "put \"layers.0.\", \"layers.1.\"… before the names of each layer");
   }
   for (std::size_t i = 0; i < layers; ++i)
-    result.push_back(given_layer(parameters, layer_name(i), decoder, heads, kv_heads, warnings));
+    result.push_back(given_layer(parameters, layer_name(i), form, warnings));
   return result;
 }
 
@@ -227,7 +240,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, bool decode
 LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer, Kind kind,
                                const Sequences& states, DType dtype, const Tensor& memory,
                                std::size_t layers, std::optional<std::size_t> feed_forward,
-                               TensorSource& tensors) {
+                               bool gated, NormKind norm_kind, TensorSource& tensors) {
   LearnedWeights learned;
   learned.score = score_of(kind);
   const KindInfo& row = info(kind);
@@ -242,7 +255,7 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   }
   if (expect_object(*value, pointer).find("init")) {
     const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,
-                                    feed_forward, tensors);
+                                    feed_forward, gated, tensors);
     if (transformer) {
       for (std::size_t i = 0; i < layers; ++i) learned.layers.push_back(start.layer());
     } else if (row.family == Family::projected) {
@@ -255,8 +268,8 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   ParameterSet parameters(*value, pointer, dtype, tensors);
   const std::size_t heads = states.heads.value_or(1), kv_heads = states.kv_heads.value_or(heads);
   if (transformer) {
-    learned.layers = given_layers(parameters, kind == Kind::decoder_layer, heads, kv_heads, layers,
-                                  learned.warnings);
+    const LayerForm form{kind == Kind::decoder_layer, gated, norm_kind, heads, kv_heads};
+    learned.layers = given_layers(parameters, form, layers, learned.warnings);
   } else if (row.family == Family::projected) {
     learned.projections = given_projections(parameters, "", heads, kv_heads);
   } else {
@@ -267,6 +280,7 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   }
   parameters.expect_all_used();
   learned.names = parameters.names();
+  learned.origins = parameters.origins();
   return learned;
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/head_preparation.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/transformer.hpp"
-#include "attention/visibility.hpp"
 
 namespace attn {
 namespace {
@@ -14,7 +14,7 @@ using Attentions = std::vector<PlannedAttention>;
 
 Attentions planned(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
-  const Visibility mask_fits(request.mask, geometry);
+  check_options(request, geometry);
   return {{"", request.mask, geometry, {}}};
 }
 

@@ -56,6 +56,10 @@ struct Plan {
   double read = 0;  ///< elements that were read, made or drawn for it
   double made = 0;  ///< those of them that the document told how to make or draw
   Computation computation;
+  Tensor output_gradient;  ///< wanted are those of all that the output was computed from
+  /// What the document calls these, where it is not what the request does. Parameters that share a
+  /// name are parts of one tensor, in their order; tensors that share one are uses of one.
+  std::vector<std::pair<std::string, std::string>> gradient_names;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
 
   AttentionOptions& options() noexcept;

@@ -6,6 +6,7 @@
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/gradient.hpp"
 
 #include "attention/geometry.hpp"
 #include "document/demand.hpp"
@@ -18,14 +19,24 @@
 #include "document/object.hpp"
 #include "document/parameters.hpp"
 #include "document/pooling_reader.hpp"
+#include "document/position_reader.hpp"
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
+#include "support/overloaded.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
 
-constexpr auto activations =
-    std::to_array<Named<Activation>>({{"relu", Activation::relu}, {"gelu", Activation::gelu}});
+constexpr auto activations = std::to_array<Named<Activation>>({
+    {"relu", Activation::relu},
+    {"gelu", Activation::gelu},
+    {"gelu_tanh", Activation::gelu_tanh},
+    {"silu", Activation::silu},
+    {"swiglu", Activation::swiglu},
+    {"geglu", Activation::geglu},
+    {"geglu_tanh", Activation::geglu_tanh},
+});
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
@@ -48,6 +59,7 @@ class Reader {
     // What could not be read would only cause further complaints.
     if (problems_.errors().size() == before_tensors) read_learned();
     read_masks();
+    read_positions();
     if (problems_.errors().size() == before_options) finish();
     return std::move(plan_);
   }
@@ -65,6 +77,9 @@ class Reader {
         std::find_if(keys.begin(), keys.end(), [&](const DocumentKey& k) { return k.name == key; });
     return row != keys.end() && row->takes(kind()) ? root_.find(key) : nullptr;
   }
+
+  // What numbers are read as.
+  DType numbers() const { return widened(options_.dtype); }
 
   template <class Store>
   void read(const char* key, Store&& store) {
@@ -111,8 +126,11 @@ class Reader {
     read("norm", [&](const JsonValue& value, const std::string& at) {
       transformer_.norm = expect_choice(value, at, "norm", norm_places);
     });
+    read("norm_kind", [&](const JsonValue& value, const std::string& at) {
+      transformer_.norm_kind = read_norm_kind(value, at);
+    });
     read("eps", [&](const JsonValue& value, const std::string& at) {
-      transformer_.eps = expect_number(value, at);
+      options_.eps = expect_number(value, at);
     });
     read("dropout", [&](const JsonValue& value, const std::string& at) {
       dropout_ = read_dropout(value, at);
@@ -122,7 +140,7 @@ class Reader {
   Tensor read_tensor(const char* key) {
     Tensor tensor;
     read(key, [&](const JsonValue& value, const std::string& at) {
-      tensor = tensors_.read(value, options_.dtype, at);
+      tensor = tensors_.read(value, numbers(), at);
     });
     return tensor;
   }
@@ -165,11 +183,11 @@ class Reader {
       return;
     }
     problems_.attempt([&] {
-      const TokenReader reader(root_, options_.dtype, tensors_);
+      const TokenReader reader(root_, numbers(), tensors_);
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         if (tensors_.sketching()) return;
         plan_.tokens.push_back({prefix + "token_ids", states.ids});
-        plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(options_.dtype)});
+        plan_.tokens.push_back({prefix + "embedded", states.embedded.converted(numbers())});
         if (states.recovered) plan_.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
       if (first) {
@@ -274,19 +292,20 @@ class Reader {
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : kind().name);
         value = own ? &own->value : nullptr;
       }
-      learned_ = read_parameters(value, pointer, kind().kind, states_, options_.dtype,
-                                 transformer_.memory, layers_.value_or(1), feed_forward_, tensors_);
+      learned_ = read_parameters(value, pointer, kind().kind, states_, numbers(),
+                                 transformer_.memory, layers_.value_or(1), feed_forward_,
+                                 gated(transformer_.activation), transformer_.norm_kind, tensors_);
       plan_.warnings.insert(plan_.warnings.end(), learned_.warnings.begin(),
                             learned_.warnings.end());
     });
   }
 
   void read_masks() {
-    options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens",
-                              options_.dtype, tensors_, problems_, plan_.warnings);
+    options_.mask = read_mask(find("mask"), find("valid_lens"), "/mask", "/valid_lens", numbers(),
+                              tensors_, problems_, plan_.warnings);
     transformer_.memory_mask =
         read_mask(find("memory_mask"), find("memory_valid_lens"), "/memory_mask",
-                  "/memory_valid_lens", options_.dtype, tensors_, problems_, plan_.warnings);
+                  "/memory_valid_lens", numbers(), tensors_, problems_, plan_.warnings);
     // What filled up the tokens' rows is padding: of the memory where keys come from it.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
       if (tensors_.sketching()) return;
@@ -296,6 +315,50 @@ class Reader {
     };
     if (first_ && (is(Family::transformer) || !states_.key)) hide_padding(options_.mask, *first_);
     if (second_) hide_padding(decoder() ? transformer_.memory_mask : options_.mask, *second_);
+  }
+
+  // Rotary positions, norms of heads, relative bias and sinks, in the order of the document: that
+  // is the order in which random tensors are drawn.
+  void read_positions() {
+    const DType dtype = numbers();
+    for (const JsonMember& member : root_.members()) {
+      const auto read_member = [&](const char* key, const auto& store) {
+        if (member.key == key) read(key, store);
+      };
+      read_member("rotary", [&](const JsonValue& value, const std::string& at) {
+        options_.rotary = read_rotary(value, at, dtype, tensors_);
+      });
+      read_member("query_norm", [&](const JsonValue& value, const std::string& at) {
+        options_.query_norm = read_head_norm(value, at, dtype, tensors_);
+      });
+      read_member("key_norm", [&](const JsonValue& value, const std::string& at) {
+        options_.key_norm = read_head_norm(value, at, dtype, tensors_);
+      });
+      read_member("relative_bias", [&](const JsonValue& value, const std::string& at) {
+        options_.relative_bias = read_relative_bias(value, at, dtype, tensors_);
+      });
+      read_member("gradient", [&](const JsonValue& value, const std::string& at) {
+        constexpr std::array<std::string_view, 1> known{"output"};
+        expect_known_keys(value, known, at);
+        const JsonValue* output = value.find("output");
+        if (!output) {
+          throw input_error("the gradient has no output", pointer_to(at, "output"),
+                            "give that of the output, of its shape");
+        }
+        plan_.output_gradient = tensors_.read(*output, dtype, pointer_to(at, "output"));
+      });
+      read_member("sinks", [&](const JsonValue& value, const std::string& at) {
+        options_.sinks = tensors_.read(value, dtype, at);
+      });
+    }
+    if (find("eps") && !is(Family::transformer) && !options_.query_norm && !options_.key_norm) {
+      plan_.warnings.emplace_back("\"eps\" has no effect: there is no norm");
+    }
+    problems_.attempt([&] {
+      if (!transformer_.memory_mask.alibi) return;
+      throw input_error("ALiBi has no meaning for a decoder layer's cross-attention",
+                        "/memory_mask/alibi", "leave it out, or put it into \"mask\"");
+    });
   }
 
   void finish() {
@@ -349,6 +412,7 @@ class Reader {
     plan_.attentions = attentions_of(plan_.computation);
     plan_.read = tensors_.read_elements();
     plan_.made = tensors_.made_elements();
+    if (plan_.output_gradient) check_gradient();
     check_feed_forward();
     const Geometry& first = plan_.attentions.front().geometry;
     if (plan_.weights && !options_.pool) {
@@ -364,6 +428,36 @@ class Reader {
         return std::ranges::count(plan_.attentions, prefix, &PlannedAttention::prefix) > 0;
       });
     }
+  }
+
+  void check_gradient() {
+    const Tensor& output = plan_.output_gradient;
+    std::visit(
+        Overloaded{
+            [&](const AttentionRequest& request) { check_gradients(request, output); },
+            [&](const ProjectedAttentionRequest& request) { check_gradients(request, output); },
+            [](const auto&) {
+              throw input_error("there are no gradients through layers", "/gradient",
+                                "leave it out, or choose a kind without layers");
+            }},
+        plan_.computation);
+    // What the document calls the tensors and parameters that there are gradients of.
+    const auto call = [&](const char* ours, const std::string& theirs) {
+      plan_.gradient_names.emplace_back(ours, theirs);
+    };
+    const bool hidden = is(Family::projected) && (root_.find("x") || first_);
+    if (first_) {
+      call("query", "embedded");
+    } else if (hidden) {
+      call("query", "x");
+    }
+    if (second_ || hidden) {
+      const char* memory = second_ ? "memory_embedded" : "memory";
+      call("key", memory);
+      if (is(Family::projected)) call("value", memory);
+    }
+    for (const auto& [ours, theirs] : learned_.origins)
+      plan_.gradient_names.emplace_back(ours, theirs);
   }
 
   void check_feed_forward() {
@@ -415,8 +509,10 @@ class Reader {
 }  // namespace
 
 std::span<const Named<DType>> document_dtypes() noexcept {
-  static constexpr auto dtypes =
-      std::to_array<Named<DType>>({{"float32", DType::float32}, {"float64", DType::float64}});
+  static constexpr auto dtypes = std::to_array<Named<DType>>({{"float32", DType::float32},
+                                                              {"float64", DType::float64},
+                                                              {"bfloat16", DType::bfloat16},
+                                                              {"float16", DType::float16}});
   return dtypes;
 }
 

@@ -93,6 +93,52 @@ constexpr std::string_view definitions = R"(    "numbers": {
       },
       "additionalProperties": {"oneOf": [{"$ref": "#/$defs/tensor"}, {"type": "object"}]}
     },
+    "scaling": {
+      "oneOf": [
+        {"type": "object", "required": ["factor"], "additionalProperties": false,
+         "properties": {"rope_type": {"const": "linear"}, "type": {"const": "linear"}, "factor": {"type": "number"}}},
+        {"type": "object", "required": ["factor", "original_max_position_embeddings"], "additionalProperties": false,
+         "properties": {"rope_type": {"const": "dynamic"}, "type": {"const": "dynamic"}, "factor": {"type": "number"},
+                        "original_max_position_embeddings": {"type": "number"}}},
+        {"type": "object", "additionalProperties": false,
+         "required": ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"],
+         "properties": {"rope_type": {"const": "llama3"}, "type": {"const": "llama3"}, "factor": {"type": "number"},
+                        "low_freq_factor": {"type": "number"}, "high_freq_factor": {"type": "number"},
+                        "original_max_position_embeddings": {"type": "number"}}},
+        {"type": "object", "required": ["factor", "original_max_position_embeddings"], "additionalProperties": false,
+         "properties": {"rope_type": {"const": "yarn"}, "type": {"const": "yarn"}, "factor": {"type": "number"},
+                        "original_max_position_embeddings": {"type": "number"}, "beta_fast": {"type": "number"},
+                        "beta_slow": {"type": "number"}, "truncate": {"type": "boolean"}, "attention_factor": {"type": "number"},
+                        "mscale": {"type": "number"}, "mscale_all_dim": {"type": "number"}}}
+      ]
+    },
+    "rotary": {
+      "type": "object", "additionalProperties": false,
+      "properties": {
+        "theta": {"type": "number", "exclusiveMinimum": 0}, "width": {"type": "integer", "minimum": 2},
+        "interleaved": {"type": "boolean"}, "scaling": {"$ref": "#/$defs/scaling"},
+        "positions": {"$ref": "#/$defs/tensor"}, "key_positions": {"$ref": "#/$defs/tensor"},
+        "cos": {"$ref": "#/$defs/tensor"}, "sin": {"$ref": "#/$defs/tensor"}
+      }
+    },
+    "slopes": {"oneOf": [{"const": true}, {"type": "array", "minItems": 1, "items": {"type": "number"}}]},
+    "alibi": {
+      "oneOf": [
+        {"$ref": "#/$defs/slopes"},
+        {"type": "object", "additionalProperties": false,
+         "properties": {"slopes": {"$ref": "#/$defs/slopes"}, "symmetric": {"type": "boolean"}}}
+      ]
+    },
+    "relative_bias": {
+      "type": "object", "required": ["table"], "additionalProperties": false,
+      "properties": {"table": {"$ref": "#/$defs/tensor"}, "buckets": {"type": "integer", "minimum": 2},
+                     "max_distance": {"type": "integer", "minimum": 1}, "bidirectional": {"type": "boolean"}}
+    },
+    "head_norm": {
+      "type": "object", "required": ["weight"], "additionalProperties": false,
+      "properties": {"weight": {"$ref": "#/$defs/tensor"}, "bias": {"$ref": "#/$defs/tensor"},
+                     "kind": {"enum": ["layer", "rms"]}}
+    },
     "dropout": {
       "type": "object", "required": ["p"], "additionalProperties": false,
       "properties": {"p": {"type": "number", "minimum": 0, "maximum": 1}, "training": {"type": "boolean"}}

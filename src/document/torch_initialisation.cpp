@@ -54,12 +54,13 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, c
 TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::string& pointer,
                                          Kind kind, const Sequences& states, DType dtype,
                                          const Tensor& memory, std::size_t layers,
-                                         std::optional<std::size_t> feed_forward,
+                                         std::optional<std::size_t> feed_forward, bool gated,
                                          TensorSource& tensors)
     : tensors_(tensors),
       pointer_(pointer),
       random_(generator_for(value, pointer, info(kind), tensors)),
-      dtype_(dtype) {
+      dtype_(dtype),
+      gated_(gated) {
   const Family family = info(kind).family;
   decoder_ = kind == Kind::decoder_layer;
   if (const JsonValue* bias = value.find("bias"))
@@ -181,6 +182,7 @@ TransformerLayer TorchInitialisation::layer() const {
   if (decoder_) made.multihead_attn = attention(query_, memory_, memory_);
   made.linear1 = linear(hidden_, query_);
   made.linear2 = linear(query_, hidden_);
+  if (gated_) made.linear3 = linear(hidden_, query_);
   return made;
 }
 

@@ -14,14 +14,14 @@ namespace attn {
 /// Learned weights as new PyTorch modules have them: {"init":"torch", "hidden":h} for additive
 /// attention, else {"init":"torch", "bias":true, "output_projection":true}. Each Linear draws its
 /// weight, then its bias, both uniform in ±1/√in, in the order of construction: query, key, value,
-/// output; self-attention, cross-attention, feed-forward.
+/// output; self-attention, cross-attention, feed-forward, whose gated ones draw linear3 last.
 class TorchInitialisation {
  public:
   /// Throws Error(input) if the object says what it does not know, lacks what it needs, or there is
   /// no seed. The widths are those of the query and the key and of `memory`.
   TorchInitialisation(const JsonValue& value, const std::string& pointer, Kind kind,
                       const Sequences& states, DType dtype, const Tensor& memory,
-                      std::size_t layers, std::optional<std::size_t> feed_forward,
+                      std::size_t layers, std::optional<std::size_t> feed_forward, bool gated,
                       TensorSource& tensors);
 
   void draw(Score& score) const;
@@ -37,7 +37,7 @@ class TorchInitialisation {
   std::string pointer_;
   TorchRandom& random_;
   DType dtype_;
-  bool decoder_ = false, bias_ = true, output_ = true;
+  bool decoder_ = false, gated_ = false, bias_ = true, output_ = true;
   std::size_t heads_ = 1, kv_heads_ = 1;
   std::size_t query_ = 0, key_ = 0, value_ = 0, memory_ = 0, hidden_ = 0;
 };

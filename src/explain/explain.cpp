@@ -19,6 +19,7 @@
 #include "explain/explanation.hpp"
 #include "io/json_writer.hpp"
 #include "support/mapped_file.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -95,6 +96,11 @@ class KindExplanation {
     explanation_.paragraph(
         "Numbers are rounded to four decimals to be shown, but computed in double precision. What "
         "is shown as 0 is exactly 0.");
+    if (is_narrow(dtype)) {
+      explanation_.paragraph(std::string("A run computes this in ") + name(dtype) +
+                             " and rounds inputs, scores, weights and output to it; here no step "
+                             "is rounded.");
+    }
   }
 
   void explain(const AttentionRequest& request) {

@@ -118,6 +118,7 @@ class Cost {
   void feed_forward(const TransformerLayer& layer, CostTable& table) const {
     const Size E{"E", layer.linear1.weight.shape()[1]}, F{"F", layer.linear1.weight.shape()[0]};
     table.add("x W1ᵀ", std::vector{B_, Lq_, E, F});
+    if (layer.linear3.weight) table.add("x W3ᵀ", std::vector{B_, Lq_, E, F});
     table.add("a W2ᵀ", std::vector{B_, Lq_, F, E});
   }
 

@@ -20,6 +20,38 @@ using Numbers = std::vector<double>;
 
 constexpr std::size_t most_layers = 16, first_layers = 8, last_layers = 4;
 
+struct ShownActivation {
+  const char *name, *text, *latex;
+};
+
+const ShownActivation& shown_activation(Activation activation) {
+  static const ShownActivation relu{"relu", "relu(h) = h where h > 0, else 0",
+                                    "\\mathrm{relu}(h) = \\max(0, h)"};
+  static const ShownActivation gelu{"gelu",
+                                    "gelu(h) = h · Φ(h), Φ being the normal distribution function",
+                                    "\\mathrm{gelu}(h) = h\\,\\Phi(h)"};
+  static const ShownActivation gelu_tanh{
+      "gelu_tanh", "gelu_tanh(h) = h/2 · (1 + tanh(√(2/π)·(h + 0.044715·h³)))",
+      "\\mathrm{gelu}(h) \\approx \\tfrac{h}{2}\\left(1 + "
+      "\\tanh\\left(\\sqrt{2/\\pi}\\,(h + 0.044715\\,h^3)\\right)\\right)"};
+  static const ShownActivation silu{"silu", "silu(h) = h / (1 + exp(-h))",
+                                    "\\mathrm{silu}(h) = \\frac{h}{1 + e^{-h}}"};
+  switch (activation) {
+    case Activation::relu:
+      return relu;
+    case Activation::gelu:
+    case Activation::geglu:
+      return gelu;
+    case Activation::gelu_tanh:
+    case Activation::geglu_tanh:
+      return gelu_tanh;
+    case Activation::silu:
+    case Activation::swiglu:
+      break;
+  }
+  return silu;
+}
+
 // The query's hidden state.
 Numbers state_of(const Tensor& states, QueryChoice choice) {
   const HeadRows<double> rows(states, 1);
@@ -83,7 +115,39 @@ class Layer {
     if (!before) explain_norm(norm, sum, row(states.after));
   }
 
+  void explain_rms_norm(const LayerNorm& norm, std::span<const double> x,
+                        std::span<const double> y) {
+    to_.step("RMS norm");
+    const Tensor weight = norm.weight.converted(DType::float64);
+    const std::string size = std::to_string(x.size());
+    Explanation::Sum squared{"sum of x²", {}, ""};
+    double squares = 0;
+    for (const double value : x) {
+      const std::string text = shown_number(value);
+      squared.terms.push_back({false, (value < 0 ? "(" + text + ")" : text) + "²"});
+      squares += value * value;
+    }
+    squared.total = shown_number(squares);
+    const double mean = squares / static_cast<double>(x.size());
+    const double factor = 1 / std::sqrt(mean + request_.eps);
+    to_.formula(
+        "y = x / √(mean of x² + eps) · weight",
+        "y = \\frac{x}{\\sqrt{\\frac{1}{" + size + "} \\sum_d x_d^2 + \\epsilon}} \\odot \\gamma");
+    to_.put(Explanation::Sums{{std::move(squared)}, Excerpt::all(1), ""});
+    to_.item("mean of x² = " + shown_number(squares) + " / " + size + " = " + shown_number(mean));
+    to_.item("factor = 1 / √(mean + eps) = 1 / √(" + shown_number(mean) + " + " +
+             shown_number(request_.eps) + ") = " + shown_number(factor));
+    std::vector<Explanation::Vectors::Row> rows{named_vector("x", x)};
+    if (weight) rows.push_back(named_vector("weight", weight.values<double>()));
+    rows.push_back(named_vector("y", y));
+    show_vectors(std::move(rows), to_);
+  }
+
   void explain_norm(const LayerNorm& norm, std::span<const double> x, std::span<const double> y) {
+    if (request_.norm_kind == NormKind::rms) {
+      explain_rms_norm(norm, x, y);
+      return;
+    }
     to_.step("Layer norm");
     const Tensor weight = norm.weight.converted(DType::float64),
                  bias = norm.bias.converted(DType::float64);
@@ -137,16 +201,22 @@ class Layer {
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(layer_.linear1, x, 0, hidden, "h", to_);
     to_.step("The activation");
-    if (request_.activation == Activation::relu) {
-      to_.formula("relu(h) = h where h > 0, else 0", "\\mathrm{relu}(h) = \\max(0, h)");
-    } else {
-      to_.formula("gelu(h) = h · Φ(h), Φ being the normal distribution function",
-                  "\\mathrm{gelu}(h) = h\\,\\Phi(h)");
+    const ShownActivation& shown = shown_activation(request_.activation);
+    to_.formula(shown.text, shown.latex);
+    const std::string called = std::string(shown.name) + "(h)";
+    show_vectors({named_vector("h", hidden), named_vector(called, active)}, to_);
+    if (gated(request_.activation)) {
+      to_.step("The gate");
+      to_.paragraph("What linear3 makes of x is multiplied by the activated h, number by number.");
+      to_.formula(
+          "g = x W3ᵀ + b3, a = " + called + " · g",
+          "g = x\\,W_3^\\top + b_3, \\qquad a = " + std::string(shown.name) + "(h) \\odot g");
+      const Tensor gates = apply(layer_.linear3, input, 1);
+      const auto gate = gates.values<double>();
+      explain_linear(layer_.linear3, x, 0, gate, "g", to_);
+      for (std::size_t i = 0; i < active.size(); ++i) active[i] *= gate[i];
+      show_vectors({named_vector("g", gate), named_vector("a", active)}, to_);
     }
-    show_vectors(
-        {named_vector("h", hidden),
-         named_vector(request_.activation == Activation::relu ? "relu(h)" : "gelu(h)", active)},
-        to_);
     to_.step("And back");
     to_.formula("y = a W2ᵀ + b2, a being the activated h", "y = a\\,W_2^\\top + b_2");
     explain_linear(layer_.linear2, active, 0, output, "y", to_);

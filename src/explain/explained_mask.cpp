@@ -75,10 +75,15 @@ void explain_mask(const ExplainedQuery& query, Explanation& explanation) {
     }
     explanation.paragraph(text);
   }
+  const auto capped = query.row(query.result().capped);
+  std::vector<double> scores(capped.begin(), capped.end());
+  for (std::size_t j = 0; query.position_bias() && j < scores.size(); ++j) {
+    scores[j] += query.position_bias().term(
+        choice.head,
+        static_cast<std::ptrdiff_t>(j) - (static_cast<std::ptrdiff_t>(choice.query) + offset));
+  }
   Explanation::Table table{
-      {query.key_column(), query.key_numbers("score", query.row(query.result().capped))},
-      query.shown_keys(),
-      "keys"};
+      {query.key_column(), query.key_numbers("score", scores)}, query.shown_keys(), "keys"};
   if (mask.bias) {
     std::vector<double> bias;
     for (std::size_t j = 0; j < query.keys(); ++j)

@@ -8,6 +8,7 @@
 #include "attention/projected_attention.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_mask.hpp"
+#include "explain/explained_positions.hpp"
 #include "explain/explained_scores.hpp"
 #include "explain/explained_weights.hpp"
 #include "support/count_text.hpp"
@@ -94,7 +95,7 @@ class Projected {
     } else if (projections_.query.bias) {
       to_.paragraph("The last term is the bias.");
     }
-    explain_linear(projections_.query, x, choice_.head * width, query_.query(), "q", to_);
+    explain_linear(projections_.query, x, choice_.head * width, query_.given_query(), "q", to_);
   }
 
   void explain_keys_and_values() {
@@ -111,7 +112,8 @@ class Projected {
     to_.paragraph(text + ".");
     Explanation::Vectors keys{{}, query_.shown_keys(), "keys"}, values = keys;
     for (const std::size_t j : query_.shown_keys().indices()) {
-      keys.vectors.push_back(named_vector(query_.key_names().in_table("k", j), query_.key(j)));
+      keys.vectors.push_back(
+          named_vector(query_.key_names().in_table("k", j), query_.given_key(j)));
       values.vectors.push_back(named_vector(query_.key_names().in_table("v", j), query_.value(j)));
     }
     to_.put(std::move(keys));
@@ -173,7 +175,9 @@ class Projected {
 }  // namespace
 
 void explain_attention(const ExplainedQuery& query, Explanation& explanation) {
+  explain_preparation(query, explanation);
   explain_scores(query, explanation);
+  explain_position_bias(query, explanation);
   explain_mask(query, explanation);
   explain_weights(query, explanation);
 }

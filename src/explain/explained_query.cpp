@@ -47,6 +47,8 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
       choice_(choice),
       attention_(attention),
       visibility_(attention.mask, attention.geometry),
+      preparation_(request, attention.geometry, visibility_),
+      position_bias_(request, attention.geometry),
       query_names_(Labels::of_sample(attention.labels.query, choice.sample),
                    attention.geometry.queries, "query"),
       key_names_(Labels::of_sample(attention.labels.key, choice.sample), keys(), "key"),
@@ -57,8 +59,18 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
                           if (given.value) value_ = Rows(given.value, geometry().kv_heads);
                         },
                         [&](const Sequences& of) {
-                          query_ = Rows(of.query, geometry().heads);
-                          key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
+                          given_query_ = Rows(of.query, geometry().heads);
+                          given_key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
+                          const Sequences compared =
+                              preparation_ ? preparation_.prepared(of, DType::float64) : of;
+                          query_ = Rows(compared.query, geometry().heads);
+                          key_ = Rows(compared.key_or_query(), geometry().kv_heads, of.past_key);
+                          AttentionOptions norms = request;
+                          norms.rotary.reset();
+                          const HeadPreparation only(norms, geometry(), visibility_);
+                          normed_query_ =
+                              Rows(only ? only.prepared(of, DType::float64).query : of.query,
+                                   geometry().heads);
                           value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
                         }},
              request.score);
@@ -83,6 +95,20 @@ std::span<const double> ExplainedQuery::query() const {
 std::span<const double> ExplainedQuery::key(std::size_t j) const {
   const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
   return key_(choice_.sample, head, j);
+}
+
+std::span<const double> ExplainedQuery::given_query() const {
+  return given_query_(choice_.sample, choice_.head, choice_.query);
+}
+
+std::vector<double> ExplainedQuery::normed_query() const {
+  const auto row = normed_query_(choice_.sample, choice_.head, choice_.query);
+  return {row.begin(), row.end()};
+}
+
+std::span<const double> ExplainedQuery::given_key(std::size_t j) const {
+  const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
+  return given_key_(choice_.sample, head, j);
 }
 
 Matrix ExplainedQuery::all_keys() const {

@@ -7,7 +7,9 @@
 
 #include "attn/attention.hpp"
 
+#include "attention/head_preparation.hpp"
 #include "attention/matrix.hpp"
+#include "attention/position_bias.hpp"
 #include "attention/visibility.hpp"
 #include "document/plan.hpp"
 #include "explain/excerpt.hpp"
@@ -55,9 +57,17 @@ class ExplainedQuery {
   const QueryChoice& choice() const noexcept { return choice_; }
   std::size_t keys() const noexcept { return attention_.geometry.keys; }
 
-  std::span<const double> query() const;             ///< q [d_q]; not of given scores
-  std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]; not of given scores
-  Matrix all_keys() const;                           ///< [Lk,d_k]; not of given scores
+  const HeadPreparation& preparation() const noexcept { return preparation_; }
+  const PositionBias& position_bias() const noexcept { return position_bias_; }
+
+  // As they are compared, after norms and rotation; not of given scores.
+  std::span<const double> query() const;             ///< q [d_q]
+  std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]
+  // Before any of these, and the query between norm and rotation.
+  std::span<const double> given_query() const;
+  std::span<const double> given_key(std::size_t j) const;
+  std::vector<double> normed_query() const;
+  Matrix all_keys() const;  ///< [Lk,d_k]; not of given scores
   bool has_value() const noexcept { return static_cast<bool>(result_.output); }
   std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]
   std::span<const double> given_scores() const;
@@ -84,7 +94,9 @@ class ExplainedQuery {
   QueryChoice choice_;
   const PlannedAttention& attention_;
   Visibility visibility_;
-  HeadRows<double> query_, key_, value_, scores_;
+  HeadPreparation preparation_;
+  PositionBias position_bias_;
+  HeadRows<double> query_, key_, given_query_, given_key_, normed_query_, value_, scores_;
   PositionNames query_names_, key_names_;
   Excerpt shown_keys_;
 };

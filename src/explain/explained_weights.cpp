@@ -79,8 +79,12 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
                  ". Taking m away from every score changes no weight, and no exponential can "
                  "overflow.");
   }
-  to.formula("weight = exp(score - m) / sum of all exp(score - m)",
-             "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m}}");
+  const Tensor sinks = query.request().sinks.converted(DType::float64);
+  const bool has_sink = static_cast<bool>(sinks);
+  to.formula(has_sink ? "weight = exp(score - m) / (sum of all exp(score - m) + exp(sink - m))"
+                      : "weight = exp(score - m) / sum of all exp(score - m)",
+             has_sink ? "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m} + e^{sink - m}}"
+                      : "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m}}");
   // 2. Exponentials, their sum, weights.
   Numbers distances, exponentials;
   for (const double score : masked) {
@@ -102,8 +106,19 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
        with_total("weight", weights, weight_sum)},
       query.shown_keys(),
       "keys"});
+  double whole = sum;
+  if (has_sink) {
+    const double sink = sinks.values<double>()[query.choice().head];
+    const double power = std::exp(sink - largest);
+    whole += power;
+    to.paragraph("The sink of this head is " + shown_number(sink) +
+                 ": exp(sink - m) = " + shown_number(power) + " is one more term of the sum, " +
+                 shown_number(whole) + ", and has no value. Its share is " + shown_number(power) +
+                 " / " + shown_number(whole) + " = " + shown_number(power / whole) +
+                 "; the weights sum to what is left.");
+  }
   if (std::isfinite(query.lse())) {
-    to.paragraph("log-sum-exp of the row: m + ln(" + shown_number(sum) +
+    to.paragraph("log-sum-exp of the row: m + ln(" + shown_number(whole) +
                  ") = " + shown_number(query.lse()) + ".");
   }
 }

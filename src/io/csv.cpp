@@ -47,6 +47,9 @@ std::string csv_text(const Tensor& matrix) {
       return comma_separated<std::int64_t>(matrix);
     case DType::boolean:
       return comma_separated<std::uint8_t>(matrix);
+    case DType::bfloat16:
+    case DType::float16:
+      return csv_text(matrix.converted(DType::float32));
   }
   return {};
 }

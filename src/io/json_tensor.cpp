@@ -184,6 +184,9 @@ Tensor read_elements(const JsonValue& value, DType dtype, Shape shape, const std
       return Reader<std::int64_t>(std::move(shape), pointer).read(value);
     case DType::boolean:
       return Reader<std::uint8_t>(std::move(shape), pointer).read(value);
+    case DType::bfloat16:
+    case DType::float16:
+      break;  // nothing is read as these
   }
   return {};
 }

@@ -41,7 +41,10 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
                       help);
   }
   const JsonValue* dtype = root.find("dtype");
-  if (dtype != nullptr && dtype->is(JsonValue::Type::string) && dtype->string() == "float32") {
+  // Numbers of the narrow types are written as those of float32.
+  if (dtype != nullptr && dtype->is(JsonValue::Type::string) &&
+      (dtype->string() == "float32" || dtype->string() == "bfloat16" ||
+       dtype->string() == "float16")) {
     dtype_ = DType::float32;
   }
   const JsonValue* tensors = root.find("tensors");

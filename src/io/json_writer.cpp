@@ -365,6 +365,9 @@ void JsonWriter::value(const Tensor& tensor) {
       return state_->tensor<std::int64_t>(tensor);
     case DType::boolean:
       return state_->tensor<std::uint8_t>(tensor);
+    case DType::bfloat16:
+    case DType::float16:
+      return value(tensor.converted(DType::float32));
   }
 }
 

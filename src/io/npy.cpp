@@ -295,6 +295,11 @@ std::string npy_header(const Shape& shape, DType dtype) {
     case DType::boolean:
       dictionary += "|b1";
       break;
+    case DType::float16:
+      dictionary += "<f2";
+      break;
+    case DType::bfloat16:
+      break;
   }
   dictionary += "', 'fortran_order': False, 'shape': (";
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -318,8 +323,10 @@ std::string npy_header(const Shape& shape, DType dtype) {
   return result + dictionary;
 }
 
-void write_npy(const Tensor& tensor, const ByteSink& to) {
-  if (!tensor) throw Error(ErrorKind::internal, "an absent tensor was written as .npy", "", "");
+void write_npy(const Tensor& given, const ByteSink& to) {
+  if (!given) throw Error(ErrorKind::internal, "an absent tensor was written as .npy", "", "");
+  // NumPy has no bfloat16; float32 holds its numbers exactly.
+  const Tensor tensor = given.dtype() == DType::bfloat16 ? given.converted(DType::float32) : given;
   to(npy_header(tensor.shape(), tensor.dtype()));
   to({static_cast<const char*>(tensor.bytes()), tensor.size() * size_of(tensor.dtype())});
 }

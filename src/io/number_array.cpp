@@ -374,6 +374,9 @@ NumberArrayContent read_number_array(const NumberArray& array, DType dtype, std:
       return read_as<std::int64_t>(array, threads);
     case DType::boolean:
       return read_as<std::uint8_t>(array, threads);
+    case DType::bfloat16:
+    case DType::float16:
+      break;  // nothing is read as these
   }
   return {};
 }

@@ -11,36 +11,21 @@
 #include "attn/error.hpp"
 
 #include "support/memory_limit.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are borrowed as little-endian");
 
-// IEEE 754 binary16, which every float holds exactly.
 struct Half {
   std::uint16_t bits;
-
-  explicit operator float() const {
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
-    const std::uint32_t exponent = (bits >> 10) & 0x1F;
-    const std::uint32_t fraction = bits & 0x3FF;
-    if (exponent == 0) {
-      const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
-    }
-    const std::uint32_t widened_exponent = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | widened_exponent << 23 | fraction << 13);
-  }
+  explicit operator float() const { return float16_number(bits); }
 };
 
-// The upper half of a float.
 struct Brain {
   std::uint16_t bits;
-
-  explicit operator float() const {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-  }
+  explicit operator float() const { return bfloat16_number(bits); }
 };
 
 struct Boolean {

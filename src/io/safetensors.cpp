@@ -239,6 +239,12 @@ std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
       case DType::boolean:
         dtype = "BOOL";
         break;
+      case DType::bfloat16:
+        dtype = "BF16";
+        break;
+      case DType::float16:
+        dtype = "F16";
+        break;
     }
     if (header.size() > 1) header += ',';
     header += json_string(name) + R"(:{"dtype":")" + dtype + R"(","shape":)" +

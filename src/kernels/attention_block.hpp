@@ -2,11 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace attn::kernels {
 
 /// Most queries that one call of an attention kernel takes: whole strips of 12 or 6.
 constexpr std::size_t query_block = 132;
+
+/// Terms of a mask by distance that may be read beyond those of any query and key.
+constexpr std::size_t distance_margin = 64;
 
 /// The sizes of one head: [queries, width] against [keys, width] and [keys, value_width].
 struct HeadSizes {
@@ -22,6 +26,9 @@ struct BlockMask {
   void (*added)(const void* context, std::size_t query, std::size_t first_key, std::size_t count,
                 T* row) noexcept;
   const void* context;
+  /// Null, or what the distance of a key from a query adds: terms[j − i] to the score of key j and
+  /// query i of the block. They are finite, and there are distance_margin more on either side.
+  const T* terms = nullptr;
 };
 
 /// Up to query_block queries of one query head. T is float or double, strides count numbers of that
@@ -38,6 +45,9 @@ struct QueryBlock {
   std::size_t output_stride;
   /// Weights up to this one are 0 in the type of the result, which may be narrower than T.
   double vanishing;
+  /// One more score in the sum of each row's exponentials, which the scale does not touch; −∞ =
+  /// none.
+  double sink = -std::numeric_limits<double>::infinity();
 };
 
 /// What the caller should know of the rows of a block.

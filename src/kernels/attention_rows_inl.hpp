@@ -65,7 +65,21 @@ HWY_INLINE T with_added(T score, T term) {
   return term == term ? score + term * static_cast<T>(log2_e) : std::numeric_limits<T>::quiet_NaN();
 }
 
-// Softcap, bias and mask of one row's scores within the range; −∞ from there to `whole`. `room`
+// Adds to the scores base + [first, end) of a query what their distances add, in whole vectors from
+// a multiple of these on.
+template <class T>
+HWY_INLINE void add_terms(const BlockMask<T>& mask, std::size_t query, std::size_t base,
+                          const Range& range, T* scores) {
+  const hn::ScalableTag<T> d;
+  const auto unit = hn::Set(d, static_cast<T>(log2_e));
+  const T* const terms =
+      mask.terms + static_cast<std::ptrdiff_t>(base) - static_cast<std::ptrdiff_t>(query);
+  for (std::size_t j = range.first / lanes_of<T> * lanes_of<T>; j < range.end; j += lanes_of<T>) {
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, terms + j), unit, hn::LoadU(d, scores + j)), d, scores + j);
+  }
+}
+
+// Softcap, biases and mask of one row's scores within the range; −∞ from there to `whole`. `room`
 // takes the terms that are added.
 template <class T>
 void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
@@ -79,6 +93,7 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
       hn::StoreU(hn::Mul(cap, hyperbolic_tangent(d, x)), d, scores + j);
     }
   }
+  if (mask.terms != nullptr) add_terms(mask, query, base, range, scores);
   if (mask.added != nullptr && !range.empty()) {
     mask.added(mask.context, query, base + range.first, range.end - range.first, room);
     for (std::size_t j = range.first; j < range.end; ++j) {
@@ -128,6 +143,21 @@ struct Shift {
   }
   bool outside() const { return turned == rounding<T> + lift && value != 0; }
 };
+
+// What a sink adds to a row's sum of powers, which `shift` is taken from; nothing to that of a row
+// without keys, which stays empty.
+template <class T>
+double with_sink(double total, const QueryBlock<T>& block, T shift) {
+  if (total == 0 || block.sink == -infinite<double>) return total;
+  const double power = block.sink * log2_e - static_cast<double>(shift) + Shift<double>::lift;
+  return total + std::exp2(power);
+}
+
+// Whether a sink is so much larger than all scores of a row that T holds too few of its powers.
+template <class T>
+bool sink_exceeds(const QueryBlock<T>& block, T shift) {
+  return sizeof(T) == sizeof(float) && block.sink * log2_e > static_cast<double>(shift) + 40;
+}
 
 template <class T>
 void subtract(T* scores, const Range& range, T value) {

@@ -241,7 +241,12 @@ class Block {
       std::fill(scores + seen.first, scores + range.first, T(0));
       std::fill(scores + range.end, scores + seen.end, T(0));
     }
-    if (row.total == 0) ++outcome_.empty_rows;
+    if (row.total == 0) {
+      ++outcome_.empty_rows;
+    } else if (sink_exceeds(block_, row.shift)) {
+      outcome_.out_of_range = true;
+    }
+    row.total = with_sink(row.total, block_, row.shift);
     if (!std::isfinite(row.total)) outcome_.overflow = true;
     row.weights = WeightsOfPowers<T, W>(row.total);
   }

@@ -198,6 +198,8 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
       factor = *part(p).total == 0 ? T(0) : std::exp2(factor - shift);
       total += static_cast<double>(*part(p).total) * static_cast<double>(factor);
     }
+    if (total != 0 && sink_exceeds(block, shift)) outcome.out_of_range = true;
+    total = with_sink(total, block, shift);
     // 2. Their sum, in double precision, some columns at a time.
     T* const to = block.output + i * block.output_stride;
     for (std::size_t column = 0; column < width; column += step) {

@@ -179,6 +179,7 @@ class Panel {
                            scores_ + key * columns, columns, false);
     }
     if (softcap_ > 0) cap(seen);
+    if (block_.mask.terms != nullptr) add_distances(base, seen);
     if (!full) mask(base, seen);
     raise(seen);
     if (full && every_lane_began()) {
@@ -215,6 +216,21 @@ class Panel {
     const V most = hn::Set(d, softcap_);
     for (T* s = scores_ + seen.first * columns; s < scores_ + seen.end * columns; s += size) {
       hn::StoreU(hn::Mul(most, hyperbolic_tangent(d, hn::Div(hn::LoadU(d, s), most))), d, s);
+    }
+  }
+
+  // What the distances of keys base + [seen) add: those of the lanes' queries fall one by one.
+  void add_distances(std::size_t base, const Range& seen) {
+    const Tag d;
+    const V unit = hn::Set(d, static_cast<T>(log2_e));
+    for (std::size_t side = 0; side < columns; side += size) {
+      const T* const last = block_.mask.terms + static_cast<std::ptrdiff_t>(base) -
+                            static_cast<std::ptrdiff_t>(query_ + side + size - 1);
+      for (std::size_t key = seen.first; key < seen.end; ++key) {
+        T* const s = scores_ + key * columns + side;
+        const V terms = hn::Reverse(d, hn::LoadU(d, last + key));
+        hn::StoreU(hn::MulAdd(terms, unit, hn::LoadU(d, s)), d, s);
+      }
     }
   }
 
@@ -333,7 +349,9 @@ class Panel {
     const std::size_t width = block_.sizes.value_width;
     std::array<double, columns> total{}, factor{};
     for (std::size_t i = 0; i < count_; ++i) {
-      total[i] = sums_.value(output_width_ * columns + i);
+      const T own_shift = state(shift)[i];
+      total[i] = with_sink(sums_.value(output_width_ * columns + i), block_, own_shift);
+      if (total[i] != 0 && sink_exceeds(block_, own_shift)) outcome.out_of_range = true;
       if (state(largest)[i] == -infinite<T> && !std::isnan(total[i])) {
         ++outcome.empty_rows;
       } else {

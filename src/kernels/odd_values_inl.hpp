@@ -59,6 +59,10 @@ void add_odd_values(const QueryBlock<T>& block, const PackedHead<T>& head, std::
       block.mask.added(block.mask.context, query, *odd, 1, &term);
       score = term == -infinite<T> ? -infinite<double> : score + static_cast<double>(term);
     }
+    if (block.mask.terms != nullptr) {
+      score += static_cast<double>(
+          block.mask.terms[static_cast<std::ptrdiff_t>(*odd) - static_cast<std::ptrdiff_t>(query)]);
+    }
     if (score == -infinite<double>) continue;
     const double power = score * log2_e - static_cast<double>(shift) + Shift<double>::lift;
     const double exact = std::exp2(power) / total;

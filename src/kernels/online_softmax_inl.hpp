@@ -62,6 +62,8 @@ class OnlineSoftmax {
     if (!sees_all || softcap_ > 0) {
       const Range own = Range{block_.mask.first[row], block_.mask.end[row]}.within(base, seen.end);
       mask_scores(block_.mask, softcap_, row, base, own, whole, scores, room_);
+    } else if (block_.mask.terms != nullptr) {
+      add_terms(block_.mask, row, base, whole, scores);
     }
     if (exceeded(scores, whole, largest_[row])) raise(row);
   }
@@ -83,8 +85,10 @@ class OnlineSoftmax {
     BlockOutcome outcome;
     std::array<T, query_block> factors, shifts;
     for (std::size_t i = 0; i < block_.queries; ++i) {
-      const double total = sums_.sum_of_lanes(first_total_ + i * lanes_of<T>);
-      if (total == 0) ++outcome.empty_rows;
+      const double of_keys = sums_.sum_of_lanes(first_total_ + i * lanes_of<T>);
+      if (of_keys == 0) ++outcome.empty_rows;
+      const double total = with_sink(of_keys, block_, shift_[i].value);
+      if (of_keys != 0 && sink_exceeds(block_, shift_[i].value)) outcome.out_of_range = true;
       if (!std::isfinite(total)) outcome.overflow = true;
       if (limits_.exceeded(largest_[i])) outcome.out_of_range = true;
       const double factor = total == 0 ? 0 : 1 / total;

@@ -26,6 +26,7 @@ struct StageFormulas {
   std::string scale_text;         ///< "1/√64"
   std::optional<double> softcap;  ///< c of c·tanh(s/c)
   std::string mask;               ///< "s + bias; hidden: −∞"
+  bool sinks = false;             ///< whether a row has one more term in its sum
 };
 
 /// One attention, or another tensor, as pictures see it: just computed, or read from a file. What

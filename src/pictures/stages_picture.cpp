@@ -75,11 +75,17 @@ std::vector<Stage> stages_of(const Drawable& stages) {
     const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
     all.push_back({"Capped", c + " · tanh(s / " + c + ")", stages.capped});
   }
-  if (stages.masked && stages.allowed) {
-    all.push_back({"Masked", formulas.mask.empty() ? "after bias and mask" : formulas.mask,
-                   stages.masked, true});
+  // What only adds by distance hides nothing.
+  if (stages.masked &&
+      (stages.allowed || (stages.capped && differ(stages.capped, stages.masked)))) {
+    all.push_back({stages.allowed ? "Masked" : "Biased",
+                   formulas.mask.empty() ? "after bias and mask" : formulas.mask, stages.masked,
+                   true});
   }
-  all.push_back({"Weights", "softmax(s) = exp(s) / Σ exp(s)", stages.weights, true});
+  all.push_back(
+      {"Weights",
+       formulas.sinks ? "exp(s) / (exp(sink) + Σ exp(s))" : "softmax(s) = exp(s) / Σ exp(s)",
+       stages.weights, true});
   return all;
 }
 
@@ -96,7 +102,12 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
     formulas.scale_text = "1/√" + std::to_string(attention.geometry.query_width);
   }
   formulas.softcap = plan.options().softcap;
-  if (mask.bias) formulas.mask = "s + bias";
+  const bool first = attention.prefix.find("cross") == std::string::npos;
+  if (mask.bias) formulas.mask = " + bias";
+  if (mask.alibi) formulas.mask += " − slope · distance";
+  if (first && plan.options().relative_bias) formulas.mask += " + bias of the distance";
+  if (!formulas.mask.empty()) formulas.mask = "s" + formulas.mask;
+  formulas.sinks = first && plan.options().sinks;
   if (mask.hides()) {
     const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";
     formulas.mask += (formulas.mask.empty() ? "" : "; ") + ("hidden: " + fill);

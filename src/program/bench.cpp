@@ -117,6 +117,9 @@ AttentionRequest attention_of(const BenchRequest& request) {
   if (!info(request.kind).scales_by_width && !counts_tanh(request)) attention.scale = reduced;
   attention.mask.causal = request.causal;
   attention.mask.window = request.window;
+  if (request.rotary) attention.rotary.emplace();
+  if (request.alibi) attention.mask.alibi.emplace();
+  if (request.sinks) attention.sinks = random({request.heads}, 9);
   attention.weights = request.weights;
   attention.threads = request.threads;
   return attention;
@@ -152,6 +155,9 @@ std::string attention_text(const BenchRequest& request) {
   if (request.window) {
     text += " window " + side_text(request.window->left) + "," + side_text(request.window->right);
   }
+  if (request.rotary) text += " rotary";
+  if (request.alibi) text += " alibi";
+  if (request.sinks) text += " sinks";
   if (request.weights) text += " weights";
   return text;
 }

@@ -1,10 +1,14 @@
 #include "run/computation.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "attn/gradient.hpp"
+
 #include "run/model_computation.hpp"
 #include "support/overloaded.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -77,6 +81,8 @@ Computed named_results(const Plan& plan, const Attended& attended_plan) {
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     if (tensor) computed.tensors.emplace_back(name, tensor);
   };
+  // Pictures and reports show numbers of float32 and float64.
+  const auto wide = [](const Tensor& tensor) { return tensor.converted(widened(tensor.dtype())); };
   for (const NamedTensor& tensor : plan.tokens) add(tensor.name, tensor.tensor);
   for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
     const AttentionResult& result = attended_plan.attentions[i];
@@ -92,11 +98,11 @@ Computed named_results(const Plan& plan, const Attended& attended_plan) {
     add(prefix + "lse", result.lse);
     computed.empty_rows += result.empty_rows;
     ComputedAttention& map =
-        computed.attentions.emplace_back(ComputedAttention{result.weights,
+        computed.attentions.emplace_back(ComputedAttention{wide(result.weights),
                                                            result.allowed,
-                                                           result.scores,
-                                                           result.capped,
-                                                           result.masked,
+                                                           wide(result.scores),
+                                                           wide(result.capped),
+                                                           wide(result.masked),
                                                            plan.attentions[i].labels,
                                                            {}});
     if (result.pooled) {
@@ -114,12 +120,65 @@ Computed named_results(const Plan& plan, const Attended& attended_plan) {
   return computed;
 }
 
+// a and b, rows below rows.
+Tensor stacked(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
+  std::vector<double> all(x.values<double>().begin(), x.values<double>().end());
+  all.insert(all.end(), y.values<double>().begin(), y.values<double>().end());
+  Shape shape = a.shape();
+  shape[0] += b.shape()[0];
+  return Tensor(std::move(shape), std::move(all)).converted(a.dtype());
+}
+
+Tensor sum(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
+  std::vector<double> all(x.values<double>().begin(), x.values<double>().end());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] += y.values<double>()[i];
+  return Tensor(a.shape(), std::move(all)).converted(a.dtype());
+}
+
+// Under the document's names: "gradient.x".
+Gradients named_gradients(const Plan& plan) {
+  const Gradients computed = std::visit(
+      Overloaded{
+          [&](const AttentionRequest& request) { return gradients(request, plan.output_gradient); },
+          [&](const ProjectedAttentionRequest& request) {
+            return gradients(request, plan.output_gradient);
+          },
+          [](const auto&) { return Gradients(); }},
+      plan.computation);
+  Gradients named;
+  for (const auto& [ours, gradient] : computed) {
+    std::string name = ours;
+    for (const auto& [from, to] : plan.gradient_names) {
+      if (from == ours) name = to;
+    }
+    name = "gradient." + name;
+    const auto known = std::find_if(named.begin(), named.end(),
+                                    [&](const auto& one) { return one.first == name; });
+    const bool parameter = ours.find('.') != std::string::npos;
+    if (known == named.end()) {
+      named.emplace_back(name, gradient);
+    } else {
+      known->second = parameter ? stacked(known->second, gradient) : sum(known->second, gradient);
+    }
+  }
+  return named;
+}
+
 }  // namespace
 
 Computed compute(const Plan& plan) {
   return std::visit(
       Overloaded{[&](const ModelRequest& request) { return compute_model(plan, request); },
-                 [&](const auto& request) { return named_results(plan, attended(request)); }},
+                 [&](const auto& request) {
+                   Computed computed = named_results(plan, attended(request));
+                   if (!plan.output_gradient) return computed;
+                   for (auto& named : named_gradients(plan)) {
+                     computed.tensors.push_back(std::move(named));
+                   }
+                   return computed;
+                 }},
       plan.computation);
 }
 

@@ -5,6 +5,8 @@
 
 #include "attn/error.hpp"
 
+#include "tensor/narrow_number.hpp"
+
 namespace attn {
 namespace {
 
@@ -38,6 +40,23 @@ Tensor convert(const Tensor& from) {
   return Tensor(from.shape(), std::move(elements));
 }
 
+// The numbers of a narrow type, which float32 holds exactly.
+Tensor widened_numbers(const Tensor& narrow) {
+  const auto* bits = static_cast<const std::uint16_t*>(narrow.bytes());
+  const auto number = narrow.dtype() == DType::bfloat16 ? bfloat16_number : float16_number;
+  std::vector<float> elements(narrow.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = number(bits[i]);
+  return Tensor(narrow.shape(), std::move(elements));
+}
+
+Tensor narrowed(const Tensor& from, DType dtype) {
+  const Tensor numbers = from.converted(DType::float64);
+  const auto values = numbers.values<double>();
+  auto bits = std::make_shared<std::vector<std::uint16_t>>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) (*bits)[i] = narrow_bits(values[i], dtype);
+  return Tensor::borrowed(from.shape(), dtype, bits->data(), bits);
+}
+
 template <class To>
 Tensor convert_to(const Tensor& from) {
   switch (from.dtype()) {
@@ -49,6 +68,9 @@ Tensor convert_to(const Tensor& from) {
       return convert<To, std::int64_t>(from);
     case DType::boolean:
       return convert<To, std::uint8_t>(from);
+    case DType::bfloat16:
+    case DType::float16:
+      return convert<To, float>(widened_numbers(from));
   }
   return {};
 }
@@ -65,6 +87,10 @@ const char* name(DType dtype) noexcept {
       return "int64";
     case DType::boolean:
       return "bool";
+    case DType::bfloat16:
+      return "bfloat16";
+    case DType::float16:
+      return "float16";
   }
   return "";
 }
@@ -79,6 +105,9 @@ std::size_t size_of(DType dtype) noexcept {
       return sizeof(std::int64_t);
     case DType::boolean:
       return sizeof(std::uint8_t);
+    case DType::bfloat16:
+    case DType::float16:
+      return sizeof(std::uint16_t);
   }
   return 0;
 }
@@ -130,6 +159,9 @@ Tensor Tensor::converted(DType dtype) const {
       return convert_to<std::int64_t>(*this);
     case DType::boolean:
       return convert_to<std::uint8_t>(*this);
+    case DType::bfloat16:
+    case DType::float16:
+      return narrowed(*this, dtype);
   }
   return {};
 }

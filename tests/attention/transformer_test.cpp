@@ -40,7 +40,7 @@ TransformerRequest request_of(const RecordedCase& one) {
     request.layers.push_back(
         {one.projections(prefix + "self_attn."), one.projections(prefix + "multihead_attn."),
          one.linear(prefix + "linear1"), one.linear(prefix + "linear2"), one.norm(prefix + "norm1"),
-         one.norm(prefix + "norm2"), one.norm(prefix + "norm3")});
+         one.norm(prefix + "norm2"), one.norm(prefix + "norm3"), one.linear(prefix + "linear3")});
   }
   return request;
 }

@@ -1,0 +1,373 @@
+#include "attention/head_preparation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "attn/error.hpp"
+
+#include "attention/new_elements.hpp"
+#include "attention/position_bias.hpp"
+#include "support/count_text.hpp"
+#include "support/overloaded.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+using Positions = HeadPreparation::Positions;
+
+std::optional<HeadNorm> checked_norm(const std::optional<HeadNorm>& given, std::size_t width,
+                                     const std::string& name) {
+  if (!given) return given;
+  HeadNorm norm = *given;
+  const auto adopt = [&](Tensor& tensor, const std::string& part) {
+    const std::string where = "/" + name + "/" + part, help = "give it the shape " + text({width});
+    if (tensor.shape() != Shape{width}) {
+      throw input_error("the " + part + " " + text(tensor.shape()) + " of " + name +
+                            " does not fit heads of width " + std::to_string(width),
+                        where, help);
+    }
+    tensor = tensor.converted(DType::float64);
+  };
+  if (!norm.weight) {
+    throw input_error(name + " has no weight", "/" + name + "/weight",
+                      "give one number a column of a head, " + text({width}));
+  }
+  adopt(norm.weight, "weight");
+  if (norm.bias) adopt(norm.bias, "bias");
+  return norm;
+}
+
+// [length] or [B,length].
+Positions given_positions(const Tensor& tensor, const std::string& name, std::size_t length,
+                          const Geometry& geometry, const char* of) {
+  const std::string where = "/rotary/" + name;
+  if (tensor.dtype() != DType::int64) {
+    throw input_error(name + " holds " + attn::name(tensor.dtype()) + ", not int64", where,
+                      "give whole numbers");
+  }
+  const Shape& shape = tensor.shape();
+  const bool fits =
+      shape == Shape{length} || shape == Shape{1, length} || shape == Shape{geometry.batch, length};
+  if (!fits) {
+    throw input_error(
+        name + " " + text(shape) + " does not fit " + count_text(geometry.batch, "sample") +
+            " of " + of,
+        where,
+        "give one position each, " + text({length}) + " or " + text({geometry.batch, length}));
+  }
+  const auto all = tensor.values<std::int64_t>();
+  return {{all.begin(), all.end()}, shape.size() == 2 ? shape[0] : 1, length};
+}
+
+Positions counted_positions(std::size_t length, std::size_t samples,
+                            const std::function<std::int64_t(std::size_t)>& first) {
+  Positions positions{{}, samples, length};
+  for (std::size_t b = 0; b < samples; ++b) {
+    for (std::size_t i = 0; i < length; ++i) {
+      positions.all.push_back(first(b) + static_cast<std::int64_t>(i));
+    }
+  }
+  return positions;
+}
+
+void check_number(double number, bool fits, const char* name, const char* help) {
+  if (fits && std::isfinite(number)) return;
+  throw input_error(std::string("the ") + name + " of the rotary scaling does not do",
+                    std::string("/rotary/scaling/") + name, help);
+}
+
+void check_scaling(const RotaryScaling& scaling) {
+  constexpr const char* positive = "give a finite positive number";
+  constexpr const char* original = "original_max_position_embeddings";
+  const auto check_positive = [&](double number, const char* name) {
+    check_number(number, number > 0, name, positive);
+  };
+  std::visit(
+      Overloaded{
+          [](const std::monostate&) {},
+          [&](const LinearScaling& s) { check_positive(s.factor, "factor"); },
+          [&](const DynamicScaling& s) {
+            check_number(s.factor, s.factor >= 1, "factor", "give a finite number of at least 1");
+            check_positive(s.original, original);
+          },
+          [&](const BandScaling& s) {
+            check_positive(s.factor, "factor");
+            check_positive(s.original, original);
+            check_positive(s.low, "low_freq_factor");
+            check_number(s.high, s.high > s.low, "high_freq_factor",
+                         "give a finite number above low_freq_factor");
+          },
+          [&](const YarnScaling& s) {
+            check_positive(s.factor, "factor");
+            check_positive(s.original, original);
+            check_positive(s.beta_slow, "beta_slow");
+            check_number(s.beta_fast, s.beta_fast >= s.beta_slow, "beta_fast",
+                         "give a finite number of at least beta_slow");
+            check_number(s.amplitude.value_or(1), true, "attention_factor", "give a finite number");
+            check_number(s.mscale.value_or(1), true, "mscale", "give a finite number");
+            check_number(s.mscale_all_dim.value_or(1), true, "mscale_all_dim",
+                         "give a finite number");
+          },
+          [&](const LongScaling& s) { check_positive(s.original, original); }},
+      scaling);
+}
+
+std::int64_t largest(const Positions& positions) {
+  return *std::max_element(positions.all.begin(), positions.all.end());
+}
+
+// One row of a head in place.
+template <class T>
+void normalise(T* row, std::size_t width, const HeadNorm& norm, double eps) {
+  const double* weight = norm.weight.values<double>().data();
+  const double* bias = norm.bias ? norm.bias.values<double>().data() : nullptr;
+  double mean = 0, squares = 0;
+  if (norm.kind == NormKind::layer) {
+    for (std::size_t k = 0; k < width; ++k) mean += static_cast<double>(row[k]);
+    mean /= static_cast<double>(width);
+  }
+  for (std::size_t k = 0; k < width; ++k) {
+    const double deviation = static_cast<double>(row[k]) - mean;
+    squares += deviation * deviation;
+  }
+  const double factor = 1 / std::sqrt(squares / static_cast<double>(width) + eps);
+  for (std::size_t k = 0; k < width; ++k) {
+    const double value = (static_cast<double>(row[k]) - mean) * factor * weight[k];
+    row[k] = static_cast<T>(bias == nullptr ? value : value + bias[k]);
+  }
+}
+
+}  // namespace
+
+HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
+                                 const Visibility& visibility)
+    : rotary_(options.rotary),
+      query_norm_(checked_norm(options.query_norm, geometry.query_width, "query_norm")),
+      key_norm_(checked_norm(options.key_norm, geometry.key_width, "key_norm")),
+      eps_(options.eps),
+      threads_(options.threads),
+      batch_(geometry.batch),
+      heads_(geometry.heads),
+      kv_heads_(geometry.kv_heads) {
+  if ((query_norm_ || key_norm_) && !(std::isfinite(eps_) && eps_ > 0)) {
+    throw input_error("eps is not a finite positive number", "/eps",
+                      "give a small positive number such as 1e-5");
+  }
+  if (rotary_) adopt_rotary(geometry, visibility);
+}
+
+void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& visibility) {
+  Rotary& rotary = *rotary_;
+  const std::size_t new_keys = geometry.keys - geometry.past;
+  if (rotary.positions) {
+    query_positions_ = given_positions(rotary.positions, "positions", geometry.queries, geometry,
+                                       count_text(geometry.queries, "query", "queries").c_str());
+  } else {
+    bool alike = true;
+    for (std::size_t b = 1; b < geometry.batch; ++b) {
+      alike = alike && visibility.offset(b) == visibility.offset(0);
+    }
+    query_positions_ =
+        counted_positions(geometry.queries, alike ? 1 : geometry.batch,
+                          [&](std::size_t b) { return std::int64_t{visibility.offset(b)}; });
+  }
+  if (rotary.key_positions) {
+    key_positions_ = given_positions(rotary.key_positions, "key_positions", new_keys, geometry,
+                                     count_text(new_keys, "new key").c_str());
+  } else if (rotary.positions) {
+    if (new_keys != geometry.queries) {
+      throw input_error("there are positions of " +
+                            count_text(geometry.queries, "query", "queries") + ", but not of the " +
+                            count_text(new_keys, "new key"),
+                        "/rotary/key_positions", "give \"key_positions\", one a new key");
+    }
+    key_positions_ = query_positions_;
+  } else {
+    key_positions_ = counted_positions(
+        new_keys, 1, [&](std::size_t) { return static_cast<std::int64_t>(geometry.past); });
+  }
+  if (static_cast<bool>(rotary.cos) != static_cast<bool>(rotary.sin)) {
+    throw input_error(rotary.cos ? "cos is given without sin" : "sin is given without cos",
+                      rotary.cos ? "/rotary/sin" : "/rotary/cos", "give both or neither");
+  }
+  if (rotary.cos) {
+    adopt_tables(geometry);
+  } else {
+    adopt_frequencies(geometry);
+  }
+  const std::size_t width = std::min(geometry.query_width, geometry.key_width);
+  if (2 * pairs_ > width) {
+    throw input_error(count_text(2 * pairs_, "column") + " are to be turned, but a head has " +
+                          std::to_string(width),
+                      rotary.cos ? "/rotary/cos" : "/rotary/width",
+                      rotary.cos ? "give half as many cosines and sines as a head has columns, or "
+                                   "fewer"
+                                 : "give at most the width of a head");
+  }
+}
+
+void HeadPreparation::adopt_tables(const Geometry& geometry) {
+  Rotary& rotary = *rotary_;
+  if (rotary.width || !std::holds_alternative<std::monostate>(rotary.scaling)) {
+    throw input_error(std::string(rotary.width ? "width" : "scaling") +
+                          " has no meaning beside given cosines and sines",
+                      rotary.width ? "/rotary/width" : "/rotary/scaling", "leave it out");
+  }
+  const Shape& shape = rotary.cos.shape();
+  const bool axes =
+      shape.size() == 2 || (shape.size() == 3 && (shape[0] == 1 || shape[0] == geometry.batch));
+  if (!axes || rotary.cos.size() == 0) {
+    throw input_error("cos " + text(shape) + " is not [N,width/2] or [B,N,width/2] of " +
+                          count_text(geometry.batch, "sample"),
+                      "/rotary/cos", "give a row of cosines a position");
+  }
+  if (rotary.sin.shape() != shape) {
+    throw input_error(
+        "cos " + text(shape) + " and sin " + text(rotary.sin.shape()) + " have different shapes",
+        "/rotary/sin", "give both the same shape");
+  }
+  pairs_ = shape.back();
+  sample_tables_ = shape.size() == 3 && shape[0] > 1;
+  rotary.cos = rotary.cos.converted(DType::float64);
+  rotary.sin = rotary.sin.converted(DType::float64);
+  check_in_tables(query_positions_, "positions");
+  check_in_tables(key_positions_,
+                  rotary.key_positions || !rotary.positions ? "key_positions" : "positions");
+  const auto repeat = [&](Positions& positions) {
+    if (!sample_tables_ || positions.samples > 1) return;
+    const std::vector<std::int64_t> one = positions.all;
+    for (positions.samples = 1; positions.samples < geometry.batch; ++positions.samples) {
+      positions.all.insert(positions.all.end(), one.begin(), one.end());
+    }
+  };
+  repeat(query_positions_);
+  repeat(key_positions_);
+}
+
+void HeadPreparation::check_in_tables(const Positions& positions, const char* name) const {
+  const Shape& shape = rotary_->cos.shape();
+  const auto rows = static_cast<std::int64_t>(shape[shape.size() - 2]);
+  for (std::size_t i = 0; i < positions.all.size(); ++i) {
+    const std::int64_t position = positions.all[i];
+    if (position >= 0 && position < rows) continue;
+    throw input_error(
+        "the position " + std::to_string(position) +
+            " has no row in the cosines and sines, which have " + std::to_string(rows),
+        std::string("/rotary/") + name,
+        "give positions from 0 to " + std::to_string(rows - 1) + ", or tables of more rows");
+  }
+}
+
+void HeadPreparation::adopt_frequencies(const Geometry& geometry) {
+  Rotary& rotary = *rotary_;
+  if (!(std::isfinite(rotary.theta) && rotary.theta > 0)) {
+    throw input_error("theta is not a finite positive number", "/rotary/theta",
+                      "give a positive number such as 10000");
+  }
+  const std::size_t width = rotary.width.value_or(geometry.query_width);
+  if (width == 0 || width % 2 != 0) {
+    throw input_error(
+        rotary.width ? "the width " + std::to_string(width) + " is not an even number above 0"
+                     : "a head of width " + std::to_string(width) + " cannot be turned in pairs",
+        "/rotary/width", "give an even number of columns to turn");
+  }
+  check_scaling(rotary.scaling);
+  if (std::holds_alternative<YarnScaling>(rotary.scaling) && rotary.theta <= 1) {
+    throw input_error("YaRN needs a theta above 1", "/rotary/theta", "give a number such as 10000");
+  }
+  rotary.width = width;
+  pairs_ = width / 2;
+  const std::int64_t last = std::max(largest(query_positions_), largest(key_positions_));
+  frequencies_ = rotary_frequencies(rotary.theta, width, rotary.scaling,
+                                    static_cast<std::size_t>(std::max<std::int64_t>(last, -1) + 1));
+}
+
+RotaryAngles HeadPreparation::angles(std::size_t batch,
+                                     const std::vector<std::int64_t>& positions) const {
+  if (frequencies_) return {*frequencies_, positions};
+  const Shape& shape = rotary_->cos.shape();
+  const std::size_t at = sample_tables_ ? batch * shape[1] * pairs_ : 0;
+  return {rotary_->cos.values<double>().data() + at, rotary_->sin.values<double>().data() + at,
+          pairs_, positions};
+}
+
+// A task is some rows of one sample in all heads, which share their angles.
+template <class T>
+Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
+                                      const Positions& positions, std::size_t heads) const {
+  if (!norm && !rotary_) return rows;
+  Shape shape = rows.shape();
+  const std::size_t rank = shape.size(), length = shape[rank - 2];
+  const std::size_t width = rank == 4 ? shape[3] : shape[rank - 1] / heads;
+  const std::size_t of_sample = heads * length * width;
+  // A sample that is repeated is turned for each by itself where the positions differ.
+  const bool repeated = rank >= 3 && shape[0] == 1 && rotary_ && positions.samples > 1;
+  if (repeated) shape[0] = batch_;
+  const std::size_t samples = element_count(shape) / of_sample;
+  const std::size_t row_step = rank == 4 ? width : heads * width;
+  const std::size_t head_step = rank == 4 ? length * width : width;
+  const Tensor numbers = rows.converted(dtype_of<T>());
+  const auto from = numbers.values<T>();
+  const std::shared_ptr<T> to = new_elements<T>(element_count(shape));
+  constexpr std::size_t block = 32;
+  const std::size_t blocks = (length + block - 1) / block;
+  parallel_for(samples * blocks, threads_, [&](std::size_t task) {
+    const std::size_t b = task / blocks, first = task % blocks * block;
+    const std::size_t count = std::min(block, length - first);
+    std::optional<RotaryAngles> turned;
+    if (rotary_) {
+      std::vector<std::int64_t> places;
+      for (std::size_t i = 0; i < count; ++i) places.push_back(positions.at(b, first + i));
+      turned = angles(b, places);
+    }
+    const T* source = from.data() + (repeated ? 0 : b) * of_sample;
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = h * head_step + (first + i) * row_step;
+        T* row = to.get() + b * of_sample + at;
+        std::copy_n(source + at, width, row);
+        if (norm) normalise(row, width, *norm, eps_);
+        if (turned) turn(row, *turned, i, rotary_->interleaved);
+      }
+    }
+  });
+  return filled(std::move(shape), to);
+}
+
+Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision) const {
+  const auto rows = [&](const Tensor& tensor, const std::optional<HeadNorm>& norm,
+                        const Positions& positions, std::size_t heads) {
+    return precision == DType::float32 ? prepared_rows<float>(tensor, norm, positions, heads)
+                                       : prepared_rows<double>(tensor, norm, positions, heads);
+  };
+  Sequences result = sequences;
+  result.value = sequences.value_or_key();
+  result.query = rows(sequences.query, query_norm_, query_positions_, heads_);
+  result.key = rows(sequences.key_or_query(), key_norm_, key_positions_, kv_heads_);
+  return result;
+}
+
+void check_options(const AttentionOptions& options, const Geometry& geometry) {
+  const Visibility visibility(options.mask, geometry);
+  const HeadPreparation preparation(options, geometry, visibility);
+  const PositionBias bias(options, geometry);
+  if (!options.sinks) return;
+  if (options.sinks.shape() != Shape{geometry.heads}) {
+    throw input_error("sinks " + text(options.sinks.shape()) + " does not fit " +
+                          count_text(geometry.heads, "query head"),
+                      "/sinks", "give one number a query head, " + text({geometry.heads}));
+  }
+  const Tensor sinks = options.sinks.converted(DType::float64);
+  for (const double sink : sinks.values<double>()) {
+    if (std::isfinite(sink)) continue;
+    throw input_error("a sink is not a finite number", "/sinks", "give finite numbers");
+  }
+}
+
+}  // namespace attn

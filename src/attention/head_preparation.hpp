@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attn/attention.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/rotary.hpp"
+#include "attention/visibility.hpp"
+
+namespace attn {
+
+/// What is done to each head's queries and new keys before they are compared: norms, then rotary
+/// positions. Checked against the sizes of one attention.
+class HeadPreparation {
+ public:
+  /// The positions of queries or of new keys, [samples, length]; one sample stands for all where
+  /// they do not differ.
+  struct Positions {
+    std::vector<std::int64_t> all;
+    std::size_t samples = 1, length = 0;
+
+    std::int64_t at(std::size_t batch, std::size_t i) const {
+      return all[(samples == 1 ? 0 : batch) * length + i];
+    }
+  };
+
+  /// Throws Error(input) naming what does not fit. Keeps a reference to none of the arguments.
+  HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
+                  const Visibility& visibility);
+
+  /// Whether anything is to be done.
+  explicit operator bool() const noexcept { return rotary_ || query_norm_ || key_norm_; }
+
+  /// The sequences with queries and new keys as they are compared, in that precision.
+  Sequences prepared(const Sequences& sequences, DType precision) const;
+
+  // For whoever shows it step by step.
+  const std::optional<Rotary>& rotary() const noexcept { return rotary_; }
+  const Positions& query_positions() const noexcept { return query_positions_; }
+  const Positions& key_positions() const noexcept { return key_positions_; }
+  /// Cosines and sines of one position.
+  RotaryAngles angles(std::size_t batch, const std::vector<std::int64_t>& positions) const;
+  /// Of plain frequencies; none where tables are given.
+  const std::optional<RotaryFrequencies>& frequencies() const noexcept { return frequencies_; }
+
+ private:
+  void adopt_rotary(const Geometry& geometry, const Visibility& visibility);
+  void adopt_tables(const Geometry& geometry);
+  void adopt_frequencies(const Geometry& geometry);
+  void check_in_tables(const Positions& positions, const char* name) const;
+  template <class T>
+  Tensor prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
+                       const Positions& positions, std::size_t heads) const;
+
+  std::optional<Rotary> rotary_;
+  std::optional<HeadNorm> query_norm_, key_norm_;  ///< their weights in float64
+  double eps_;
+  std::size_t threads_, batch_, heads_, kv_heads_;
+  Positions query_positions_, key_positions_;
+  std::optional<RotaryFrequencies> frequencies_;
+  std::size_t pairs_ = 0;
+  bool sample_tables_ = false;  ///< whether each sample has cosines and sines of its own
+};
+
+/// Checks all that a mask, positions, norms and sinks have to fit. Throws Error(input).
+void check_options(const AttentionOptions& options, const Geometry& geometry);
+
+}  // namespace attn

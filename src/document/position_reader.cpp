@@ -1,0 +1,207 @@
+#include "document/position_reader.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/named.hpp"
+
+#include "document/object.hpp"
+
+namespace attn {
+namespace {
+
+constexpr auto norm_kinds =
+    std::to_array<Named<NormKind>>({{"layer", NormKind::layer}, {"rms", NormKind::rms}});
+
+// The members of one object.
+class Members {
+ public:
+  Members(const JsonValue& object, std::string pointer)
+      : object_(object), pointer_(std::move(pointer)) {}
+
+  const JsonValue* find(std::string_view name) const { return object_.find(name); }
+  std::string place(std::string_view name) const { return pointer_to(pointer_, name); }
+
+  std::optional<double> number(const char* name) const {
+    const JsonValue* value = find(name);
+    return value ? std::optional(expect_number(*value, place(name))) : std::nullopt;
+  }
+  double needed(const char* name) const {
+    if (const auto given = number(name)) return *given;
+    throw input_error(std::string("\"") + name + "\" is missing", place(name),
+                      "give it as the model's configuration does");
+  }
+  std::optional<bool> boolean(const char* name) const {
+    const JsonValue* value = find(name);
+    return value ? std::optional(expect_boolean(*value, place(name))) : std::nullopt;
+  }
+  std::optional<std::size_t> count(const char* name) const {
+    const JsonValue* value = find(name);
+    if (!value) return std::nullopt;
+    return static_cast<std::size_t>(expect_integer(*value, place(name), 1));
+  }
+
+ private:
+  const JsonValue& object_;
+  std::string pointer_;
+};
+
+constexpr const char* original_length = "original_max_position_embeddings";
+
+RotaryScaling linear_scaling(const Members& members) {
+  return LinearScaling{members.needed("factor")};
+}
+RotaryScaling dynamic_scaling(const Members& members) {
+  return DynamicScaling{members.needed("factor"), members.needed(original_length)};
+}
+RotaryScaling band_scaling(const Members& members) {
+  return BandScaling{members.needed("factor"), members.needed("low_freq_factor"),
+                     members.needed("high_freq_factor"), members.needed(original_length)};
+}
+RotaryScaling yarn_scaling(const Members& members) {
+  YarnScaling yarn{.factor = members.needed("factor"), .original = members.needed(original_length)};
+  yarn.beta_fast = members.number("beta_fast").value_or(yarn.beta_fast);
+  yarn.beta_slow = members.number("beta_slow").value_or(yarn.beta_slow);
+  yarn.truncate = members.boolean("truncate").value_or(true);
+  yarn.amplitude = members.number("attention_factor");
+  yarn.mscale = members.number("mscale");
+  yarn.mscale_all_dim = members.number("mscale_all_dim");
+  return yarn;
+}
+
+struct ScalingForm {
+  std::string_view name;
+  RotaryScaling (*value)(const Members&);
+  std::array<std::string_view, 8> keys;  // besides its name
+};
+constexpr std::array<ScalingForm, 4> scaling_forms{{
+    {"linear", linear_scaling, {"factor"}},
+    {"dynamic", dynamic_scaling, {"factor", original_length}},
+    {"llama3", band_scaling, {"factor", "low_freq_factor", "high_freq_factor", original_length}},
+    {"yarn",
+     yarn_scaling,
+     {"factor", original_length, "beta_fast", "beta_slow", "truncate", "attention_factor", "mscale",
+      "mscale_all_dim"}},
+}};
+
+RotaryScaling read_scaling(const JsonValue& value, const std::string& pointer) {
+  const Members members(expect_object(value, pointer), pointer);
+  const char* const key = members.find("rope_type") ? "rope_type" : "type";
+  const JsonValue* type = members.find(key);
+  if (!type) {
+    throw input_error("\"rope_type\" is missing", members.place("rope_type"),
+                      "give linear, dynamic, llama3 or yarn");
+  }
+  std::vector<std::string_view> names;
+  for (const ScalingForm& form : scaling_forms) names.push_back(form.name);
+  const ScalingForm& form =
+      scaling_forms[expect_name(*type, members.place(key), "rotary scaling", names)];
+  std::vector<std::string_view> known{key};
+  for (const std::string_view name : form.keys) {
+    if (!name.empty()) known.push_back(name);
+  }
+  expect_known_keys(value, known, pointer);
+  return form.value(members);
+}
+
+}  // namespace
+
+NormKind read_norm_kind(const JsonValue& value, const std::string& pointer) {
+  return expect_choice(value, pointer, "kind of norm", norm_kinds);
+}
+
+Rotary read_rotary(const JsonValue& value, const std::string& pointer, DType dtype,
+                   TensorSource& tensors) {
+  constexpr std::array<std::string_view, 8> known{
+      "theta", "width", "interleaved", "scaling", "positions", "key_positions", "cos", "sin"};
+  expect_known_keys(value, known, pointer);
+  const Members members(value, pointer);
+  Rotary rotary;
+  const bool tables = members.find("cos") || members.find("sin");
+  for (const char* name : {"theta", "width", "scaling"}) {
+    if (!tables || !members.find(name)) continue;
+    throw input_error(std::string("\"") + name + "\" has no meaning beside given cosines and sines",
+                      members.place(name), "leave it out: the tables say all angles");
+  }
+  rotary.theta = members.number("theta").value_or(rotary.theta);
+  rotary.width = members.count("width");
+  rotary.interleaved = members.boolean("interleaved").value_or(false);
+  if (const JsonValue* scaling = members.find("scaling")) {
+    rotary.scaling = read_scaling(*scaling, members.place("scaling"));
+  }
+  // In the order of the document: that is the order in which its random tensors are drawn.
+  for (const JsonMember& member : value.members()) {
+    const auto read = [&](const char* name, Tensor& tensor, DType type) {
+      if (member.key == name) tensor = tensors.read(member.value, type, members.place(name));
+    };
+    read("positions", rotary.positions, DType::int64);
+    read("key_positions", rotary.key_positions, DType::int64);
+    read("cos", rotary.cos, dtype);
+    read("sin", rotary.sin, dtype);
+  }
+  return rotary;
+}
+
+Alibi read_alibi(const JsonValue& value, const std::string& pointer) {
+  const auto read_slopes = [](const JsonValue& given, const std::string& at) {
+    std::vector<double> slopes;
+    if (given.is(JsonValue::Type::boolean) && given.boolean()) return slopes;
+    if (!given.is(JsonValue::Type::array) || given.size() == 0) {
+      throw input_error(
+          "expected true or an array of slopes, found " +
+              std::string(given.is(JsonValue::Type::array) ? "an empty one" : type_text(given)),
+          at, "give true, or one slope a query head such as [0.5, 0.25]");
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      slopes.push_back(expect_number(given.element(i), pointer_to(at, i)));
+    }
+    return slopes;
+  };
+  if (!value.is(JsonValue::Type::object)) return {read_slopes(value, pointer), false};
+  constexpr std::array<std::string_view, 2> known{"slopes", "symmetric"};
+  expect_known_keys(value, known, pointer);
+  const Members members(value, pointer);
+  Alibi alibi;
+  if (const JsonValue* slopes = members.find("slopes")) {
+    alibi.slopes = read_slopes(*slopes, members.place("slopes"));
+  }
+  alibi.symmetric = members.boolean("symmetric").value_or(false);
+  return alibi;
+}
+
+RelativeBias read_relative_bias(const JsonValue& value, const std::string& pointer, DType dtype,
+                                TensorSource& tensors) {
+  constexpr std::array<std::string_view, 4> known{"table", "buckets", "max_distance",
+                                                  "bidirectional"};
+  expect_known_keys(value, known, pointer);
+  const Members members(value, pointer);
+  RelativeBias bias;
+  bias.buckets = members.count("buckets").value_or(bias.buckets);
+  bias.max_distance = members.count("max_distance").value_or(bias.max_distance);
+  bias.bidirectional = members.boolean("bidirectional").value_or(bias.bidirectional);
+  if (const JsonValue* table = members.find("table")) {
+    bias.table = tensors.read(*table, dtype, members.place("table"));
+  }
+  return bias;
+}
+
+HeadNorm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
+                        TensorSource& tensors) {
+  constexpr std::array<std::string_view, 3> known{"weight", "bias", "kind"};
+  expect_known_keys(value, known, pointer);
+  HeadNorm norm;
+  for (const JsonMember& member : value.members()) {
+    const std::string at = pointer_to(pointer, member.key);
+    if (member.key == "weight") norm.weight = tensors.read(member.value, dtype, at);
+    if (member.key == "bias") norm.bias = tensors.read(member.value, dtype, at);
+    if (member.key == "kind") norm.kind = read_norm_kind(member.value, at);
+  }
+  return norm;
+}
+
+}  // namespace attn

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Whether the type has 16 bits: bfloat16, the upper half of a float, or float16, IEEE 754's
+/// binary16.
+constexpr bool is_narrow(DType dtype) noexcept {
+  return dtype == DType::bfloat16 || dtype == DType::float16;
+}
+
+/// The type that numbers of a document or a file are read as, and wider steps of a computation are
+/// made in: float32 for the narrow types, else the same.
+constexpr DType widened(DType dtype) noexcept {
+  return is_narrow(dtype) ? DType::float32 : dtype;
+}
+
+/// The number of a narrow type that is nearest to x, halves to even; beyond the range infinity.
+inline double nearest_narrow(double x, DType dtype) {
+  const bool brain = dtype == DType::bfloat16;
+  const int digits = brain ? 8 : 11, least_exponent = brain ? -126 : -14;
+  const double largest = brain ? 0x1.FEp127 : 65504.0;
+  if (!std::isfinite(x) || x == 0) return x;
+  int exponent = 0;
+  std::frexp(x, &exponent);  // x is in [2^(exponent − 1), 2^exponent)
+  const int step = std::max(exponent - 1, least_exponent) - (digits - 1);
+  const double nearest = std::ldexp(std::nearbyint(std::ldexp(x, -step)), step);
+  return std::abs(nearest) > largest ? std::copysign(HUGE_VAL, x) : nearest;
+}
+
+/// The bits of such a number, and the number of such bits.
+inline std::uint16_t narrow_bits(double x, DType dtype) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nearest_narrow(x, dtype)));
+  if (dtype == DType::bfloat16) {
+    // A NaN keeps a digit.
+    return static_cast<std::uint16_t>(std::isnan(x) ? bits >> 16U | 0x40U : bits >> 16U);
+  }
+  const std::uint32_t sign = bits >> 16U & 0x8000U;
+  if (std::isnan(x)) return static_cast<std::uint16_t>(sign | 0x7E00U);
+  if (std::isinf(static_cast<float>(nearest_narrow(x, dtype)))) {
+    return static_cast<std::uint16_t>(sign | 0x7C00U);
+  }
+  const int exponent = static_cast<int>(bits >> 23U & 0xFFU) - 127;
+  if (exponent >= -14) {
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(exponent + 15) << 10U |
+                                      (bits >> 13U & 0x3FFU));
+  }
+  const auto steps = static_cast<std::uint32_t>(std::abs(nearest_narrow(x, dtype)) * 0x1p24);
+  return static_cast<std::uint16_t>(sign | steps);
+}
+
+inline float bfloat16_number(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+inline float float16_number(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
+  const std::uint32_t exponent = bits >> 10U & 0x1FU, fraction = bits & 0x3FFU;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+  }
+  const std::uint32_t widened_exponent = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | widened_exponent << 23U | fraction << 13U);
+}
+
+}  // namespace attn
