@@ -32,7 +32,7 @@ std::optional<HeadNorm> checked_norm(const std::optional<HeadNorm>& given, std::
                             " does not fit heads of width " + std::to_string(width),
                         where, help);
     }
-    tensor = tensor.converted(DType::float64);
+    if (!is_shape_only(tensor)) tensor = tensor.converted(DType::float64);
   };
   if (!norm.weight) {
     throw input_error(name + " has no weight", "/" + name + "/weight",
@@ -234,8 +234,8 @@ void HeadPreparation::adopt_tables(const Geometry& geometry) {
   }
   pairs_ = shape.back();
   sample_tables_ = shape.size() == 3 && shape[0] > 1;
-  rotary.cos = rotary.cos.converted(DType::float64);
-  rotary.sin = rotary.sin.converted(DType::float64);
+  if (!is_shape_only(rotary.cos)) rotary.cos = rotary.cos.converted(DType::float64);
+  if (!is_shape_only(rotary.sin)) rotary.sin = rotary.sin.converted(DType::float64);
   check_in_tables(query_positions_, "positions");
   check_in_tables(key_positions_,
                   rotary.key_positions || !rotary.positions ? "key_positions" : "positions");

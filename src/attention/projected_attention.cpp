@@ -94,6 +94,7 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
 Tensor heads_apart(const Tensor& past, const Shape& shape) {
   const std::size_t rank = shape.size(), width = shape.back(), length = shape[rank - 2],
                     heads = shape[rank - 3];
+  if (is_shape_only(past)) return shape_only(shape);
   const Tensor numbers = past.converted(DType::float64);
   const auto from = numbers.values<double>();
   std::vector<double> to(from.size());

@@ -121,7 +121,7 @@ class ModelWalk {
     Labels labels{{labels_}, {labels_}};
     // A sink stands before all keys.
     if (geometry.past > 0) labels.key[0].insert(labels.key[0].begin(), "(sink)");
-    const PlannedAttention planned{"", request.mask, geometry, std::move(labels), ""};
+    const PlannedAttention planned{"", request.mask, geometry, std::move(labels)};
     const AttentionResult result = attend(request);
     explain_attention(ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query}),
                       to_);
