@@ -268,6 +268,10 @@ class KindRun {
       std::string sort = plan_.attentions[i].prefix;
       if (!sort.empty()) sort.pop_back();
       if (together) sort = sort_of(sort);
+      // Layers of a model see a window or all.
+      if (kind == PlotKind::mask && report_.model && plan_.attentions[i].mask.window) {
+        sort += ".window";
+      }
       const auto known = std::find(sorts.begin(), sorts.end(), sort);
       if (known == sorts.end()) {
         sorts.push_back(sort);

@@ -305,3 +305,14 @@ TEST_CASE("all pictures of a model are drawn but stages, and a grid tells its la
     CHECK(png_header(read_text(folder / "r" / name)).width > 0);
   }
 }
+
+TEST_CASE("layers with a window and layers without have a picture of their mask each") {
+  const TemporaryFolder folder;
+  const Outcome outcome = attn_cli({"run", (cases / "gemma3_text_bf16" / "input.json").string(),
+                                    "--plots", "mask", "--dpi", "40", "--out", "r", "--quiet"},
+                                   folder.path());
+  CHECK(outcome.errors == "");
+  CHECK(png_header(read_text(folder / "r/mask.png")).width > 0);
+  CHECK(png_header(read_text(folder / "r/mask.self.png")).width > 0);
+  CHECK(!fs::exists(folder / "r/mask.self.window.png"));
+}
