@@ -1,4 +1,6 @@
+#include <array>
 #include <memory>
+#include <string_view>
 
 #include "attn/compare.hpp"
 #include "attn/error.hpp"
@@ -39,6 +41,23 @@ void take_picture(const std::string& text, Given& given) {
   }
 }
 
+// Those of torch.testing.assert_close. What --rtol and --atol say goes before them.
+void take_tolerances(const std::string& text, CompareRequest& request) {
+  struct Tolerances {
+    std::string_view type;
+    double rtol, atol;
+  };
+  constexpr std::array<Tolerances, 4> known{
+      {{"bf16", 1.6e-2, 1e-5}, {"f16", 1e-3, 1e-5}, {"f32", 1.3e-6, 1e-5}, {"f64", 1e-7, 1e-7}}};
+  for (const Tolerances& row : known) {
+    if (row.type != text) continue;
+    if (!request.rtol) request.rtol = row.rtol;
+    if (!request.atol) request.atol = row.atol;
+    return;
+  }
+  throw wrong_value("--tolerances", text, "bf16, f16, f32 or f64");
+}
+
 int compare_files(const Given& given) {
   CompareRequest request = given.request;
   if (request.provenance && !request.picture) {
@@ -75,6 +94,9 @@ Command compare_command() {
             [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
   flags.add("--atol", "X", "Absolute tolerance (default 1e-6; 0 for integers)",
             [&](const std::string& text) { request.atol = finite_size("--atol", text); });
+  flags.add("--tolerances", "TYPE",
+            "Tolerances for numbers of a type, as torch.testing has them: bf16, f16, f32, f64",
+            [&](const std::string& text) { take_tolerances(text, request); });
   flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
   add_provenance(flags, request.provenance, "the picture");

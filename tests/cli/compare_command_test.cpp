@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -16,6 +17,25 @@ void write_results(const TemporaryFolder& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("compare takes the tolerances of a type, which those that are given go before") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"weights":[[1.01]]})");
+  folder.write("b.json", R"({"weights":[[1]]})");
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare", "a.json", "b.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path());
+  };
+  const Outcome brain = compared({"--tolerances", "bf16"});
+  CHECK(brain.exit_code == 0);
+  CHECK(brain.output.starts_with("a.json against b.json, tolerance |a − b| ≤ 1e-05 + 0.016·|b|\n"));
+  CHECK(compared({"--tolerances", "f16"}).exit_code == 1);
+  const Outcome wider = compared({"--rtol", "0.02", "--tolerances", "f64"});
+  CHECK(wider.exit_code == 0);
+  CHECK(wider.output.starts_with("a.json against b.json, tolerance |a − b| ≤ 1e-07 + 0.02·|b|\n"));
+  CHECK(compared({"--tolerances", "f8"}).exit_code == 2);
+}
 
 TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1") {
   const TemporaryFolder folder;
