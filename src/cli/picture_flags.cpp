@@ -216,12 +216,12 @@ std::string picture_extensions() {
 }
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target) {
-  Flag& flag = flags.add("--cmap", "NAME",
-                         "Colour map (default YlOrRd, for numbers of both signs RdBu_r)",
-                         [&](const std::string& text) {
-                           const auto names = colour_maps();
-                           target = names[choice("--cmap", text, names)];
-                         });
+  Flag& flag =
+      flags.add("--cmap", "NAME", "Colour map (default YlOrRd, for numbers of both signs RdBu_r)",
+                [&](const std::string& text) {
+                  const auto names = colour_maps();
+                  target = names[choice("--cmap", text, names)];
+                });
   for (const std::string_view name : colour_maps()) flag.words.emplace_back(name);
 }
 

@@ -87,18 +87,18 @@ Sum kept(const Plan& plan, const ModelRequest& request) {
   std::size_t longest = 0;
   for (const auto& ids : samples) longest = std::max(longest, ids.size());
   if (request.logits) {
-    sum.add(number(samples.size()) * number(longest) *
-                number(request.folder->architecture.vocabulary),
-            size);
+    sum.add(
+        number(samples.size()) * number(longest) * number(request.folder->architecture.vocabulary),
+        size);
   }
   return sum;
 }
 
 // The projected queries, keys and values of one attention.
 double projected_elements(const Geometry& g) {
-  return number(g.batch) * (number(g.queries) * number(g.heads) * number(g.query_width) +
-                            number(g.keys) * number(g.kv_heads) *
-                                (number(g.key_width) + number(g.value_width)));
+  return number(g.batch) *
+         (number(g.queries) * number(g.heads) * number(g.query_width) +
+          number(g.keys) * number(g.kv_heads) * (number(g.key_width) + number(g.value_width)));
 }
 
 // Hidden states of the layer that needs most of them; they live no longer than the layer.

@@ -203,7 +203,8 @@ Tensor TensorSource::once(const std::string& key, const std::string& pointer,
 }
 
 Tensor TensorSource::read_from(const std::string& file, const std::string& name, DType dtype) {
-  return once(file + '\0' + name, name, [&] { return this->file(file).read(name); }, dtype, name);
+  return once(
+      file + '\0' + name, name, [&] { return this->file(file).read(name); }, dtype, name);
 }
 
 Tensor TensorSource::drawn(const Shape& shape, DType dtype, const std::string& pointer,

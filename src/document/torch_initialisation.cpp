@@ -134,18 +134,17 @@ void TorchInitialisation::check_size(std::size_t layers, Family family) const {
     all = attention(number(key_), number(value_));
   } else {
     const double memory = number(memory_);
-    all = number(layers) *
-          (attention(query, query) + (decoder_ ? attention(memory, memory) : 0) +
-           linear(hidden, query) + linear(query, hidden));
+    all = number(layers) * (attention(query, query) + (decoder_ ? attention(memory, memory) : 0) +
+                            linear(hidden, query) + linear(query, hidden));
   }
   check_memory(all * number(size_of(dtype_)), "the set of parameters", pointer_);
   tensors_.check_elements(all, "the set of parameters", pointer_);
   // Each layer has tensors of its own, however few elements they hold.
   constexpr std::size_t most_layers = 1000;
   if (family == Family::transformer && layers > most_layers) {
-    throw input_error("layers is " + std::to_string(layers) + ", and the most is " +
-                          std::to_string(most_layers),
-                      "/layers", "give fewer layers");
+    throw input_error(
+        "layers is " + std::to_string(layers) + ", and the most is " + std::to_string(most_layers),
+        "/layers", "give fewer layers");
   }
 }
 

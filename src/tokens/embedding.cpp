@@ -127,7 +127,8 @@ void check_embedding_table(const Tensor& table, std::optional<std::size_t> token
 
 void check_ids(const TokenRows& rows, std::size_t tokens, const std::string& where) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t i = 0; i < rows[row].size(); ++i) check_id(rows[row][i], tokens, where, row, i);
+    for (std::size_t i = 0; i < rows[row].size(); ++i)
+      check_id(rows[row][i], tokens, where, row, i);
   }
 }
 

@@ -68,9 +68,9 @@ TEST_CASE("bench counts values of tanh for additive attention") {
   with_json.push_back("--json");
   const Outcome json = attn_cli(with_json);
   CHECK(json.exit_code == 0);
-  CHECK(std::regex_match(
-      json.output, std::regex(R"(\{"shape": \[1,1,8,9,4\], "seconds": )" + number +
-                              ", \"gtanh\": " + number + ", \"peak_gflops\": " + number + "\\}\n")));
+  CHECK(std::regex_match(json.output, std::regex(R"(\{"shape": \[1,1,8,9,4\], "seconds": )" +
+                                                 number + ", \"gtanh\": " + number +
+                                                 ", \"peak_gflops\": " + number + "\\}\n")));
 }
 
 TEST_CASE("bench --quiet prints nothing") {

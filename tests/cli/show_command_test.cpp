@@ -127,7 +127,7 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
 TEST_CASE("show draws the first attention of a layer's result, from any file of its tensors") {
   const TemporaryFolder folder;
   const std::string drawn =
-      "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+      "Attention Weight Heatmap (Self-Attention, Sample 1, Head 1)\n"
       "   a b\n"
       "a @@\n"
       "b ..@@\n"

@@ -1,9 +1,9 @@
 #include "document/demand.hpp"
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"

@@ -141,12 +141,12 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "models of the type \"lama\" are not known\n"
         "  where: /model_type\n"
         "  help:  did you mean \"llama\"?");
-  CHECK(
-      refusal_of(with_sizes("deberta-v2")) ==
-      "models of the type \"deberta-v2\" are not computed: their scores have terms between contents "
-      "and positions\n"
-      "  where: /model_type\n"
-      "  help:  choose another model");
+  CHECK(refusal_of(with_sizes("deberta-v2")) ==
+        "models of the type \"deberta-v2\" are not computed: their scores have terms between "
+        "contents "
+        "and positions\n"
+        "  where: /model_type\n"
+        "  help:  choose another model");
   CHECK(refusal_of(with_sizes("bert", R"("position_embedding_type": "relative_key")")) ==
         "positions of the type \"relative_key\" are not computed\n"
         "  where: /position_embedding_type\n"

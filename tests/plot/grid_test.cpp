@@ -92,9 +92,9 @@ TEST_CASE("grids of many sizes and shapes can be drawn in every format") {
 
 TEST_CASE("panels that do not fill the grid are refused") {
   auto grid = grid_of(2, 2);
-  grid.panels.pop_back();
+  grid.panels.resize(2);
   CHECK(error_of(grid, {}) ==
-        "3 3 panels do not fill a grid of 2 × 2 |  | give one matrix for each place, row by row");
+        "3 2 panels do not fill a grid of 2 × 2 |  | give one matrix for each place, row by row");
   CHECK(error_of(grid_of(0, 0), {}) ==
         "3 0 panels do not fill a grid of 0 × 0 |  | give one matrix for each place, row by row");
 }

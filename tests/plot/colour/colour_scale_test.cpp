@@ -1,5 +1,8 @@
 #include "plot/colour/colour_scale.hpp"
 
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
@@ -16,7 +19,23 @@ Interval range(std::vector<double> values, const PlotOptions& options) {
   const std::size_t count = values.size();
   heatmap.weights = Tensor({1, count}, std::move(values));
   const Matrix matrix(heatmap, "weights");
-  return range_of_colours({&matrix, 1}, options);
+  return colour_scale({&matrix, 1}, false, options).range;
+}
+
+ColourScale of_weights(std::vector<double> values, const PlotOptions& options = {}) {
+  Heatmap heatmap;
+  const std::size_t count = values.size();
+  heatmap.weights = Tensor({1, count}, std::move(values));
+  const Matrix matrix(heatmap, "weights");
+  return colour_scale({&matrix, 1}, true, options);
+}
+
+bool same_map(const ColourMap& map, const std::string& name) {
+  const ColourMap other(name);
+  for (std::size_t i = 0; i < ColourMap::size(); ++i) {
+    if (!(map[i] == other[i])) return false;
+  }
+  return true;
 }
 
 TEST_CASE("values stand in a range evenly, by logarithms or by a power") {
@@ -36,7 +55,38 @@ TEST_CASE("a diverging map is centred at zero for values of both signs in the st
   options.style = PlotStyle::matplotlib;
   CHECK(range({-1, 3}, options).low == -1);
   options = {};
+  options.cmap = "viridis";
   CHECK(range({-1, 3}, options).low == -1);
+}
+
+TEST_CASE("weights begin at zero and span at least a tenth, other numbers what they span") {
+  CHECK(of_weights({0.44, 0.56}).range.low == 0);
+  CHECK(of_weights({0.44, 0.56}).range.high == 0.56);
+  CHECK(of_weights({0, 0}).range.high == 0.1);
+  CHECK(of_weights({1, 1}).range.high == 1);
+  CHECK(same_map(of_weights({0.44, 0.56}).map, "YlOrRd"));
+  CHECK(range({100, 101}, {}).low == 100);
+  PlotOptions matplotlib;
+  matplotlib.style = PlotStyle::matplotlib;
+  CHECK(of_weights({0.44, 0.56}, matplotlib).range.low == 0.44);
+}
+
+TEST_CASE("numbers of both signs get a diverging map about zero by themselves") {
+  const ColourScale scale = of_weights({-0.5, 0.25});
+  CHECK(same_map(scale.map, "RdBu_r"));
+  CHECK(scale.range.low == -0.5);
+  CHECK(scale.range.high == 0.5);
+  PlotOptions matplotlib;
+  matplotlib.style = PlotStyle::matplotlib;
+  CHECK(same_map(of_weights({-0.5, 0.25}, matplotlib).map, "YlOrRd"));
+}
+
+TEST_CASE("a range that was given tells at which end numbers lie beyond it") {
+  PlotOptions options;
+  options.color_range = {ColorRange::Scope::given, 0.2, 0.5};
+  const ColourScale scale = of_weights({0.1, 0.4}, options);
+  CHECK(scale.beyond_low);
+  CHECK_FALSE(scale.beyond_high);
 }
 
 TEST_CASE("a logarithmic scale begins above zero, and spans six decades at most") {
@@ -80,7 +130,7 @@ TEST_CASE("what has no place in a map has a colour apart from all of it") {
   for (const auto name : colour_maps()) {
     CAPTURE(name);
     const ColourMap map{std::string(name)};
-    for (std::size_t i = 0; i < ColourMap::size(); ++i) CHECK_FALSE(map[i] == map.apart());
+    for (std::size_t i = 0; i < ColourMap::size(); ++i) CHECK_FALSE(map[i] == map.apart(0));
   }
 }
 
