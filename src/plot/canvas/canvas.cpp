@@ -65,9 +65,22 @@ void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
   }
 }
 
-cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
-  static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
+// Exceptions cannot pass through Cairo.
+cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) noexcept {
+  try {
+    static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
+  } catch (const std::bad_alloc&) {
+    return CAIRO_STATUS_NO_MEMORY;
+  }
   return CAIRO_STATUS_SUCCESS;
+}
+
+void check(cairo_status_t status) {
+  if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
+  if (status == CAIRO_STATUS_SUCCESS) return;
+  throw Error(ErrorKind::internal,
+              std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
+              "");
 }
 
 // Cairo numbers surfaces through the life of the process; here they are numbered through the file,
@@ -385,17 +398,14 @@ std::string Canvas::finish(const std::string& given_provenance) {
   // It names files, whose names may hold any bytes; metadata are one line of UTF-8.
   const std::string provenance = printable(given_provenance);
   if (!is_raster()) cairo_show_page(cairo_);
-  if (const auto status = cairo_status(cairo_); status != CAIRO_STATUS_SUCCESS) {
-    throw Error(ErrorKind::internal,
-                std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
-                "");
-  }
+  check(cairo_status(cairo_));
   cairo_surface_flush(surface_);
   if (!is_raster()) {
     if (format_ == PictureFormat::pdf && !provenance.empty()) {
       cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_SUBJECT, provenance.c_str());
     }
     cairo_surface_finish(surface_);
+    check(cairo_surface_status(surface_));
     return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_), provenance)
                                          : std::move(stream_);
   }

@@ -7,9 +7,9 @@
 namespace attn::plot {
 namespace {
 
-// Caches of fonts, shaped text, Cairo's paths and the stacks of threads: measured at less than half
-// of this for figures full of labels.
-constexpr std::size_t figure_bytes = std::size_t{64} << 20U;
+// Caches of fonts, shaped text, Cairo's paths and the stacks of threads: measured at less than
+// two thirds of this for figures full of labels in several scripts.
+constexpr std::size_t figure_bytes = std::size_t{96} << 20U;
 
 std::recursive_mutex& turn() {
   static std::recursive_mutex mutex;
