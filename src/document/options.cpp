@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace attn {
@@ -33,7 +34,10 @@ std::string kind_name(Kind kind) {
 
 // A folder or file that the command line names is not looked for beside the document.
 std::string from_here(const std::filesystem::path& path, const Document& document) {
-  return (document.folder().empty() ? path : std::filesystem::absolute(path)).string();
+  if (document.folder().empty()) return path.string();
+  std::error_code no_such_place;  // of an empty name, which is refused where it is opened
+  const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
+  return (no_such_place ? path : here).string();
 }
 
 JsonValue list_of(JsonValue::Array elements) {

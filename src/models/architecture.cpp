@@ -120,7 +120,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
                                                     "n_heads", "encoder_attention_heads"});
   model.kv_heads = reader.first_count({"num_key_value_heads"}).value_or(model.heads);
   if (const auto own = reader.chosen(row, "kv_heads", "kv_heads_keys")) {
-    model.kv_heads = static_cast<std::size_t>(*own);
+    model.kv_heads = size_of_number(*own);
   }
   if (const auto other = reader.first_count({"decoder_attention_heads"});
       other && *other != model.heads) {

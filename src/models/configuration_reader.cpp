@@ -1,5 +1,6 @@
 #include "models/configuration_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -33,6 +34,10 @@ std::vector<std::string> strings_of(const JsonValue& value) {
     for (std::size_t i = 0; i < value.size(); ++i) result.push_back(value.element(i).string());
   }
   return result;
+}
+
+std::size_t size_of_number(double number) noexcept {
+  return static_cast<std::size_t>(std::clamp(number, 0.0, 0x1p53));
 }
 
 const JsonValue* ConfigurationReader::find(std::string_view key) const {

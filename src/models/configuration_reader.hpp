@@ -25,6 +25,10 @@ const JsonValue* present_member(const JsonValue& object, std::string_view key);
 /// A string, or all of a list.
 std::vector<std::string> strings_of(const JsonValue& value);
 
+/// The number as a size: 0 for what is below, 2⁵³ for what is beyond, where not every whole number
+/// is a double any more.
+std::size_t size_of_number(double number) noexcept;
+
 /// Reads numbers and texts of a configuration under the names that its row gives them.
 class ConfigurationReader {
  public:

@@ -61,9 +61,9 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   if (const JsonValue* flat = parameters(false)) {
     share = number_or(*flat, "partial_rotary_factor", share);
   }
-  width_ = static_cast<std::size_t>(static_cast<double>(head_width) * share);
+  width_ = size_of_number(static_cast<double>(head_width) * share);
   if (const auto whole = reader.chosen(*part_, "width", "width_keys")) {
-    width_ = static_cast<std::size_t>(*whole);
+    width_ = size_of_number(*whole);
   }
   if (width_ == 0 || width_ % 2 != 0 || width_ > head_width) {
     throw input_error("of heads " + std::to_string(head_width) + " wide " + std::to_string(width_) +

@@ -87,7 +87,7 @@ bool WindowReader::is_windowed(std::size_t layer) const {
   }
   if (present_member(*part_, "alternating_from") != nullptr) return layer % 2 == 1;
   if (const auto every = reader_.chosen(*part_, "full_every", "full_every_keys")) {
-    const auto step = static_cast<std::size_t>(std::max(*every, 1.0));
+    const auto step = std::max<std::size_t>(size_of_number(*every), 1);
     const JsonValue* first = present_member(*part_, "full_first");
     const bool starts_full = first != nullptr && first->boolean();
     return starts_full ? layer % step != 0 : (layer + 1) % step != 0;

@@ -93,6 +93,16 @@ TEST_CASE("a value that a flag does not take is refused with what it takes") {
             .errors.find("did you mean \"heatmap\"?") != std::string::npos);
 }
 
+TEST_CASE("numbers of keys beyond those of any tensor and folders without a name are refused") {
+  CHECK(wrong({"run", "doc.json", "--valid-lens", "3,18446744073709551615"}).errors ==
+        "attn-cli: \"18446744073709551615\" is not what --valid-lens takes\n"
+        "  where: --valid-lens\n"
+        "  help:  give numbers of keys\n");
+  const TemporaryFolder folder;
+  folder.write("doc.json", "{}");
+  CHECK(attn_cli({"explain", "doc.json", "--model", ""}, folder.path()).exit_code == 3);
+}
+
 TEST_CASE("a flag without its value is refused") {
   CHECK(wrong({"run", "doc.json", "--out"}).errors.find("--out") != std::string::npos);
 }

@@ -1,11 +1,18 @@
 // Runs a fuzz target on files and on all files of folders, as libFuzzer's own main does, where
-// there is no libFuzzer.
+// there is no libFuzzer. `--rounds FIRST COUNT` runs it on so many inputs of random bytes besides,
+// each known by its number; each may take ten seconds, and all of them together 2 GB.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string>
 #include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -25,11 +32,36 @@ int replay(const std::filesystem::path& path) {
   return 1;
 }
 
+void play(unsigned long first, unsigned long count) {
+  constexpr unsigned most_seconds = 10;
+  constexpr long most_kilobytes = 2'000'000;
+  std::vector<std::uint8_t> bytes;
+  for (unsigned long round = first; round < first + count; ++round) {
+    std::mt19937_64 random(round);
+    bytes.resize(16 + random() % 360);
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+    std::fprintf(stderr, "round %lu\n", round);  // the last line names what ended the program
+    alarm(most_seconds);
+    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+    alarm(0);
+    rusage used{};
+    if (getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss > most_kilobytes) std::abort();
+  }
+}
+
 }  // namespace
 
 int main(int count, char** paths) {
   int replayed = 0;
-  for (int i = 1; i < count; ++i) replayed += replay(paths[i]);
+  for (int i = 1; i < count; ++i) {
+    if (std::string(paths[i]) == "--rounds" && i + 2 < count) {
+      play(std::stoul(paths[i + 1]), std::stoul(paths[i + 2]));
+      replayed += std::stoi(paths[i + 2]);
+      i += 2;
+      continue;
+    }
+    replayed += replay(paths[i]);
+  }
   std::printf("%d inputs\n", replayed);
   return replayed > 0 ? 0 : 1;
 }

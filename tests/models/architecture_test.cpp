@@ -79,6 +79,19 @@ TEST_CASE("windows are in the layers that the family or layer_types say") {
       "full_attention", "full_attention", "full_attention", "sliding_attention"])")) == ".w...w");
 }
 
+TEST_CASE("numbers of a configuration that are no sizes divide by nothing and turn nothing") {
+  for (const std::string step : {"1e300", "18446744073709551616", "0", "-5", "0.5"}) {
+    CAPTURE(step);
+    CHECK_NOTHROW(architecture_of(
+        with_sizes("gemma3_text", R"("sliding_window": 4, "sliding_window_pattern": )" + step)));
+  }
+  for (const std::string share : {"1e300", "-1", "0"}) {
+    CAPTURE(share);
+    CHECK(refusal_of(with_sizes("gpt_neox", R"("rotary_pct": )" + share))
+              .find(" columns cannot be turned") != std::string::npos);
+  }
+}
+
 TEST_CASE("rotary positions are read from old and new configurations") {
   const auto first = [](const std::string& config) {
     return *architecture_of(config).stacks[0].layers[0].rotary;
