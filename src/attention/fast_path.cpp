@@ -41,24 +41,24 @@ bool normal(double x) {
 
 // The kernel whose arrangement suits the sizes.
 template <class T>
-Way way_for(const AttentionOptions& request, const Geometry& geometry, bool products) {
-  if (request.weights) return Way::whole_rows;
-  if (request.pool || !products) return Way::blocks;
-  if (geometry.queries <= kernels::few_queries) return Way::few_queries;
+KernelKind kernel_for(const AttentionOptions& request, const Geometry& geometry, bool products) {
+  if (request.weights) return KernelKind::whole_rows;
+  if (request.pool || !products) return KernelKind::blocks;
+  if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
   const bool narrow = geometry.query_width <= kernels::narrow_width &&
                       geometry.value_width <= kernels::narrow_width;
-  if (narrow) return Way::narrow_heads;
+  if (narrow) return KernelKind::narrow_heads;
   const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
   const bool tiles = std::is_same_v<T, float> && geometry.queries >= 32 && kernels::splits(sizes);
-  return tiles ? Way::split_blocks : Way::blocks;
+  return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
 }
 
 // Whole strips or panels of queries, and little enough of them for the threads to share. A block
 // passes over all keys and values: where these outgrow the second-level cache, as wide ones do, in
 // blocks as large as the kernel takes.
-std::size_t block_queries(Way way, const kernels::HeadSizes& sizes) {
-  if (way == Way::narrow_heads) return 128;
-  if (way == Way::split_blocks) {
+std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
+  if (kernel == KernelKind::narrow_heads) return 128;
+  if (kernel == KernelKind::tile_blocks) {
     return sizes.width + sizes.value_width >= 768 ? kernels::split_query_block : 96;
   }
   return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
@@ -77,7 +77,7 @@ class FastAttention {
         geometry_(geometry),
         visibility_(visibility),
         scores_(scores),
-        way_(way_for<T>(request, geometry, scores == nullptr)),
+        kernel_(kernel_for<T>(request, geometry, scores == nullptr)),
         query_(sequences.query, geometry.heads),
         key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
@@ -149,11 +149,11 @@ class FastAttention {
   }
 
   void compute_heads() {
-    block_queries_ = block_queries(way_, sizes_);
+    block_queries_ = block_queries(kernel_, sizes_);
     if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
     const std::size_t heads = geometry_.batch * geometry_.kv_heads;
     const std::size_t threads = thread_count(request_.threads);
-    if (way_ == Way::few_queries) {
+    if (kernel_ == KernelKind::few_queries) {
       by_keys(heads, threads);
     } else if (heads >= 4 * threads || threads == 1) {
       by_heads(heads, threads);
@@ -192,11 +192,12 @@ class FastAttention {
     return (count + line - 1) / line * line;
   }
   std::size_t kernel_count() const {
-    return whole_lines(way_ == Way::whole_rows     ? kernels::weights_scratch_count<T, R>(sizes_)
-                       : way_ == Way::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
-                       : way_ == Way::split_blocks
-                           ? kernels::split_scratch_count(sizes_)
-                           : kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
+    return whole_lines(
+        kernel_ == KernelKind::whole_rows     ? kernels::weights_scratch_count<T, R>(sizes_)
+        : kernel_ == KernelKind::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
+        : kernel_ == KernelKind::tile_blocks
+            ? kernels::split_scratch_count(sizes_)
+            : kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
   }
   std::size_t score_count() const {
     return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
@@ -213,7 +214,7 @@ class FastAttention {
     share(
         heads, threads,
         [&] {
-          return State{HeadPacking<T>(way_, sizes_), scratch()};
+          return State{HeadPacking<T>(kernel_, sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
@@ -231,9 +232,9 @@ class FastAttention {
   void by_blocks(std::size_t heads, std::size_t threads) {
     std::vector<HeadPacking<T>> packings(heads);
     std::vector<KeyHead<T>> rows(heads);
-    const std::size_t parts = HeadPacking<T>::parts(way_);
+    const std::size_t parts = HeadPacking<T>::parts(kernel_);
     parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = HeadPacking<T>(way_, sizes_);
+      packings[at] = HeadPacking<T>(kernel_, sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
       if (parts == 1) packings[at].fill(rows[at]);
     });
@@ -411,15 +412,15 @@ class FastAttention {
               const kernels::PackedHead<T>& packed, T* scratch) {
     auto* const scores = static_cast<float*>(static_cast<void*>(scratch + kernel_count()));
     const Task task(*this, batch, head, block, scores);
-    if (way_ == Way::narrow_heads) {
+    if (kernel_ == KernelKind::narrow_heads) {
       note(kernels::attend_narrow_block(task.block, packed, scratch));
-    } else if (way_ == Way::whole_rows) {
+    } else if (kernel_ == KernelKind::whole_rows) {
       R* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
       note(kernels::weigh_block(task.block, packed, weights, scratch));
       if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
     } else if (pooled_) {
       attend_pooled(task, block, packed, scratch);
-    } else if (way_ == Way::split_blocks) {
+    } else if (kernel_ == KernelKind::tile_blocks) {
       if constexpr (std::is_same_v<T, float>) {
         note(kernels::attend_split_block(task.block, packed, scratch));
       }
@@ -473,7 +474,7 @@ class FastAttention {
   const Geometry& geometry_;
   const Visibility& visibility_;
   const AdditiveScores* scores_;
-  Way way_;
+  KernelKind kernel_;
   HeadRows<T> query_, key_, value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;

@@ -20,28 +20,28 @@ struct KeyHead {
 };
 
 /// Which kernel computes.
-enum class Way { whole_rows, few_queries, narrow_heads, split_blocks, blocks };
+enum class KernelKind { whole_rows, few_queries, narrow_heads, tile_blocks, blocks };
 
-/// A key head as the kernel of that way wants it. T is float or double, float for split blocks.
+/// A key head as a kernel wants it. T is float or double, float for tiles.
 template <class T>
 class HeadPacking {
  public:
   HeadPacking() = default;
-  HeadPacking(Way way, const kernels::HeadSizes& sizes)
-      : way_(way),
+  HeadPacking(KernelKind kernel, const kernels::HeadSizes& sizes)
+      : kernel_(kernel),
         sizes_(sizes),
         keys_(new_elements<T>(key_count())),
         values_(new_elements<T>(value_count())),
         odd_keys_(sizes.keys),
-        unfit_keys_(way == Way::split_blocks ? sizes.keys : 0),
+        unfit_keys_(kernel == KernelKind::tile_blocks ? sizes.keys : 0),
         head_{keys_.get(), values_.get(), {}, {}, odd_keys_.data(), 0, unfit_keys_.data()} {}
 
   /// Parts of the packing that threads may do at the same time.
-  static std::size_t parts(Way way) { return way == Way::split_blocks ? 2 : 1; }
+  static std::size_t parts(KernelKind kernel) { return kernel == KernelKind::tile_blocks ? 2 : 1; }
 
   void fill(const KeyHead<T>& rows, std::size_t part) {
     if constexpr (std::is_same_v<T, float>) {
-      if (way_ == Way::split_blocks) {
+      if (kernel_ == KernelKind::tile_blocks) {
         if (part == 0) {
           kernels::pack_split_keys(sizes_, rows.keys.data(), head_);
         } else {
@@ -50,31 +50,31 @@ class HeadPacking {
         return;
       }
     }
-    if (way_ == Way::narrow_heads) {
+    if (kernel_ == KernelKind::narrow_heads) {
       kernels::pack_narrow_head(sizes_, rows.keys.data(), rows.values.data(), head_);
     } else {
       kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), head_);
     }
   }
   void fill(const KeyHead<T>& rows) {
-    for (std::size_t part = 0; part < parts(way_); ++part) fill(rows, part);
+    for (std::size_t part = 0; part < parts(kernel_); ++part) fill(rows, part);
   }
 
   const kernels::PackedHead<T>& head() const { return head_; }
 
  private:
   std::size_t key_count() const {
-    if (way_ == Way::narrow_heads) return kernels::narrow_key_count<T>(sizes_);
-    if (way_ == Way::split_blocks) return kernels::split_key_count(sizes_);
+    if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_key_count<T>(sizes_);
+    if (kernel_ == KernelKind::tile_blocks) return kernels::split_key_count(sizes_);
     return kernels::packed_key_count<T>(sizes_);
   }
   std::size_t value_count() const {
-    if (way_ == Way::narrow_heads) return kernels::narrow_value_count<T>(sizes_);
-    if (way_ == Way::split_blocks) return kernels::split_value_count(sizes_);
+    if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_value_count<T>(sizes_);
+    if (kernel_ == KernelKind::tile_blocks) return kernels::split_value_count(sizes_);
     return kernels::packed_value_count<T>(sizes_);
   }
 
-  Way way_ = Way::blocks;
+  KernelKind kernel_ = KernelKind::blocks;
   kernels::HeadSizes sizes_{};
   std::shared_ptr<T> keys_, values_;
   std::vector<std::uint32_t> odd_keys_, unfit_keys_;

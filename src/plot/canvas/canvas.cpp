@@ -66,10 +66,10 @@ void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
 }
 
 // Exceptions cannot pass through Cairo.
-cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) noexcept {
+cairo_status_t append(void* stream, const unsigned char* data, unsigned int size) {
   try {
     static_cast<std::string*>(stream)->append(reinterpret_cast<const char*>(data), size);
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     return CAIRO_STATUS_NO_MEMORY;
   }
   return CAIRO_STATUS_SUCCESS;
