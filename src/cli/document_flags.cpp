@@ -1,7 +1,6 @@
 #include "cli/document_flags.hpp"
 
 #include <cstdint>
-#include <utility>
 
 #include "attn/document.hpp"
 
@@ -70,10 +69,8 @@ void add_document(Flags& flags, DocumentOptions& options) {
             [&](const std::string& text) {
               options.valid_lens.emplace();
               for (const std::string& part : comma_separated(text)) {
-                const std::size_t number = whole_number("--valid-lens", part);
-                if (!std::in_range<std::int64_t>(number))
-                  throw wrong_value("--valid-lens", part, "numbers of keys");
-                options.valid_lens->push_back(static_cast<std::int64_t>(number));
+                options.valid_lens->push_back(
+                    static_cast<std::int64_t>(whole_number("--valid-lens", part)));
               }
             });
   flags.count("--heads", options.heads, "N", "Heads to split tensors without a head axis into", 1);

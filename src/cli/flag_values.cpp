@@ -1,6 +1,8 @@
 #include "cli/flag_values.hpp"
 
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "attn/spec.hpp"
 
@@ -16,8 +18,12 @@ bool is_digits(const std::string& text) {
 
 std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least) {
   std::size_t number = 0;
-  if (parse_number(text, number) && number >= least) return number;
-  throw wrong_value(flag, text, "a whole number of at least " + std::to_string(least));
+  // Documents hold whole numbers as int64, and so does what counts.
+  const bool too_large = parse_number(text, number) && !std::in_range<std::int64_t>(number);
+  if (parse_number(text, number) && number >= least && !too_large) return number;
+  throw wrong_value(
+      flag, text,
+      "a whole number of at least " + std::to_string(least) + (too_large ? " and below 2^63" : ""));
 }
 
 std::int64_t integer(const std::string& flag, const std::string& text) {

@@ -97,7 +97,11 @@ TEST_CASE("numbers of keys beyond those of any tensor and folders without a name
   CHECK(wrong({"run", "doc.json", "--valid-lens", "3,18446744073709551615"}).errors ==
         "attn-cli: \"18446744073709551615\" is not what --valid-lens takes\n"
         "  where: --valid-lens\n"
-        "  help:  give numbers of keys\n");
+        "  help:  give a whole number of at least 0 and below 2^63\n");
+  CHECK(wrong({"run", "doc.json", "--pool", "18446744073709551615"}).errors ==
+        "attn-cli: \"18446744073709551615\" is not what --pool takes\n"
+        "  where: --pool\n"
+        "  help:  give a whole number of at least 1 and below 2^63\n");
   const TemporaryFolder folder;
   folder.write("doc.json", "{}");
   CHECK(attn_cli({"explain", "doc.json", "--model", ""}, folder.path()).exit_code == 3);
