@@ -99,10 +99,14 @@ TEST_CASE("bench says what its flags take") {
           "  where: --shape\n"
           "  help:  give a whole number of at least 1\n");
   refused(
-      {"--shape", "18446744073709551615,2,3,4,5"}, 3,
-      "attn-cli: the shape [18446744073709551615,2,3,5] has more elements than memory can address\n"
+      {"--shape", "9223372036854775807,2,3,4,5"}, 3,
+      "attn-cli: the shape [9223372036854775807,2,3,5] has more elements than memory can address\n"
       "  where: --shape\n"
       "  help:  check the shape for a misplaced digit\n");
+  refused({"--shape", "18446744073709551615,2,3,4,5"}, 2,
+          "attn-cli: \"18446744073709551615\" is not what --shape takes\n"
+          "  where: --shape\n"
+          "  help:  give a whole number of at least 1 and below 2^63\n");
   refused({"--window", "1,-2"}, 2,
           "attn-cli: \"1,-2\" is not what --window takes\n"
           "  where: --window\n"
