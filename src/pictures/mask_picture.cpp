@@ -72,9 +72,7 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   map.key_labels = part_of(Labels::of_sample(attention.labels.key, sample), keys);
   map.first_query = queries.first;
   map.first_key = keys.first;
-  // Layers have one mask.
-  const std::size_t sort = attention.prefix.rfind('.', attention.prefix.size() - 2);
-  std::string place = where_of(attention.prefix.substr(sort + 1));  // npos + 1 = 0
+  std::string place = where_of(attention.prefix);
   place = (place.empty() ? "(" : "(" + place + ", ") + "Sample " + std::to_string(sample + 1);
   if (visibility.differs_by_head()) place += ", Head " + std::to_string(head + 1);
   map.title = (title.empty() ? "Attention Mask " : title + "\nAttention Mask ") + place + ")";

@@ -5,6 +5,23 @@
 #include <limits>
 
 namespace attn::plot {
+namespace {
+
+// How many cells stand under one pixel or rectangle, at most.
+struct CellsShown {
+  std::size_t down, across;
+};
+
+CellsShown cells_shown(const Matrix& matrix, const Box& box, bool raster) {
+  const auto cells = [&](std::size_t count, double pixels) {
+    const double shown =
+        raster ? std::max(1.0, std::floor(pixels)) : static_cast<double>(most_rectangles);
+    return static_cast<std::size_t>(std::ceil(static_cast<double>(count) / shown));
+  };
+  return {cells(matrix.rows(), box.height()), cells(matrix.columns(), box.width())};
+}
+
+}  // namespace
 
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours) {
   std::vector<LegendEntry> entries;
@@ -22,17 +39,17 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   return entries;
 }
 
+bool shares_pixels(const Matrix& matrix, const Box& box, bool raster) {
+  const CellsShown shown = cells_shown(matrix, box, raster);
+  return shown.down > 1 || shown.across > 1;
+}
+
 std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, Pool pool) {
-  const auto cells = [&](std::size_t count, double pixels) {
-    const double shown =
-        raster ? std::max(1.0, std::floor(pixels)) : static_cast<double>(most_rectangles);
-    return static_cast<std::size_t>(std::ceil(static_cast<double>(count) / shown));
-  };
-  const std::size_t down = cells(matrix.rows(), box.height());
-  const std::size_t across = cells(matrix.columns(), box.width());
-  if (down <= 1 && across <= 1) return "";
-  return std::string(pool == Pool::max ? "largest" : "mean") + " of up to " + std::to_string(down) +
-         " × " + std::to_string(across) + " cells a pixel";
+  if (!shares_pixels(matrix, box, raster)) return "";
+  const CellsShown shown = cells_shown(matrix, box, raster);
+  return std::string(pool == Pool::max ? "largest" : "mean") + " of up to " +
+         std::to_string(shown.down) + " × " + std::to_string(shown.across) + " cells a " +
+         (raster ? "pixel" : "rectangle");
 }
 
 }  // namespace attn::plot

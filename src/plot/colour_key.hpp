@@ -16,8 +16,9 @@ namespace attn::plot {
 /// matplotlib style.
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours);
 
-/// The same for a vector or raster of that many cells: what a pixel stands for, if it stands for
-/// several cells; empty if not.
+/// Whether a pixel of a raster, or a rectangle of a vector format, stands for several cells.
+bool shares_pixels(const Matrix& matrix, const Box& box, bool raster);
+/// What it stands for then: "mean of up to 7 × 7 cells a pixel"; empty if it shows one cell.
 std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, Pool pool);
 
 }  // namespace attn::plot

@@ -1,3 +1,6 @@
+#include <optional>
+#include <utility>
+
 #include "attn/error.hpp"
 
 #include "plot/axes/cell_ticks.hpp"
@@ -45,10 +48,12 @@ class HeatmapFigure {
       return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
     };
     Box area = figure_.tight_area(bounds);
-    if (show_range_of(Layout(*this, figure_, area).axes.box)) {
+    std::optional<Layout> first(std::in_place, *this, figure_, area);
+    if (show_range_of(first->axes.box)) {
       area = figure_.tight_area(bounds);
+      first.emplace(*this, figure_, area);
     }
-    const Layout layout(*this, figure_, area);
+    const Layout& layout = *first;
     const Legend key(key_of_colours_, layout.key_corner(figure_), figure_);
     return figure_.picture(layout.bounds(&Decorations::bounds), [&](Canvas& canvas) {
       draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
@@ -135,7 +140,7 @@ class HeatmapFigure {
   bool show_range_of(const Box& cells) {
     const bool chosen = options_.color_range.scope == ColorRange::Scope::given;
     if (chosen || options_.style == PlotStyle::matplotlib || options_.pool != Pool::mean ||
-        heatmap_.any_numbers || pixel_note(matrix_, cells, raster_, options_.pool).empty() ||
+        heatmap_.any_numbers || !shares_pixels(matrix_, cells, raster_) ||
         options_.norm.kind == ColorNorm::Kind::log) {
       return false;
     }
