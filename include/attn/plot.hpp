@@ -42,7 +42,7 @@ struct ColorNorm {
 };
 
 /// What a pixel shows of the cells under it where there are more cells than pixels.
-enum class Pool { mean, max };
+enum class PixelShows { mean, max };
 
 /// What can be asked of a figure. Everything absent takes the figure's own default.
 struct PlotOptions {
@@ -62,7 +62,7 @@ struct PlotOptions {
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   ColorRange color_range;
   ColorNorm norm;
-  Pool pool = Pool::mean;
+  PixelShows pixels = PixelShows::mean;
   double font_scale = 1;           ///< all sizes of letters are multiplied by it
   std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
   double threshold = 0;            ///< lines: only weights of at least this

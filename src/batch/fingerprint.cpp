@@ -10,11 +10,13 @@
 
 #include "attn/version.hpp"
 
+#include "document/options.hpp"
 #include "kernels/cpu_target.hpp"
 #include "result/content_hash.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/overloaded.hpp"
 
 namespace attn {
 namespace {
@@ -59,6 +61,19 @@ class Description {
     add(pair.first, pair.second);
   }
   void add_one(const PositionRange& range) { add(range.first, range.end); }
+  void add_one(const JsonValue& value) {
+    add(value.type());
+    std::visit(
+        Overloaded{[&](bool truth) { add(truth); },
+                   [&](const JsonValue::Number& number) { add(number.value, number.integer); },
+                   [&](const std::string& text) { add(text); },
+                   [&](const JsonValue::Array& elements) { add(elements); },
+                   [&](const JsonValue::Object& members) {
+                     for (const JsonMember& member : members) add(member.key, member.value);
+                   },
+                   [](std::monostate) {}, [](const JsonValue::Block&) {}},
+        value.data);
+  }
 
   std::string text_;
 };
@@ -73,28 +88,20 @@ void describe(const MapSelection& selection, Description& description) {
 
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-               annotate, annotate_color, ticks, show_spaces, color_range, norm, pool, font_scale,
+               annotate, annotate_color, ticks, show_spaces, color_range, norm, pixels, font_scale,
                top, threshold, provenance, threads] = plot;
   static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
                   annotate, annotate_color, ticks, show_spaces, color_range.scope, color_range.low,
-                  color_range.high, norm.kind, norm.gamma, pool, font_scale, top, threshold);
+                  color_range.high, norm.kind, norm.gamma, pixels, font_scale, top, threshold);
 }
 
 void describe(const DocumentOptions& document, Description& description) {
-  const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
-               heads, scale, seed, valid_lens, pool, causal, gradient, threads, files] = document;
-  static_cast<void>(input);
-  description.add(model ? model->native() : "", architecture ? architecture->native() : "", layers,
-                  logits);
-  for (const ModelText& text : texts) description.add(text.text, text.pair);
-  for (const LayerHead& head : heads_off) description.add(head.layer, head.head);
-  static_cast<void>(threads);
-  static_cast<void>(files);
-  description.add(attention, dtype, heads, scale, seed, valid_lens, pool.has_value(), causal,
-                  gradient ? gradient->native() : "");
-  if (pool) description.add(pool->size, pool->reduction);
+  const auto as_given = [](const std::filesystem::path& path) { return path.string(); };
+  for (const Setting& setting : settings(document, as_given)) {
+    description.add(setting.key, setting.inner, setting.value);
+  }
 }
 
 }  // namespace

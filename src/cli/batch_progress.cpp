@@ -1,11 +1,6 @@
 #include "cli/batch_progress.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "attn/error.hpp"
 
@@ -18,32 +13,11 @@ constexpr std::chrono::milliseconds bar_interval{100};
 constexpr std::chrono::seconds line_interval{5};
 // Failures beyond this many are only counted; the summary has them all.
 constexpr std::size_t most_failures_told = 20;
-constexpr const char* clear_line = "\r\x1b[K";
-
-std::size_t columns() {
-  winsize size{};
-  constexpr std::size_t usual = 80;
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
-  return size.ws_col;
-}
-
-// "0:07", "12:34", "3:00:00".
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<long long>(std::ceil(seconds));
-  const long long hours = whole / 3600, minutes = whole / 60 % 60;
-  char text[64];
-  if (hours > 0) {
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", hours, minutes, whole % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%lld:%02lld", minutes, whole % 60);
-  }
-  return text;
-}
 
 }  // namespace
 
 BatchProgress::BatchProgress(const Common& common)
-    : quiet_(common.quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : quiet_(common.quiet), line_(common.quiet, {}, bar_interval) {}
 
 std::string BatchProgress::state(const BatchCounts& counts) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
@@ -52,10 +26,8 @@ std::string BatchProgress::state(const BatchCounts& counts) const {
       std::to_string(counts.items - counts.left()) + "/" + std::to_string(counts.items);
   if (computed > 0 && seconds > 0) {
     const double rate = static_cast<double>(computed) / seconds;
-    char rate_text[64];
-    std::snprintf(rate_text, sizeof rate_text, "  %.*f/s", rate < 10 ? 1 : 0, rate);
-    text += rate_text;
-    text += "  " + clock_text(static_cast<double>(counts.left()) / rate) + " left";
+    text += "  " + rate_text(rate) + "/s  " +
+            duration_text(static_cast<double>(counts.left()) / rate) + " left";
   }
   if (counts.failed > 0) text += "  " + std::to_string(counts.failed) + " failed";
   return text;
@@ -63,7 +35,7 @@ std::string BatchProgress::state(const BatchCounts& counts) const {
 
 std::string BatchProgress::bar(const BatchCounts& counts) const {
   const std::string text = state(counts);
-  const std::size_t width = columns(), around = text.size() + 5;
+  const std::size_t width = terminal_columns(), around = text.size() + 5;
   if (width < around + 10) return text.substr(0, width - 1);
   const std::size_t room = std::min<std::size_t>(width - around, 40);
   const std::size_t filled = room * (counts.items - counts.left()) / counts.items;
@@ -74,7 +46,7 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
   if (quiet_) return;
   if (item.error && failures_told_ < most_failures_told) {
     ++failures_told_;
-    if (drawn_) show(clear_line);
+    line_.clear();
     const Error& error = *item.error;
     complain(Error(error.kind(), item.name + ": " + error.problem(), error.where(), error.help())
                  .what());
@@ -82,20 +54,12 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
       complain("further failures are only counted here; the summary has them all");
     }
   }
-  const auto now = Clock::now();
-  if (terminal_) {
-    if (drawn_ && now - shown_ < bar_interval && counts.left() > 0) return;
-    show(clear_line + bar(counts));
-    drawn_ = true;
-    shown_ = now;
-  } else if (now - shown_ >= line_interval) {
+  if (line_.shown()) {
+    line_.show([&] { return bar(counts); }, counts.left() == 0);
+  } else if (const auto now = Clock::now(); now - told_ >= line_interval) {
     complain(state(counts));
-    shown_ = now;
+    told_ = now;
   }
-}
-
-void BatchProgress::finish() {
-  if (drawn_) show(clear_line);
 }
 
 }  // namespace attn::cli

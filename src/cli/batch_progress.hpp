@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 
 #include "attn/batch.hpp"
 
 #include "cli/common_flags.hpp"
+#include "cli/progress_line.hpp"
 
 namespace attn::cli {
 
@@ -19,18 +19,18 @@ class BatchProgress {
 
   void update(const BatchItem& item, const BatchCounts& counts);
   /// Takes the bar away.
-  void finish();
+  void finish() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = ProgressLine::Clock;
 
   std::string state(const BatchCounts& counts) const;
   std::string bar(const BatchCounts& counts) const;
 
-  bool quiet_, terminal_;
-  bool drawn_ = false;
+  bool quiet_;
+  ProgressLine line_;
   std::size_t failures_told_ = 0;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
+  Clock::time_point start_ = Clock::now(), told_ = start_;
 };
 
 }  // namespace attn::cli

@@ -16,7 +16,6 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"AttentionRequest::weights", "--no-weights"},
     {"BatchOptions::inputs", "attn-cli batch"},
     {"BenchRequest::kind", "--attention"},
-    {"DocumentOptions::pool.size", "the number of --pool"},
     {"DocumentOptions::texts", "--text"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},

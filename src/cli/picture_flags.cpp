@@ -24,7 +24,8 @@ constexpr auto head_words =
     std::to_array<Named<MapSelection::Heads>>({{"mean", MapSelection::Heads::mean},
                                                {"max", MapSelection::Heads::max},
                                                {"all", MapSelection::Heads::all}});
-constexpr auto pools = std::to_array<Named<Pool>>({{"mean", Pool::mean}, {"max", Pool::max}});
+constexpr auto pixels_show =
+    std::to_array<Named<PixelShows>>({{"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
 template <class Table>
 void complete(Flag& flag, const Table& table) {
@@ -107,23 +108,17 @@ ColorNorm color_norm(const std::string& text) {
   return norm;
 }
 
-// A number of bins ("1024"), what a bin and a pixel show ("max"), or both.
-void take_bins(const std::string& text, std::optional<Pooling>& bins, Pool& pixels) {
-  std::optional<Pooling> pooling;
-  std::optional<Pooling::Reduction> reduction;
-  for (const std::string& part : comma_separated(text)) {
-    if (is_digits(part) ? pooling.has_value() : reduction.has_value()) {
-      throw wrong_value("--pool", text, "a number of bins, mean or max, or both, such as 1024,max");
-    }
-    if (is_digits(part)) {
-      pooling.emplace().size = whole_number("--pool", part, 1);
-    } else {
-      reduction = chosen("--pool", part, pooling_reductions()).value;
-      pixels = chosen("--pool", part, pools).value;
-    }
+// A number of bins, and what one of them holds of the weights under it: "1024", "1024,max".
+Pooling pooling(const std::string& text) {
+  const std::vector<std::string> parts = comma_separated(text);
+  if (parts.size() > 2 || !is_digits(parts[0])) {
+    throw wrong_value("--pool", text,
+                      "a number of bins, and mean or max if wanted, such as 1024,max");
   }
-  if (pooling && reduction) pooling->reduction = *reduction;
-  bins = pooling;
+  Pooling pooling;
+  pooling.size = whole_number("--pool", parts[0], 1);
+  if (parts.size() == 2) pooling.reduction = chosen("--pool", parts[1], pooling_reductions()).value;
+  return pooling;
 }
 
 }  // namespace
@@ -156,7 +151,7 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
   flags.toggle("--hide-mask", selection.hide_mask, "Draw hidden cells as plain zeros");
 }
 
-void add_picture(Flags& flags, const PictureTargets& picture, std::optional<Pooling>* bins) {
+void add_picture(Flags& flags, const PictureTargets& picture) {
   PlotOptions& options = picture.options;
   add_selection(flags, picture);
   flags.count("--top", options.top, "K", "For lines: only the K strongest keys of each query", 1);
@@ -191,22 +186,22 @@ void add_picture(Flags& flags, const PictureTargets& picture, std::optional<Pool
   complete(flags.add("--norm", "NORM", "linear, log or power[:GAMMA]: how colours spread",
                      [&](const std::string& text) { options.norm = color_norm(text); }),
            norms);
-  if (bins != nullptr) {
-    complete(flags.add("--pool", "WHAT",
-                       "N, a number of bins that queries and keys are reduced to, for long "
-                       "sequences; mean or max: what such a bin, and a pixel of the pictures, "
-                       "shows of the weights under it; or both, as 1024,max",
-                       [&options, bins](const std::string& text) {
-                         take_bins(text, *bins, options.pool);
-                       }),
-             pools);
-  } else {
-    flags.choice("--pool", options.pool, pools, "WHAT", ": what a pixel shows of many cells");
-  }
+  flags.choice("--pixels", options.pixels, pixels_show, "WHAT",
+               ": what a pixel shows of many cells");
   flags.add("--font-scale", "X", "Factor of all sizes of letters", [&](const std::string& text) {
     options.font_scale =
         number_between("--font-scale", text, 0.1, 20, "a number from 0.1 to 20, such as 1.5");
   });
+}
+
+void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels) {
+  flags.add("--pool", "N[,WHAT]",
+            "For long sequences: reduce the weights to N bins of queries and keys, each their mean "
+            "or, with N,max, the largest",
+            [&](const std::string& text) {
+              bins = pooling(text);
+              if (bins->reduction == Pooling::Reduction::max) pixels = PixelShows::max;
+            });
 }
 
 std::string picture_extensions() {

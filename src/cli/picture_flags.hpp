@@ -24,8 +24,10 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads =
 
 /// The same, and what shapes the picture. With `bins`, --pool takes the number of bins that weights
 /// are reduced to as well.
-void add_picture(Flags& flags, const PictureTargets& picture,
-                 std::optional<Pooling>* bins = nullptr);
+void add_picture(Flags& flags, const PictureTargets& picture);
+
+/// The bins of long sequences. What a bin holds, a pixel shows of several.
+void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels);
 
 /// ".png, .svg or .pdf"
 std::string picture_extensions();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/output.hpp"
@@ -14,8 +15,16 @@ namespace {
 
 constexpr const char* start_of_line = "\r\x1b[K";
 
-// "12 s", "3 min", "2 h"
-std::string duration(double seconds) {
+}  // namespace
+
+std::size_t terminal_columns() {
+  winsize size{};
+  constexpr std::size_t usual = 80;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return size.ws_col;
+}
+
+std::string duration_text(double seconds) {
   constexpr double minute = 60, hour = 3600;
   const auto text = [](double count, const char* unit) {
     return std::to_string(static_cast<long long>(std::ceil(count))) + " " + unit;
@@ -25,7 +34,7 @@ std::string duration(double seconds) {
   return text(std::min(seconds / hour, 1e6), "h");
 }
 
-std::string rate(double each_second) {
+std::string rate_text(double each_second) {
   constexpr std::array<const char*, 5> units{"", " k", " M", " G", " T"};
   std::size_t unit = 0;
   for (; each_second >= 999.5 && unit + 1 < units.size(); ++unit) each_second /= 1000;
@@ -34,40 +43,37 @@ std::string rate(double each_second) {
   return text.data();
 }
 
-}  // namespace
-
 std::string progress_text(std::size_t done, std::size_t all, double seconds) {
   done = std::min(done, all);
   const double share =
       static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(all, 1));
   std::string text = "computing " + std::to_string(static_cast<int>(100 * share)) + " %";
   if (done == 0 || seconds <= 0) return text;
-  text += ", " + rate(static_cast<double>(done) / seconds) + " scores/s";
-  if (done < all) text += ", " + duration(seconds * (1 - share) / share) + " left";
+  text += ", " + rate_text(static_cast<double>(done) / seconds) + " scores/s";
+  if (done < all) text += ", " + duration_text(seconds * (1 - share) / share) + " left";
   return text;
 }
 
-ProgressLine::ProgressLine(bool quiet)
+ProgressLine::ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval)
     : shown_(!quiet && isatty(STDERR_FILENO) == 1),
-      start_(Clock::now()),
-      next_(start_ + std::chrono::seconds(1)) {}
+      interval_(interval),
+      next_(Clock::now() + delay) {}
 
-void ProgressLine::show(std::size_t done, std::size_t all) {
+void ProgressLine::show(const std::function<std::string()>& text, bool last) {
   if (!shown_) return;
   // Whoever finds another one drawing goes on computing.
   const std::unique_lock lock(guard_, std::try_to_lock);
   const Clock::time_point now = Clock::now();
-  if (!lock || now < next_) return;
-  next_ = now + std::chrono::milliseconds(200);
+  if (!lock || (now < next_ && !last)) return;
+  next_ = now + interval_;
   drawn_ = true;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  attn::cli::show(start_of_line + progress_text(done, all, seconds));
+  attn::cli::show(start_of_line + text());
 }
 
 void ProgressLine::clear() noexcept {
   const std::lock_guard lock(guard_);
   if (drawn_) attn::cli::show(start_of_line);
-  drawn_ = shown_ = false;
+  drawn_ = false;
 }
 
 }  // namespace attn::cli

@@ -48,9 +48,15 @@ int compute(const Given& given) {
   options.threads = options.plot.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.cmap;
-  ProgressLine progress(common.quiet);
+  ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
   if (progress.shown()) {
-    options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
+    using Clock = ProgressLine::Clock;
+    options.progress = [&progress, start = Clock::now()](std::size_t done, std::size_t all) {
+      progress.show([&] {
+        return progress_text(done, all,
+                             std::chrono::duration<double>(Clock::now() - start).count());
+      });
+    };
   }
   RunOutcome outcome = run(options);
   progress.clear();

@@ -76,8 +76,8 @@ void add_results(Flags& flags, RunOptions& options) {
             [&](const std::string&) { options.weights = false; });
   flags.toggle("--timing", options.timing, "Write the seconds taken into result.json");
   add_provenance(flags, options.provenance, "result.json and the pictures");
-  add_picture(flags, {options.plot, options.selection, options.sample, options.head},
-              &options.pool);
+  add_pooling(flags, options.pool, options.plot.pixels);
+  add_picture(flags, {options.plot, options.selection, options.sample, options.head});
 }
 
 }  // namespace attn::cli

@@ -4,8 +4,13 @@
 #include <array>
 #include <string>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 
+#include "document/dropout_reader.hpp"
+#include "document/object.hpp"
+#include "document/pooling_reader.hpp"
+#include "document/position_reader.hpp"
 #include "support/count_text.hpp"
 #include "support/nearest_name.hpp"
 
@@ -67,6 +72,27 @@ bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
+constexpr auto activations = std::to_array<Named<Activation>>({
+    {"relu", Activation::relu},
+    {"gelu", Activation::gelu},
+    {"gelu_tanh", Activation::gelu_tanh},
+    {"silu", Activation::silu},
+    {"swiglu", Activation::swiglu},
+    {"geglu", Activation::geglu},
+    {"geglu_tanh", Activation::geglu_tanh},
+});
+constexpr auto norm_places =
+    std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
+
+// Models have no narrow types of computation.
+std::span<const Named<DType>> dtypes(const KindInfo& kind) {
+  return model(kind) ? document_dtypes().first(2) : document_dtypes();
+}
+
+std::size_t count(const KeyValue& given) {
+  return static_cast<std::size_t>(expect_integer(given.value, given.at, 1));
+}
+
 constexpr std::array<DocumentKey, 54> keys{{
     {"attention", all, "the kind of attention, or a list of kinds; \"model\" beside a model",
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -77,7 +103,10 @@ constexpr std::array<DocumentKey, 54> keys{{
     {"token_types", model, "as token_ids, for models that have token types",
      R"("$ref": "#/$defs/ids")"},
     {"special_tokens", model, "whether the tokenizer's template is applied to text",
-     R"("type": "boolean")"},
+     R"("type": "boolean")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.special_tokens = expect_boolean(given.value, given.at);
+     }},
     {"decoder_text", model, "what the decoder of an encoder-decoder reads",
      R"("$ref": "#/$defs/texts")"},
     {"decoder_token_ids", model, "the same as token ids", R"("$ref": "#/$defs/ids")"},
@@ -116,11 +145,19 @@ constexpr std::array<DocumentKey, 54> keys{{
      R"("$ref": "#/$defs/mask")"},
     {"memory_valid_lens", decoder, "the valid lengths of a decoder layer's memory",
      R"("$ref": "#/$defs/tensor")"},
-    {"heads", heads, "number of query heads", R"("type": "integer", "minimum": 1)"},
+    {"heads", heads, "number of query heads", R"("type": "integer", "minimum": 1)",
+     [](const KeyValue& given, PlainValues& values) { values.heads = count(given); }},
     {"kv_heads", heads, "number of key and value heads; heads if absent",
-     R"("type": "integer", "minimum": 1)"},
-    {"scale", tensors, "factor of the scores", R"("type": "number")"},
-    {"softcap", tensors, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)"},
+     R"("type": "integer", "minimum": 1)",
+     [](const KeyValue& given, PlainValues& values) { values.kv_heads = count(given); }},
+    {"scale", tensors, "factor of the scores", R"("type": "number")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.scale = expect_number(given.value, given.at);
+     }},
+    {"softcap", tensors, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.softcap = expect_number(given.value, given.at);
+     }},
     {"rotary", products, "turns queries and keys by their positions",
      R"("$ref": "#/$defs/rotary")"},
     {"query_norm", products, "norm of each head's query, before it is turned",
@@ -134,26 +171,59 @@ constexpr std::array<DocumentKey, 54> keys{{
     {"gradient", tensors, "the output's gradient, for those of all that it was computed from",
      R"("type": "object", "required": ["output"], "additionalProperties": false, "properties": {"output": {"$ref": "#/$defs/tensor"}})"},
     {"feed_forward", layers, "hidden width of a layer's feed-forward part",
-     R"("type": "integer", "minimum": 1)"},
+     R"("type": "integer", "minimum": 1)",
+     [](const KeyValue& given, PlainValues& values) { values.feed_forward = count(given); }},
     {"activation", layers, "of the feed-forward part; the last three are gated",
-     R"("enum": ["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh"])"},
-    {"norm", layers, "post or pre", R"("enum": ["post", "pre"])"},
-    {"norm_kind", layers, "layer or rms", R"("enum": ["layer", "rms"])"},
+     R"("enum": ["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh"])",
+     [](const KeyValue& given, PlainValues& values) {
+       values.activation = expect_choice(given.value, given.at, "activation", activations);
+     }},
+    {"norm", layers, "post or pre", R"("enum": ["post", "pre"])",
+     [](const KeyValue& given, PlainValues& values) {
+       values.norm = expect_choice(given.value, given.at, "norm", norm_places);
+     }},
+    {"norm_kind", layers, "layer or rms", R"("enum": ["layer", "rms"])",
+     [](const KeyValue& given, PlainValues& values) {
+       values.norm_kind = read_norm_kind(given.value, given.at);
+     }},
     {"layers", several_layers,
      "number of layers; of a model the layers whose weights are wanted, from 0: all, one or "
      "several",
-     R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])"},
-    {"eps", products, "ε of all norms", R"("type": "number", "exclusiveMinimum": 0)"},
-    {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")"},
+     R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])",
+     [](const KeyValue& given, PlainValues& values) {
+       if (!model(given.kind)) values.layers = count(given);
+     }},
+    {"eps", products, "ε of all norms", R"("type": "number", "exclusiveMinimum": 0)",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.eps = expect_number(given.value, given.at);
+     }},
+    {"weights", all, "false: leave the weights out of the result", R"("type": "boolean")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.weights = expect_boolean(given.value, given.at);
+     }},
     {"pool", tensors, "weights reduced to a map of at most so many bins of queries and keys",
-     R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])"},
-    {"dropout", tensors, "dropout on the weights", R"("$ref": "#/$defs/dropout")"},
+     R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.pool = read_pooling(given.value, given.at);
+     }},
+    {"dropout", tensors, "dropout on the weights", R"("$ref": "#/$defs/dropout")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.dropout = read_dropout(given.value, given.at);
+     }},
     {"labels", tensors, "names of queries and keys", R"("$ref": "#/$defs/labels")"},
     {"seed", tensors, "seed of random tensors, as torch.manual_seed", R"("type": "integer")"},
-    {"dtype", all, "of the computation",
-     R"("enum": ["float32", "float64", "bfloat16", "float16"])"},
-    {"title", all, "title of report and pictures", R"("type": "string")"},
-    {"description", all, "text for the report", R"("type": "string")"},
+    {"dtype", all, "of the computation", R"("enum": ["float32", "float64", "bfloat16", "float16"])",
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.dtype = expect_choice(given.value, given.at, "dtype", dtypes(given.kind));
+     }},
+    {"title", all, "title of report and pictures", R"("type": "string")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.title = expect_string(given.value, given.at);
+     }},
+    {"description", all, "text for the report", R"("type": "string")",
+     [](const KeyValue& given, PlainValues& values) {
+       values.description = expect_string(given.value, given.at);
+     }},
 }};
 
 std::string help_for(const DocumentKey& key, Kind kind) {
@@ -187,6 +257,24 @@ std::string help_for(const DocumentKey& key, Kind kind) {
 
 std::span<const DocumentKey> document_keys() noexcept {
   return keys;
+}
+
+std::span<const Named<DType>> document_dtypes() noexcept {
+  static constexpr auto dtypes = std::to_array<Named<DType>>({{"float32", DType::float32},
+                                                              {"float64", DType::float64},
+                                                              {"bfloat16", DType::bfloat16},
+                                                              {"float16", DType::float16}});
+  return dtypes;
+}
+
+PlainValues read_plain_values(const JsonValue& root, const KindInfo& kind, Problems& problems) {
+  PlainValues values;
+  for (const DocumentKey& key : keys) {
+    const JsonValue* value = key.read && key.takes(kind) ? root.find(key.name) : nullptr;
+    if (!value) continue;
+    problems.attempt([&] { key.read({*value, pointer_to("", key.name), kind}, values); });
+  }
+  return values;
 }
 
 void check_document_keys(const JsonValue& root, Problems& problems) {

@@ -53,28 +53,13 @@ class ModelReader {
  private:
   const Architecture& model() const { return request_.folder->architecture; }
 
-  template <class Store>
-  void read(const char* key, Store&& store) {
-    if (const JsonValue* value = root_.find(key))
-      problems_.attempt([&] { store(*value, pointer_to("", key)); });
-  }
-
   void read_options() {
-    read("dtype", [&](const JsonValue& value, const std::string& at) {
-      request_.dtype = expect_choice(value, at, "dtype", document_dtypes().first(2));
-    });
-    read("title", [&](const JsonValue& value, const std::string& at) {
-      plan_.title = expect_string(value, at);
-    });
-    read("description", [&](const JsonValue& value, const std::string& at) {
-      plan_.description = expect_string(value, at);
-    });
-    read("weights", [&](const JsonValue& value, const std::string& at) {
-      plan_.weights = request_.weights = expect_boolean(value, at);
-    });
-    read("special_tokens", [&](const JsonValue& value, const std::string& at) {
-      special_tokens_ = expect_boolean(value, at);
-    });
+    const PlainValues values = read_plain_values(root_, info(Kind::model), problems_);
+    plan_.title = values.title;
+    plan_.description = values.description;
+    request_.dtype = values.options.dtype;
+    plan_.weights = request_.weights = values.options.weights;
+    special_tokens_ = values.special_tokens;
   }
 
   // The file or folder that a key names.

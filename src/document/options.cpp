@@ -1,7 +1,7 @@
 #include "document/options.hpp"
 
+#include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
@@ -10,81 +10,106 @@
 namespace attn {
 namespace {
 
+template <class Alternative>
+JsonValue json_of(Alternative value) {
+  JsonValue json;
+  json.data = std::move(value);
+  return json;
+}
+
+// Of truths alone: pointers are none.
+template <std::same_as<bool> Truth>
+JsonValue json(Truth truth) {
+  return json_of(truth);
+}
 JsonValue json(std::string text) {
-  JsonValue value;
-  value.data = std::move(text);
-  return value;
+  return json_of(std::move(text));
 }
-
+JsonValue json(std::string_view text) {
+  return json(std::string(text));
+}
 JsonValue json(double number) {
-  JsonValue value;
-  value.data = JsonValue::Number{number, 0, false};
-  return value;
+  return json_of(JsonValue::Number{number, 0, false});
 }
-
 JsonValue json(std::int64_t number) {
-  JsonValue value;
-  value.data = JsonValue::Number{static_cast<double>(number), number, true};
-  return value;
+  return json_of(JsonValue::Number{static_cast<double>(number), number, true});
 }
-
-std::string kind_name(Kind kind) {
-  return std::string(info(kind).name);
+JsonValue json(std::size_t number) {
+  return json(static_cast<std::int64_t>(number));
 }
-
-// A folder or file that the command line names is not looked for beside the document.
-std::string from_here(const std::filesystem::path& path, const Document& document) {
-  if (document.folder().empty()) return path.string();
-  std::error_code no_such_place;  // of an empty name, which is refused where it is opened
-  const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
-  return (no_such_place ? path : here).string();
+JsonValue json(DType dtype) {
+  return json(std::string(name(dtype)));
 }
-
-JsonValue list_of(JsonValue::Array elements) {
-  JsonValue list;
-  list.data = std::move(elements);
-  return list;
+JsonValue json(Kind kind) {
+  return json(info(kind).name);
 }
-
-void put_model(const DocumentOptions& options, Document& document) {
-  if (options.model) {
-    document.override_with("model", json(from_here(*options.model, document)),
-                           "DocumentOptions::model");
-  }
-  if (options.architecture) {
-    document.override_with("architecture", json(from_here(*options.architecture, document)),
-                           "DocumentOptions::architecture");
-  }
-  if (!options.texts.empty()) {
-    JsonValue::Array texts;
-    for (const ModelText& text : options.texts) {
-      texts.push_back(text.pair ? list_of({json(text.text), json(*text.pair)}) : json(text.text));
-    }
-    document.override_with("text", list_of(std::move(texts)), "DocumentOptions::texts");
-  }
-  if (options.layers) {
-    JsonValue::Array layers;
-    for (const std::size_t layer : *options.layers) {
-      layers.push_back(json(static_cast<std::int64_t>(layer)));
-    }
-    document.override_with("layers", list_of(std::move(layers)), "DocumentOptions::layers");
-  }
-  if (options.logits) {
-    JsonValue yes;
-    yes.data = true;
-    document.override_with("logits", std::move(yes), "DocumentOptions::logits");
-  }
-  std::map<std::string, JsonValue::Array> off;
-  for (const LayerHead& head : options.heads_off) {
-    off[head.layer].push_back(json(static_cast<std::int64_t>(head.head)));
-  }
-  for (auto& [layer, heads] : off) {
-    document.override_inside("heads_off", layer, list_of(std::move(heads)),
-                             "DocumentOptions::heads_off");
-  }
+JsonValue json(const Pooling& pool) {
+  const bool largest = pool.reduction == Pooling::Reduction::max;
+  return json_of(JsonValue::Object{{"size", json(pool.size)},
+                                   {"reduction", json(std::string(largest ? "max" : "mean"))}});
+}
+template <class Element>
+JsonValue json(const std::vector<Element>& elements);
+JsonValue json(const ModelText& text) {
+  return text.pair ? json(std::vector{text.text, *text.pair}) : json(text.text);
+}
+template <class Element>
+JsonValue json(const std::vector<Element>& elements) {
+  JsonValue::Array list;
+  for (const Element& element : elements) list.push_back(json(element));
+  return json_of(std::move(list));
 }
 
 }  // namespace
+
+std::vector<Setting> settings(
+    const DocumentOptions& options,
+    const std::function<std::string(const std::filesystem::path&)>& place) {
+  // Naming every member makes a new one an error here until it is set too.
+  const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
+               heads, scale, seed, valid_lens, pool, causal, gradient, threads, files] = options;
+  static_cast<void>(input);
+  static_cast<void>(threads);
+  static_cast<void>(files);
+
+  std::vector<Setting> all;
+  const auto set = [&](const char* key, JsonValue value) {
+    all.push_back({key, "", std::string("DocumentOptions::") + key, std::move(value)});
+  };
+  const auto set_given = [&](const char* key, const auto& given) {
+    if (given) set(key, json(*given));
+  };
+  if (model) set("model", json(place(*model)));
+  if (architecture) set("architecture", json(place(*architecture)));
+  if (!texts.empty()) {
+    set("text", json(texts));
+    all.back().field = "DocumentOptions::texts";
+  }
+  set_given("layers", layers);
+  if (logits) set("logits", json(true));
+  std::map<std::string, std::vector<std::size_t>> off;
+  for (const LayerHead& head : heads_off) off[head.layer].push_back(head.head);
+  for (const auto& [layer, without] : off) {
+    set("heads_off", json(without));
+    all.back().inner = layer;
+  }
+  if (attention.size() == 1) set("attention", json(attention[0]));
+  if (attention.size() > 1) set("attention", json(attention));
+  set_given("dtype", dtype);
+  set_given("heads", heads);
+  set_given("scale", scale);
+  set_given("seed", seed);
+  set_given("valid_lens", valid_lens);
+  set_given("pool", pool);
+  if (gradient) {
+    set("gradient", json_of(JsonValue::Object{{"file", json(place(*gradient))}}));
+    all.back().inner = "output";
+  }
+  if (causal) {
+    all.push_back({"mask", "causal", "DocumentOptions::causal", json(true)});
+  }
+  return all;
+}
 
 JsonOptions json_options(const DocumentOptions& options) {
   JsonOptions reading;
@@ -103,52 +128,20 @@ Document open_document(const DocumentOptions& options) {
 }
 
 void put_options(const DocumentOptions& options, Document& document) {
-  put_model(options, document);
-  if (options.attention.size() == 1) {
-    document.override_with("attention", json(kind_name(options.attention[0])),
-                           "DocumentOptions::attention");
-  } else if (options.attention.size() > 1) {
-    JsonValue::Array kinds;
-    for (const Kind kind : options.attention) kinds.push_back(json(kind_name(kind)));
-    JsonValue list;
-    list.data = std::move(kinds);
-    document.override_with("attention", std::move(list), "DocumentOptions::attention");
-  }
-  if (options.dtype)
-    document.override_with("dtype", json(std::string(name(*options.dtype))),
-                           "DocumentOptions::dtype");
-  if (options.heads) {
-    document.override_with("heads", json(static_cast<std::int64_t>(*options.heads)),
-                           "DocumentOptions::heads");
-  }
-  if (options.scale)
-    document.override_with("scale", json(*options.scale), "DocumentOptions::scale");
-  if (options.seed) document.override_with("seed", json(*options.seed), "DocumentOptions::seed");
-  if (options.valid_lens) {
-    JsonValue::Array lens;
-    for (const auto length : *options.valid_lens) lens.push_back(json(length));
-    JsonValue list;
-    list.data = std::move(lens);
-    document.override_with("valid_lens", std::move(list), "DocumentOptions::valid_lens");
-  }
-  if (options.pool) {
-    JsonValue pool;
-    const bool largest = options.pool->reduction == Pooling::Reduction::max;
-    pool.data = JsonValue::Object{{"size", json(static_cast<std::int64_t>(options.pool->size))},
-                                  {"reduction", json(std::string(largest ? "max" : "mean"))}};
-    document.override_with("pool", std::move(pool), "DocumentOptions::pool");
-  }
-  if (options.gradient) {
-    // A document's file names are relative to it, the flag's to where the program was started.
-    JsonValue file, output;
-    file.data = JsonValue::Object{{"file", json(std::filesystem::absolute(*options.gradient))}};
-    output.data = JsonValue::Object{{"output", std::move(file)}};
-    document.override_with("gradient", std::move(output), "DocumentOptions::gradient");
-  }
-  if (options.causal) {
-    JsonValue causal;
-    causal.data = true;
-    document.override_inside("mask", "causal", std::move(causal), "DocumentOptions::causal");
+  // A folder or file that the command line names is not looked for beside the document.
+  const auto from_here = [&](const std::filesystem::path& path) {
+    if (document.folder().empty()) return path.string();
+    std::error_code no_such_place;  // of an empty name, which is refused where it is opened
+    const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
+    return (no_such_place ? path : here).string();
+  };
+  for (Setting& setting : settings(options, from_here)) {
+    if (setting.inner.empty()) {
+      document.override_with(setting.key, std::move(setting.value), std::move(setting.field));
+    } else {
+      document.override_inside(setting.key, setting.inner, std::move(setting.value),
+                               std::move(setting.field));
+    }
   }
 }
 

@@ -18,7 +18,6 @@
 #include "document/names.hpp"
 #include "document/object.hpp"
 #include "document/parameters.hpp"
-#include "document/pooling_reader.hpp"
 #include "document/position_reader.hpp"
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
@@ -27,18 +26,6 @@
 
 namespace attn {
 namespace {
-
-constexpr auto activations = std::to_array<Named<Activation>>({
-    {"relu", Activation::relu},
-    {"gelu", Activation::gelu},
-    {"gelu_tanh", Activation::gelu_tanh},
-    {"silu", Activation::silu},
-    {"swiglu", Activation::swiglu},
-    {"geglu", Activation::geglu},
-    {"geglu_tanh", Activation::geglu_tanh},
-});
-constexpr auto norm_places =
-    std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
 /// Reads one document for one kind, part by part.
 class Reader {
@@ -87,54 +74,21 @@ class Reader {
       problems_.attempt([&] { store(*value, pointer_to("", key)); });
   }
 
-  void read_count(const char* key, std::optional<std::size_t>& count) {
-    read(key, [&](const JsonValue& value, const std::string& at) {
-      count = static_cast<std::size_t>(expect_integer(value, at, 1));
-    });
-  }
-
   void read_options() {
-    read("dtype", [&](const JsonValue& value, const std::string& at) {
-      options_.dtype = expect_choice(value, at, "dtype", document_dtypes());
-    });
-    read("title", [&](const JsonValue& value, const std::string& at) {
-      plan_.title = expect_string(value, at);
-    });
-    read("description", [&](const JsonValue& value, const std::string& at) {
-      plan_.description = expect_string(value, at);
-    });
-    read("weights", [&](const JsonValue& value, const std::string& at) {
-      plan_.weights = options_.weights = expect_boolean(value, at);
-    });
-    read("pool", [&](const JsonValue& value, const std::string& at) {
-      options_.pool = read_pooling(value, at);
-    });
-    if (kind().kind == Kind::multi_head) states_.heads = 1;
-    read_count("heads", states_.heads);
-    read_count("kv_heads", states_.kv_heads);
-    read("scale", [&](const JsonValue& value, const std::string& at) {
-      options_.scale = expect_number(value, at);
-    });
-    read("softcap", [&](const JsonValue& value, const std::string& at) {
-      options_.softcap = expect_number(value, at);
-    });
-    read_count("feed_forward", feed_forward_);
-    read_count("layers", layers_);
-    read("activation", [&](const JsonValue& value, const std::string& at) {
-      transformer_.activation = expect_choice(value, at, "activation", activations);
-    });
-    read("norm", [&](const JsonValue& value, const std::string& at) {
-      transformer_.norm = expect_choice(value, at, "norm", norm_places);
-    });
-    read("norm_kind", [&](const JsonValue& value, const std::string& at) {
-      transformer_.norm_kind = read_norm_kind(value, at);
-    });
-    read("eps", [&](const JsonValue& value, const std::string& at) {
-      options_.eps = expect_number(value, at);
-    });
-    read("dropout", [&](const JsonValue& value, const std::string& at) {
-      dropout_ = read_dropout(value, at);
-    });
+    const PlainValues values = read_plain_values(root_, kind(), problems_);
+    plan_.title = values.title;
+    plan_.description = values.description;
+    plan_.weights = values.options.weights;
+    options_ = values.options;
+    states_.heads = values.heads;
+    if (kind().kind == Kind::multi_head && !states_.heads) states_.heads = 1;
+    states_.kv_heads = values.kv_heads;
+    feed_forward_ = values.feed_forward;
+    layers_ = values.layers;
+    transformer_.activation = values.activation;
+    transformer_.norm = values.norm;
+    transformer_.norm_kind = values.norm_kind;
+    dropout_ = values.dropout;
   }
 
   Tensor read_tensor(const char* key) {
@@ -505,18 +459,6 @@ class Reader {
   std::optional<std::size_t> feed_forward_, layers_;
   std::optional<double> dropout_;
 };
-
-}  // namespace
-
-std::span<const Named<DType>> document_dtypes() noexcept {
-  static constexpr auto dtypes = std::to_array<Named<DType>>({{"float32", DType::float32},
-                                                              {"float64", DType::float64},
-                                                              {"bfloat16", DType::bfloat16},
-                                                              {"float16", DType::float16}});
-  return dtypes;
-}
-
-namespace {
 
 /// Reads a document's plans for its kinds.
 class PlanSource {

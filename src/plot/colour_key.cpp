@@ -44,10 +44,10 @@ bool shares_pixels(const Matrix& matrix, const Box& box, bool raster) {
   return shown.down > 1 || shown.across > 1;
 }
 
-std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, Pool pool) {
+std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, PixelShows pixels) {
   if (!shares_pixels(matrix, box, raster)) return "";
   const CellsShown shown = cells_shown(matrix, box, raster);
-  return std::string(pool == Pool::max ? "largest" : "mean") + " of up to " +
+  return std::string(pixels == PixelShows::max ? "largest" : "mean") + " of up to " +
          std::to_string(shown.down) + " × " + std::to_string(shown.across) + " cells a " +
          (raster ? "pixel" : "rectangle");
 }

@@ -19,6 +19,6 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
 /// Whether a pixel of a raster, or a rectangle of a vector format, stands for several cells.
 bool shares_pixels(const Matrix& matrix, const Box& box, bool raster);
 /// What it stands for then: "mean of up to 7 × 7 cells a pixel"; empty if it shows one cell.
-std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, Pool pool);
+std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, PixelShows pixels);
 
 }  // namespace attn::plot

@@ -251,8 +251,8 @@ class GridFigure {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       Panel panel;
       const ColourScale& scale = scales_[each_panel_its_range() ? i : 0];
-      panel.colours = {&scale.map,    scale.range,   options_.style,
-                       options_.norm, options_.pool, options_.threads};
+      panel.colours = {&scale.map,    scale.range,     options_.style,
+                       options_.norm, options_.pixels, options_.threads};
       Box place = places[i];
       if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
       panel.axes = axes_in(with_aspect(place, aspect, 1), i);

@@ -31,8 +31,8 @@ class HeatmapFigure {
         scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options)),
         raster_(format == PictureFormat::png),
         figure_(options, format, default_size),
-        colours_{&scale_.map,  scale_.range, options.style,
-                 options.norm, options.pool, options.threads},
+        colours_{&scale_.map,  scale_.range,   options.style,
+                 options.norm, options.pixels, options.threads},
         key_of_colours_(colour_key({&matrix_, 1}, colours_)),
         labels_(shown_labels(heatmap, options)),
         query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
@@ -128,7 +128,7 @@ class HeatmapFigure {
     const bool about_zero = options_.style == PlotStyle::standard && scale_.range.low < 0;
     std::string label = options_.colorbar_label.value_or(about_zero ? "Value" : colour_label);
     const std::string note = options_.style == PlotStyle::standard
-                                 ? pixel_note(matrix_, cells, raster_, options_.pool)
+                                 ? pixel_note(matrix_, cells, raster_, options_.pixels)
                                  : "";
     if (!note.empty()) label += "\n(" + note + ")";
     Axes bar = colour_bar_axes(place, colours_.range, label, figure, options_);
@@ -139,7 +139,7 @@ class HeatmapFigure {
   // whether that changed them.
   bool show_range_of(const Box& cells) {
     const bool chosen = options_.color_range.scope == ColorRange::Scope::given;
-    if (chosen || options_.style == PlotStyle::matplotlib || options_.pool != Pool::mean ||
+    if (chosen || options_.style == PlotStyle::matplotlib || options_.pixels != PixelShows::mean ||
         heatmap_.any_numbers || !shares_pixels(matrix_, cells, raster_) ||
         options_.norm.kind == ColorNorm::Kind::log) {
       return false;

@@ -51,7 +51,7 @@ void check_pooled(const RunOptions& options) {
     throw Error(ErrorKind::usage,
                 std::string(field) + " chooses positions, and pooled weights have bins", field,
                 std::string("leave out ") + field +
-                    ", or the document's \"pool\" and DocumentOptions::pool.size");
+                    ", or the document's \"pool\" and DocumentOptions::pool");
   };
   if (selection.queries) refuse("MapSelection::queries");
   if (selection.keys) refuse("MapSelection::keys");
@@ -61,7 +61,7 @@ void check_pooled(const RunOptions& options) {
   if (show_stages(options.plots)) {
     throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn",
                 "RunOptions::plots",
-                "leave out stages, or the document's \"pool\" and DocumentOptions::pool.size");
+                "leave out stages, or the document's \"pool\" and DocumentOptions::pool");
   }
 }
 

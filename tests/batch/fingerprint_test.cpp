@@ -77,7 +77,7 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
       [](RunOptions& o) { o.plot.color_range.low = -1; },
       [](RunOptions& o) { o.plot.norm.kind = ColorNorm::Kind::log; },
       [](RunOptions& o) { o.plot.norm.gamma = 2; },
-      [](RunOptions& o) { o.plot.pool = Pool::max; },
+      [](RunOptions& o) { o.plot.pixels = PixelShows::max; },
       [](RunOptions& o) { o.plot.font_scale = 2; },
       [](RunOptions& o) { o.plot.top = 2; },
       [](RunOptions& o) { o.plot.threshold = 0.1; },

@@ -209,7 +209,7 @@ TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its en
             folder.path());
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("[####################                    ] 1/2  ") != std::string::npos);
-  CHECK(run.output.find("/s  0:0") != std::string::npos);
+  CHECK(run.output.find("/s  1 s left") != std::string::npos);
   CHECK(run.output.find(" left") != std::string::npos);
   CHECK(run.output.find("] 2/2  ") != std::string::npos);
   CHECK(run.output.find("\r\x1b[Kitems    2\r\n") != std::string::npos);

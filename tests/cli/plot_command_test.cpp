@@ -100,7 +100,7 @@ TEST_CASE("scales of colours and sizes of letters that are none are exit 2") {
         "  where: --norm\n"
         "  help:  give a power above 0, such as power:0.5\n");
   CHECK(errors("--norm", "lo").starts_with("attn-cli: \"lo\" is not what --norm takes\n"));
-  CHECK(errors("--pool", "min").starts_with("attn-cli: \"min\" is not what --pool takes\n"));
+  CHECK(errors("--pixels", "min").starts_with("attn-cli: \"min\" is not what --pixels takes\n"));
   CHECK(errors("--font-scale", "0") ==
         "attn-cli: \"0\" is not what --font-scale takes\n"
         "  where: --font-scale\n"

@@ -96,7 +96,7 @@ TEST_CASE("a document asks for pooled weights too, and the flag goes before it")
           0);
   const std::vector<float> largest = tensor(folder, "pooled_weights");
   CHECK(largest.size() == 25);
-  REQUIRE(run(folder, {"--plots", "none", "--pool", "max,5"}, pool + "8}").exit_code == 0);
+  REQUIRE(run(folder, {"--plots", "none", "--pool", "5,max"}, pool + "8}").exit_code == 0);
   CHECK(tensor(folder, "pooled_weights") == largest);
   REQUIRE(run(folder, {"--plots", "none"}, pool + "8}").exit_code == 0);
   CHECK(tensor(folder, "pooled_weights").size() == 64);
@@ -106,15 +106,16 @@ TEST_CASE("what --pool does not take, and what does not go with bins, is told") 
   CHECK(errors({"--pool", "0"}) ==
         "attn-cli: \"0\" is not what --pool takes\n  where: --pool\n"
         "  help:  give a whole number of at least 1\n");
-  CHECK(errors({"--pool", "4,5"}) ==
-        "attn-cli: \"4,5\" is not what --pool takes\n  where: --pool\n"
-        "  help:  give a number of bins, mean or max, or both, such as 1024,max\n");
+  CHECK(errors({"--pool", "max"}) ==
+        "attn-cli: \"max\" is not what --pool takes\n  where: --pool\n"
+        "  help:  give a number of bins, and mean or max if wanted, such as 1024,max\n");
+  CHECK(errors({"--pool", "4,5"}).starts_with("attn-cli: \"5\" is not what --pool takes\n"));
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
         "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
-        "  help:  leave out --keys, or the document's \"pool\" and the number of --pool\n");
+        "  help:  leave out --keys, or the document's \"pool\" and --pool\n");
   CHECK(errors({"--pool", "4", "--plots", "stages"}) ==
         "attn-cli: the stages of pooled weights cannot be drawn\n  where: --plots\n"
-        "  help:  leave out stages, or the document's \"pool\" and the number of --pool\n");
+        "  help:  leave out stages, or the document's \"pool\" and --pool\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"reduction":"max"}})") ==
         "attn-cli: pool has no size\n  where: standard input, /pool/size\n"
         "  help:  give the most bins of queries and keys, such as 1024\n");

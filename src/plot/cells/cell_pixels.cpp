@@ -68,7 +68,7 @@ class Blending {
         colours_(colours),
         down_(down),
         shows_hidden_(colours.shows_hidden(matrix)),
-        largest_(colours.pool == Pool::max),
+        largest_(colours.pixels == PixelShows::max),
         pixels_(across.size() * down.size()) {
     for (const PixelShares& pixel_across : across) {
       Across pixel{pixel_across.first, shares_.size(), pixel_across.shares.size(), 0};

@@ -8,7 +8,7 @@
 namespace attn::plot {
 
 /// The colours of `width` × `height` pixels that the cells of a matrix are spread over. Where there
-/// are more cells than pixels, a pixel shows what colours.pool says of its cells: of the values,
+/// are more cells than pixels, a pixel shows what colours.pixels says of its cells: of the values,
 /// not of their colours, those without a place in the map and hidden ones apart.
 Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t width,
                    std::size_t height, Resampling across_by, Resampling down_by);

@@ -22,7 +22,7 @@ Colour colour_of(std::uint32_t pixel) {
 // What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
 // sharp in the standard one.
 Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColours& colours) {
-  if (colours.style == PlotStyle::standard || colours.pool == Pool::max) {
+  if (colours.style == PlotStyle::standard || colours.pixels == PixelShows::max) {
     return pixels >= cells ? Resampling::nearest : Resampling::mean;
   }
   const bool sharp = pixels > 3 * cells || pixels == cells || pixels == 2 * cells;

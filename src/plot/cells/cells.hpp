@@ -15,7 +15,7 @@ struct CellColours {
   Interval range;
   PlotStyle style = PlotStyle::standard;
   ColorNorm norm;
-  Pool pool = Pool::mean;
+  PixelShows pixels = PixelShows::mean;
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
 
   /// NaN, the infinities and, on a logarithmic scale, what is not positive have colours of their
