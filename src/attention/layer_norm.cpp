@@ -1,6 +1,7 @@
 #include "attention/layer_norm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <span>
@@ -12,6 +13,21 @@
 
 namespace attn {
 namespace {
+
+// Σ f(x) in eight sums, so that none waits for the one before it.
+template <class T, class F>
+double sum(std::span<const T> values, const F& f) {
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> sums{};
+  std::size_t i = 0;
+  for (; i + lanes <= values.size(); i += lanes) {
+    for (std::size_t k = 0; k < lanes; ++k) sums[k] += f(static_cast<double>(values[i + k]));
+  }
+  double all = 0;
+  for (; i < values.size(); ++i) all += f(static_cast<double>(values[i]));
+  for (const double one : sums) all += one;
+  return all;
+}
 
 template <class T>
 Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
@@ -30,16 +46,12 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_
       // 1. Mean, which the RMS norm leaves where it is.
       double mean = 0;
       if (kind == NormKind::layer) {
-        for (const T value : values) mean += static_cast<double>(value);
-        mean /= static_cast<double>(width);
+        mean = sum(values, [](double value) { return value; }) / static_cast<double>(width);
       }
       // 2. Biased variance, from the deviations: no cancellation for large means.
-      double variance = 0;
-      for (const T value : values) {
-        const double deviation = static_cast<double>(value) - mean;
-        variance += deviation * deviation;
-      }
-      variance /= static_cast<double>(width);
+      const double variance =
+          sum(values, [mean](double value) { return (value - mean) * (value - mean); }) /
+          static_cast<double>(width);
       // 3. Normalise, scale, shift.
       const double factor = 1 / std::sqrt(variance + eps);
       for (std::size_t i = 0; i < width; ++i) {

@@ -2,123 +2,364 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
 #include "attention/new_elements.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
 
+// Rows of W where they are, or as they are made, in the type that is multiplied.
 template <class T>
-std::size_t panel_columns() {
-  return sizeof(T) == sizeof(float) ? kernels::product_panel_floats()
-                                    : kernels::product_panel_doubles();
-}
+struct Rows {
+  std::size_t count = 0, width = 0;
+  bool side_by_side = false, narrow = false;
+  const T* in_memory = nullptr;
+  std::size_t stride = 0;
+  std::function<void(std::size_t first, std::size_t count, std::size_t stride, T* to)> make;
+};
+
+// One product, its y and what is added to it and done with it.
+template <class T>
+struct Task {
+  Rows<T> rows;
+  Tensor bias;
+  std::function<void(std::size_t at, std::size_t count, T* y)> finish;
+  std::shared_ptr<T> y;
+
+  // Null if there is none.
+  const T* bias_from(std::size_t first) const {
+    return bias ? bias.template values<T>().data() + first : nullptr;
+  }
+};
 
 // Columns of y that one thread packs the rows of W for, and which blocks of rows of them are taken.
 struct ColumnGroup {
+  std::size_t task = 0, first = 0, count = 0;
+  const void* packed_rows = nullptr;
   std::atomic<bool> packed{false};
   std::atomic<std::size_t> next_block{0};
 };
 
-// y = x Wᵀ + b. A thread packs a group of columns and multiplies with it while it is in its cache;
-// those who find no group left share the rows of the groups that are not done. Which thread
-// computes a number changes nothing about its sum.
-// `pack_rows(first, count, panel)` packs rows of W.
-template <class T, class PackRows>
-Tensor product(std::size_t columns, std::size_t width, const Tensor& given_bias, const Tensor& x,
-               std::size_t threads, const PackRows& pack_rows) {
-  const Tensor bias = given_bias.converted(dtype_of<T>());
-  const std::size_t rows = x.size() / width;
-  const T* b = bias ? bias.values<T>().data() : nullptr;
-  const T* from = x.values<T>().data();
-  const auto y = new_elements<T>(rows * columns);
+// Rows of W as panels of floats or doubles.
+template <class T>
+class Panels {
+ public:
+  static constexpr std::size_t block_rows = 96;
+  using Packed = T;
 
-  const std::size_t panel = panel_columns<T>(), panels = (columns + panel - 1) / panel;
-  const auto packed = new_elements<T>(panels * panel * width);
-  constexpr std::size_t block_rows = 96;
+  Panels(const T* x, std::size_t rows, std::size_t width) : x_(x), rows_(rows), width_(width) {}
+
+  static std::size_t panel() {
+    return sizeof(T) == sizeof(float) ? kernels::product_panel_floats()
+                                      : kernels::product_panel_doubles();
+  }
+  std::size_t packed_count(std::size_t columns, bool) const { return columns * width_; }
+  std::size_t room_count(const Rows<T>& w, std::size_t) const {
+    return w.in_memory != nullptr || w.side_by_side ? 0 : panel() * width_;
+  }
+  static constexpr std::size_t scratch_count = 0;
+
+  bool prepare(std::size_t) { return true; }
+
+  bool pack(const Rows<T>& w, std::size_t first, std::size_t count, T* to, T* room) const {
+    const std::size_t wide = panel();
+    if (w.side_by_side && w.in_memory != nullptr) {
+      // Line by line over all panels: each is read in one piece.
+      for (std::size_t k = 0; k < width_; ++k) {
+        const T* line = w.in_memory + k * w.stride + first;
+        for (std::size_t left = 0; left < count; left += wide) {
+          T* own = to + left * width_ + k * wide;
+          const std::size_t columns = std::min(wide, count - left);
+          std::copy_n(line + left, columns, own);
+          std::fill(own + columns, own + wide, T(0));
+        }
+      }
+      return true;
+    }
+    for (std::size_t left = 0; left < count; left += wide) {
+      const std::size_t columns = std::min(wide, count - left);
+      T* own = to + left * width_;
+      if (w.side_by_side) {
+        if (columns < wide) std::fill_n(own, wide * width_, T(0));
+        w.make(first + left, columns, wide, own);
+        continue;
+      }
+      kernels::PanelRows<T> rows{room, width_, columns, width_};
+      if (w.in_memory != nullptr) {
+        rows.first = w.in_memory + (first + left) * w.stride;
+        rows.stride = w.stride;
+      } else {
+        w.make(first + left, columns, width_, room);
+      }
+      kernels::pack_panel(rows, own);
+    }
+    return true;
+  }
+
+  void multiply(const Task<T>& task, const ColumnGroup& group, std::size_t block, T*) const {
+    const std::size_t row = block * block_rows, columns = task.rows.count;
+    kernels::multiply_rows(kernels::RowProduct<T>{
+        x_ + row * width_, width_, std::min(block_rows, rows_ - row), width_,
+        static_cast<const T*>(group.packed_rows), group.count, task.bias_from(group.first),
+        task.y.get() + row * columns + group.first, columns});
+  }
+
+ private:
+  const T* x_;
+  std::size_t rows_, width_;
+};
+
+// Rows of W, and of x, split for matrix tiles.
+class SplitPanels {
+ public:
+  static constexpr std::size_t block_rows = kernels::split_row_block;
+  using Packed = std::uint16_t;
+
+  SplitPanels(const float* x, std::size_t rows, std::size_t width)
+      : x_(x),
+        rows_(rows),
+        width_(width),
+        block_count_(kernels::split_x_count(block_rows, width)),
+        split_x_(new_elements<std::uint16_t>((rows + block_rows - 1) / block_rows * block_count_)) {
+  }
+
+  static std::size_t panel() { return kernels::split_panel_columns; }
+  std::size_t packed_count(std::size_t columns, bool narrow) const {
+    return kernels::split_w_count(columns, width_, narrow);
+  }
+  std::size_t room_count(const Rows<float>& w, std::size_t group_columns) const {
+    if (w.in_memory != nullptr) return 0;
+    return (w.side_by_side ? group_columns : panel()) * width_;
+  }
+  static constexpr std::size_t scratch_count = block_rows * kernels::product_group;
+
+  bool prepare(std::size_t block) {
+    const std::size_t row = block * block_rows;
+    return kernels::split_x_rows(
+        {x_ + row * width_, width_, std::min(block_rows, rows_ - row), width_},
+        split_x_.get() + block * block_count_);
+  }
+
+  bool pack(const Rows<float>& w, std::size_t first, std::size_t count, std::uint16_t* to,
+            float* room) const {
+    if (w.in_memory != nullptr) {
+      return kernels::split_w_rows({w.in_memory + (w.side_by_side ? first : first * w.stride),
+                                    w.stride, count, width_, w.side_by_side, w.narrow},
+                                   to);
+    }
+    if (w.side_by_side) {
+      w.make(first, count, count, room);
+      return kernels::split_w_rows({room, count, count, width_, true, w.narrow}, to);
+    }
+    bool fits = true;
+    for (std::size_t left = 0; left < count; left += panel()) {
+      const std::size_t columns = std::min(panel(), count - left);
+      w.make(first + left, columns, width_, room);
+      fits = kernels::split_w_rows({room, width_, columns, width_, false, w.narrow},
+                                   to + packed_count(left, w.narrow)) &&
+             fits;
+    }
+    return fits;
+  }
+
+  void multiply(const Task<float>& task, const ColumnGroup& group, std::size_t block,
+                float* scratch) const {
+    const std::size_t row = block * block_rows, columns = task.rows.count;
+    kernels::multiply_split_rows({split_x_.get() + block * block_count_,
+                                  std::min(block_rows, rows_ - row), width_,
+                                  static_cast<const std::uint16_t*>(group.packed_rows),
+                                  task.rows.narrow, group.count, task.bias_from(group.first),
+                                  task.y.get() + row * columns + group.first, columns, scratch});
+  }
+
+ private:
+  const float* x_;
+  std::size_t rows_, width_, block_count_;
+  std::shared_ptr<std::uint16_t> split_x_;
+};
+
+// All tasks. A thread packs a group of columns and multiplies with it while it is in its cache;
+// those who find no group left share the rows of the groups that are not done. No thread packs
+// another group while others read what it packed: then there is none left to pack. Which thread
+// computes a number changes nothing about its sum. False if numbers do not fit the way they are
+// packed; y is not whole then.
+template <class T, class Way>
+bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::size_t threads) {
+  constexpr std::size_t block_rows = Way::block_rows;
+  const std::size_t panel = Way::panel();
+  std::size_t panels = 0;
+  for (const Task<T>& task : tasks) panels += (task.rows.count + panel - 1) / panel;
   const std::size_t blocks = (rows + block_rows - 1) / block_rows;
   // Two groups a thread at least, as far as there are panels.
   const std::size_t workers = std::clamp<std::size_t>(panels * blocks, 1, thread_count(threads));
-  const std::size_t group_panels =
-      std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
-  const std::size_t group_columns = group_panels * panel;
-  std::vector<ColumnGroup> groups((panels + group_panels - 1) / group_panels);
+  const std::size_t group_columns =
+      panel * std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
+  std::size_t count = 0, packed_count = 0, room_count = 0;
+  for (const Task<T>& task : tasks) {
+    count += (task.rows.count + group_columns - 1) / group_columns;
+    packed_count = std::max(packed_count, way.packed_count(group_columns, task.rows.narrow));
+    room_count = std::max(room_count, way.room_count(task.rows, group_columns));
+  }
+  std::vector<ColumnGroup> groups(count);
+  std::size_t next = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    for (std::size_t first = 0; first < tasks[t].rows.count; first += group_columns, ++next) {
+      groups[next].task = t;
+      groups[next].first = first;
+      groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
+    }
+  }
+  // A worker's own, made before the threads start so that none of them fails.
+  struct Own {
+    std::shared_ptr<typename Way::Packed> packed;
+    std::shared_ptr<T> room, scratch;
+  };
+  std::vector<Own> own(workers);
+  for (Own& one : own) {
+    one.packed = new_elements<typename Way::Packed>(packed_count);
+    one.room = new_elements<T>(room_count);
+    one.scratch = new_elements<T>(Way::scratch_count);
+  }
 
-  const auto pack = [&](std::size_t g) {
-    const std::size_t end = std::min((g + 1) * group_columns, columns);
-    for (std::size_t first = g * group_columns; first < end; first += panel) {
-      pack_rows(first, std::min(panel, end - first), packed.get() + first * width);
-    }
-    groups[g].packed = true;
-  };
-  const auto multiply = [&](std::size_t g) {
-    const std::size_t left = g * group_columns;
-    for (std::size_t i = groups[g].next_block++; i < blocks; i = groups[g].next_block++) {
-      const std::size_t row = i * block_rows;
-      kernels::multiply_rows(kernels::RowProduct<T>{
-          from + row * width, width, std::min(block_rows, rows - row), width,
-          packed.get() + left * width, std::min(group_columns, columns - left),
-          b == nullptr ? nullptr : b + left, y.get() + row * columns + left, columns});
+  std::atomic<std::size_t> next_prepared{0}, prepared{0}, next_group{0};
+  std::atomic<bool> unfit{false};
+  const auto multiply = [&](ColumnGroup& group, T* scratch) {
+    const Task<T>& task = tasks[group.task];
+    for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
+      way.multiply(task, group, i, scratch);
+      if (!task.finish) continue;
+      for (std::size_t row = i * block_rows; row < std::min(rows, (i + 1) * block_rows); ++row) {
+        const std::size_t at = row * task.rows.count + group.first;
+        task.finish(at, group.count, task.y.get() + at);
+      }
     }
   };
-  std::atomic<std::size_t> next_group{0};
-  parallel_for(workers, workers, [&](std::size_t) {
-    for (std::size_t g = next_group++; g < groups.size(); g = next_group++) {
-      pack(g);
-      multiply(g);
+  parallel_for(workers, workers, [&](std::size_t worker) {
+    for (std::size_t i = next_prepared++; i < blocks; i = next_prepared++) {
+      if (!way.prepare(i)) unfit = true;
+      ++prepared;
+    }
+    while (prepared < blocks) std::this_thread::yield();
+    for (std::size_t g = next_group++; g < groups.size() && !unfit; g = next_group++) {
+      ColumnGroup& group = groups[g];
+      if (!way.pack(tasks[group.task].rows, group.first, group.count, own[worker].packed.get(),
+                    own[worker].room.get())) {
+        unfit = true;
+      }
+      group.packed_rows = own[worker].packed.get();
+      group.packed = true;
+      if (!unfit) multiply(group, own[worker].scratch.get());
     }
     // The groups taken last have the most left.
     for (std::size_t g = groups.size(); g-- > 0;) {
-      while (!groups[g].packed) std::this_thread::yield();
-      multiply(g);
+      while (!groups[g].packed && !unfit) std::this_thread::yield();
+      if (unfit) return;
+      multiply(groups[g], own[worker].scratch.get());
     }
   });
+  return !unfit;
+}
+
+// A few rows of x, with those of W as they are.
+template <class T>
+void multiply_few(std::vector<Task<T>>& tasks, const T* x, std::size_t rows, std::size_t threads) {
+  for (const Task<T>& task : tasks) {
+    const Rows<T>& w = task.rows;
+    constexpr std::size_t part = 64;
+    parallel_for((w.count + part - 1) / part, threads, [&](std::size_t at) {
+      const std::size_t first = at * part, count = std::min(part, w.count - first);
+      std::shared_ptr<T> room;
+      kernels::PanelRows<T> own{w.in_memory, w.stride, count, w.width};
+      if (w.in_memory != nullptr) {
+        own.first += first * w.stride;
+      } else {
+        room = new_elements<T>(count * w.width);
+        w.make(first, count, w.width, room.get());
+        own.first = room.get();
+        own.stride = w.width;
+      }
+      kernels::multiply_few_rows(kernels::FewRowProduct<T>{x, rows, own, task.bias_from(first),
+                                                           task.y.get() + first, w.count});
+      for (std::size_t i = 0; task.finish && i < rows; ++i) {
+        task.finish(i * w.count + first, count, task.y.get() + i * w.count + first);
+      }
+    });
+  }
+}
+
+template <class T>
+void multiply_all(std::vector<Task<T>>& tasks, const Tensor& x, std::size_t threads) {
+  const std::size_t width = tasks.front().rows.width, rows = x.size() / width;
+  const T* from = x.values<T>().data();
+  for (Task<T>& task : tasks) {
+    task.bias = task.bias.converted(dtype_of<T>());
+    task.y = new_elements<T>(rows * task.rows.count);
+  }
+  const bool side_by_side = std::any_of(tasks.begin(), tasks.end(),
+                                        [](const auto& task) { return task.rows.side_by_side; });
+  if (rows <= kernels::few_product_rows && !side_by_side) {
+    multiply_few(tasks, from, rows, threads);
+    return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (kernels::splits_product(rows, width) &&
+        multiply_all<T>(SplitPanels(from, rows, width), tasks, rows, threads)) {
+      return;
+    }
+  }
+  multiply_all<T>(Panels<T>(from, rows, width), tasks, rows, threads);
+}
+
+template <class T>
+Tensor result(const Task<T>& task, const Tensor& x) {
   Shape shape = x.shape();
-  shape.back() = columns;
-  return filled(std::move(shape), y);
+  shape.back() = task.rows.count;
+  return filled(std::move(shape), task.y);
 }
 
 template <class T>
 Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
   const Tensor weight = linear.weight.converted(dtype_of<T>());
   const std::size_t width = weight.shape()[1];
-  const T* w = weight.values<T>().data();
-  const auto pack = [&](std::size_t first, std::size_t count, T* panel) {
-    kernels::pack_panel(kernels::PanelRows<T>{w + first * width, width, count, width}, panel);
-  };
-  return product<T>(weight.shape()[0], width, linear.bias, x, threads, pack);
+  Rows<T> rows{weight.shape()[0], width, false, false, weight.values<T>().data(), width, {}};
+  std::vector<Task<T>> tasks;
+  tasks.push_back({std::move(rows), linear.bias, {}, {}});
+  multiply_all(tasks, x, threads);
+  return result(tasks.front(), x);
 }
 
 template <class T>
-Tensor product(const MatrixRows& weight, const Tensor& bias, const Tensor& x, std::size_t threads) {
-  const std::size_t width = weight.columns;
-  const std::size_t panel_width = panel_columns<T>();
-  const auto make = [&](std::size_t first, std::size_t count, std::size_t stride, T* to) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      weight.floats(first, count, stride, to);
+std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std::size_t threads) {
+  std::vector<Task<T>> tasks;
+  for (const Product& one : all) {
+    const MatrixRows& weight = one.weight;
+    Rows<T> rows{weight.rows, weight.columns, weight.side_by_side, weight.narrow, nullptr, 0, {}};
+    Task<T>& task = tasks.emplace_back(Task<T>{std::move(rows), one.bias, {}, {}});
+    if constexpr (std::is_same_v<T, float>) {
+      task.rows.in_memory = weight.in_memory;
+      task.rows.stride = weight.stride;
+      task.rows.make = weight.floats;
+      task.finish = one.finish.floats;
     } else {
-      weight.doubles(first, count, stride, to);
+      task.rows.make = weight.doubles;
+      task.finish = one.finish.doubles;
     }
-  };
-  const auto pack = [&](std::size_t first, std::size_t count, T* panel) {
-    if (weight.side_by_side) {
-      // As a panel has them.
-      if (count < panel_width) std::fill_n(panel, panel_width * width, T(0));
-      make(first, count, panel_width, panel);
-      return;
-    }
-    thread_local std::vector<T> rows;
-    rows.resize(count * width);
-    make(first, count, width, rows.data());
-    kernels::pack_panel(kernels::PanelRows<T>{rows.data(), width, count, width}, panel);
-  };
-  return product<T>(weight.rows, width, bias, x, threads, pack);
+  }
+  multiply_all(tasks, x, threads);
+  std::vector<Tensor> results;
+  for (const Task<T>& task : tasks) results.push_back(result(task, x));
+  return results;
 }
 
 }  // namespace
@@ -128,9 +369,9 @@ Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads) {
                                      : product<double>(linear, x, threads);
 }
 
-Tensor apply(const MatrixRows& weight, const Tensor& bias, const Tensor& x, std::size_t threads) {
-  return x.dtype() == DType::float32 ? product<float>(weight, bias, x, threads)
-                                     : product<double>(weight, bias, x, threads);
+std::vector<Tensor> apply(std::span<const Product> all, const Tensor& x, std::size_t threads) {
+  return x.dtype() == DType::float32 ? products<float>(all, x, threads)
+                                     : products<double>(all, x, threads);
 }
 
 Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,

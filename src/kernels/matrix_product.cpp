@@ -150,6 +150,38 @@ void multiply(const RowProduct<T>& product) {
   }
 }
 
+// Σ a b in four sums, each lane by itself.
+template <class T>
+T dot(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t width = lanes<T>;
+  auto first = hn::Zero(d), second = first, third = first, fourth = first;
+  std::size_t k = 0;
+  for (; k + 4 * width <= count; k += 4 * width) {
+    first = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), first);
+    second = hn::MulAdd(hn::LoadU(d, a + k + width), hn::LoadU(d, b + k + width), second);
+    third = hn::MulAdd(hn::LoadU(d, a + k + 2 * width), hn::LoadU(d, b + k + 2 * width), third);
+    fourth = hn::MulAdd(hn::LoadU(d, a + k + 3 * width), hn::LoadU(d, b + k + 3 * width), fourth);
+  }
+  for (; k + width <= count; k += width) {
+    first = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), first);
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(first, second), hn::Add(third, fourth))));
+  for (; k < count; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+template <class T>
+void multiply_few(const FewRowProduct<T>& product) {
+  for (std::size_t j = 0; j < product.w.count; ++j) {
+    const T* w = product.w.first + j * product.w.stride;
+    for (std::size_t i = 0; i < product.rows; ++i) {
+      const T sum = dot(product.x + i * product.w.width, w, product.w.width);
+      product.y[i * product.y_stride + j] = product.bias == nullptr ? sum : sum + product.bias[j];
+    }
+  }
+}
+
 #if HWY_TARGET != HWY_SCALAR
 // Four rows from column k on as columns of the panel.
 HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
@@ -228,6 +260,14 @@ void multiply_doubles(const RowProduct<double>& product) {
   multiply(product);
 }
 
+void multiply_few_floats(const FewRowProduct<float>& product) {
+  multiply_few(product);
+}
+
+void multiply_few_doubles(const FewRowProduct<double>& product) {
+  multiply_few(product);
+}
+
 }  // namespace attn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -240,6 +280,8 @@ HWY_EXPORT(pack_floats);
 HWY_EXPORT(pack_doubles);
 HWY_EXPORT(multiply_floats);
 HWY_EXPORT(multiply_doubles);
+HWY_EXPORT(multiply_few_floats);
+HWY_EXPORT(multiply_few_doubles);
 
 std::size_t product_panel_floats() noexcept {
   return HWY_DYNAMIC_DISPATCH(panel_floats)();
@@ -263,6 +305,14 @@ void multiply_rows(const RowProduct<float>& product) noexcept {
 
 void multiply_rows(const RowProduct<double>& product) noexcept {
   HWY_DYNAMIC_DISPATCH(multiply_doubles)(product);
+}
+
+void multiply_few_rows(const FewRowProduct<float>& product) noexcept {
+  HWY_DYNAMIC_DISPATCH(multiply_few_floats)(product);
+}
+
+void multiply_few_rows(const FewRowProduct<double>& product) noexcept {
+  HWY_DYNAMIC_DISPATCH(multiply_few_doubles)(product);
 }
 
 }  // namespace attn::kernels

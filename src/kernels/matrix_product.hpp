@@ -39,4 +39,20 @@ struct RowProduct {
 void multiply_rows(const RowProduct<float>& product) noexcept;
 void multiply_rows(const RowProduct<double>& product) noexcept;
 
+/// Rows of x so few that packing W would take longer than all multiplying with it.
+constexpr std::size_t few_product_rows = 3;
+
+/// The same for so few rows, W being rows where they are.
+template <class T>
+struct FewRowProduct {
+  const T* x;
+  std::size_t rows;
+  PanelRows<T> w;
+  const T* bias;
+  T* y;
+  std::size_t y_stride;
+};
+void multiply_few_rows(const FewRowProduct<float>& product) noexcept;
+void multiply_few_rows(const FewRowProduct<double>& product) noexcept;
+
 }  // namespace attn::kernels

@@ -42,6 +42,32 @@ __attribute__((target("amx-tile"))) void release() noexcept {
 
 #define ATTN_TILES __attribute__((target("amx-tile,amx-bf16"), always_inline)) inline
 constexpr int line = 64;
+// Where the second and third parts of a split tile begin.
+constexpr std::size_t part2 = tile_numbers, part3 = 2 * tile_numbers;
+
+// The tiles 0 to 3, two by two, from c or as zeros.
+ATTN_TILES void load_sums(const float* c, std::size_t c_stride, long stride, bool add) noexcept {
+  if (!add) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    return;
+  }
+  const float* const lower = c + tile_side * c_stride;
+  _tile_loadd(0, c, stride);
+  _tile_loadd(1, c + tile_side, stride);
+  _tile_loadd(2, lower, stride);
+  _tile_loadd(3, lower + tile_side, stride);
+}
+
+ATTN_TILES void store_sums(float* c, std::size_t c_stride, long stride) noexcept {
+  float* const lower = c + tile_side * c_stride;
+  _tile_stored(0, c, stride);
+  _tile_stored(1, c + tile_side, stride);
+  _tile_stored(2, lower, stride);
+  _tile_stored(3, lower + tile_side, stride);
+}
 
 // Adds the products of new tiles of the left operand, 4 above 5, with those of the right one, 6
 // beside 7, to the tiles 0 to 3. Each load stands right before the first product that needs it.
@@ -89,40 +115,49 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Spl
                                                                        bool add) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const auto stride = static_cast<long>(c_stride * sizeof(float));
-  float* const lower = c + tile_side * c_stride;
-  if (add) {
-    _tile_loadd(0, c, stride);
-    _tile_loadd(1, c + tile_side, stride);
-    _tile_loadd(2, lower, stride);
-    _tile_loadd(3, lower + tile_side, stride);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
+  load_sums(c, c_stride, stride, add);
   const std::uint16_t *left = product.left, *lower_left = product.lower_left;
   const std::uint16_t *right = product.right, *next_right = product.next_right;
-  constexpr std::size_t second = tile_numbers, third = 2 * tile_numbers;
   // Small products first; each load replaces what the next products do not need.
   for (std::size_t step = 0; step < product.steps; ++step) {
     _tile_loadd(6, right, line);
     _tile_loadd(7, next_right, line);
-    multiply_left(left + third, lower_left + third);
-    multiply_left(left + second, lower_left + second);
-    multiply_right(right + second, next_right + second);
+    multiply_left(left + part3, lower_left + part3);
+    multiply_left(left + part2, lower_left + part2);
+    multiply_right(right + part2, next_right + part2);
     multiply_left(left, lower_left);
-    multiply_right(right + third, next_right + third);
+    multiply_right(right + part3, next_right + part3);
     multiply_right(right, next_right);
     left += split_tile_numbers;
     lower_left += split_tile_numbers;
     right += split_tile_numbers;
     next_right += split_tile_numbers;
   }
-  _tile_stored(0, c, stride);
-  _tile_stored(1, c + tile_side, stride);
-  _tile_stored(2, lower, stride);
-  _tile_stored(3, lower + tile_side, stride);
+  store_sums(c, c_stride, stride);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const SplitProduct& product,
+                                                                        float* c,
+                                                                        std::size_t c_stride,
+                                                                        bool add) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const auto stride = static_cast<long>(c_stride * sizeof(float));
+  load_sums(c, c_stride, stride, add);
+  const std::uint16_t *left = product.left, *lower_left = product.lower_left;
+  const std::uint16_t *right = product.right, *next_right = product.next_right;
+  for (std::size_t step = 0; step < product.steps; ++step) {
+    _tile_loadd(6, right, line);
+    _tile_loadd(7, next_right, line);
+    multiply_left(left + part3, lower_left + part3);
+    multiply_left(left + part2, lower_left + part2);
+    multiply_left(left, lower_left);
+    left += split_tile_numbers;
+    lower_left += split_tile_numbers;
+    right += tile_numbers;
+    next_right += tile_numbers;
+  }
+  store_sums(c, c_stride, stride);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -138,6 +173,7 @@ bool matrix_tiles_present() noexcept {
 MatrixTiles::MatrixTiles() noexcept = default;
 MatrixTiles::~MatrixTiles() = default;
 void multiply_split_tiles(const SplitProduct&, float*, std::size_t, bool) noexcept {}
+void multiply_narrow_tiles(const SplitProduct&, float*, std::size_t, bool) noexcept {}
 
 }  // namespace attn::kernels
 

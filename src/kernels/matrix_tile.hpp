@@ -39,4 +39,9 @@ struct SplitProduct {
 void multiply_split_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
                           bool add) noexcept;
 
+/// The same where b is in bfloat16 already: of its tiles there are the first parts alone, one after
+/// the other. Nothing is left out then.
+void multiply_narrow_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
+                           bool add) noexcept;
+
 }  // namespace attn::kernels

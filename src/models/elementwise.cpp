@@ -4,7 +4,8 @@
 #include <numbers>
 #include <span>
 
-#include "attention/new_elements.hpp"
+#include "attn/error.hpp"
+
 #include "kernels/activation.hpp"
 
 namespace attn {
@@ -56,56 +57,47 @@ KernelCurve curve_of(ModelActivation activation) {
 
 }  // namespace
 
-Tensor rms_normed(const Tensor& x, const Tensor& weight, double eps, bool plus_one,
-                  std::size_t threads) {
-  const std::size_t width = x.shape().back(), rows = x.size() / width;
-  const Tensor factors = weight.converted(DType::float64);
-  const auto w = factors.values<double>();
-  const auto each = [&]<class T>(std::span<const T> from) {
-    const auto y = new_elements<T>(from.size());
-    constexpr std::size_t block = 32;
-    parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
-      for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
-        const T* in = from.data() + row * width;
-        T* out = y.get() + row * width;
-        double sum = 0;
-        for (std::size_t i = 0; i < width; ++i) {
-          sum += static_cast<double>(in[i]) * static_cast<double>(in[i]);
-        }
-        const double factor = 1 / std::sqrt(sum / static_cast<double>(width) + eps);
-        for (std::size_t i = 0; i < width; ++i) {
-          const double scale = plus_one ? 1 + w[i] : w[i];
-          out[i] = static_cast<T>(static_cast<double>(in[i]) * factor * scale);
-        }
-      }
-    });
-    return filled(x.shape(), y);
-  };
-  return x.dtype() == DType::float32 ? each(x.values<float>()) : each(x.values<double>());
+Finish activating(ModelActivation activation) {
+  const KernelCurve by = curve_of(activation);
+  return {[by](std::size_t, std::size_t count, float* y) {
+            kernels::activate(by.curve, by.constant, y, nullptr, count, y);
+          },
+          [activation](std::size_t, std::size_t count, double* y) {
+            for (std::size_t i = 0; i < count; ++i) y[i] = activated(y[i], activation);
+          }};
 }
 
-Tensor activated(const Tensor& x, const Tensor& up, ModelActivation activation,
-                 std::size_t threads) {
-  if (x.dtype() == DType::float64) {
-    if (!up) {
-      return mapped(
-          threads, [&](double v) { return activated(v, activation); }, x);
-    }
-    return mapped(
-        threads, [&](double v, double u) { return activated(v, activation) * u; }, x, up);
-  }
-  const auto y = new_elements<float>(x.size());
-  const float* from = x.values<float>().data();
-  const float* factors = up ? up.values<float>().data() : nullptr;
+Finish gating(const Tensor& gates, ModelActivation activation) {
   const KernelCurve by = curve_of(activation);
-  constexpr std::size_t block = 1 << 14U;
-  parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
-    const std::size_t first = at * block;
-    kernels::activate(by.curve, by.constant, from + first,
-                      factors == nullptr ? nullptr : factors + first,
-                      std::min(block, x.size() - first), y.get() + first);
-  });
-  return filled(x.shape(), y);
+  return {[by, gates](std::size_t at, std::size_t count, float* y) {
+            kernels::activate(by.curve, by.constant, gates.values<float>().data() + at, y, count,
+                              y);
+          },
+          [activation, gates](std::size_t at, std::size_t count, double* y) {
+            const double* gate = gates.values<double>().data() + at;
+            for (std::size_t i = 0; i < count; ++i) y[i] *= activated(gate[i], activation);
+          }};
+}
+
+Finish adding(const Tensor& base) {
+  const auto add = [base]<class T>(std::size_t at, std::size_t count, T* y) {
+    const T* from = base.values<T>().data() + at;
+    for (std::size_t i = 0; i < count; ++i) y[i] += from[i];
+  };
+  return {add, add};
+}
+
+void check_alike(const CheckpointWeights& weights, const Shape& a, const Shape& b) {
+  if (a == b) return;
+  throw input_error("states " + text(a) + " and " + text(b) + " cannot be added", weights.place(),
+                    "the configuration and the weights differ");
+}
+
+Tensor sum(const CheckpointWeights& weights, const Tensor& a, const Tensor& b,
+           std::size_t threads) {
+  check_alike(weights, a.shape(), b.shape());
+  return mapped(
+      threads, [](double x, double y) { return x + y; }, a, b);
 }
 
 Tensor picked(const Tensor& tensor, const std::vector<std::size_t>& rows) {

@@ -46,9 +46,9 @@ Tensor LogitsHead::logits(Tensor x) const {
     return weights_.has(name + end) ? weights_.read(name + end) : Tensor();
   };
   if (!head.dense.empty()) {
-    x = apply(Linear{part(head.dense, ".weight"), part(head.dense, ".bias")}, x, threads);
-    const ModelActivation activation = head.activation.value_or(model_.activation);
-    x = activated(x, {}, activation, threads);
+    const StoredLinear dense{StoredMatrix(weights_.raw(head.dense + ".weight"), false),
+                             part(head.dense, ".bias")};
+    x = apply(dense, x, threads, activating(head.activation.value_or(model_.activation)));
     Tensor weight = part(head.norm, ".weight"), bias = part(head.norm, ".bias");
     if (!weight) weight = part(head.norm, ".gamma");
     if (!bias) bias = part(head.norm, ".beta");
@@ -58,34 +58,11 @@ Tensor LogitsHead::logits(Tensor x) const {
     x = mapped(
         threads, [&](double v) { return v * model_.tied_logit_scale; }, x);
   }
-  x = scores(x);
+  x = apply(StoredLinear{StoredMatrix(weights_.raw(table_), false), bias_}, x, threads);
   if (!model_.logit_softcap) return x;
   const double cap = *model_.logit_softcap;
   return mapped(
       threads, [cap](double v) { return cap * std::tanh(v / cap); }, x);
-}
-
-Tensor LogitsHead::scores(const Tensor& x) const {
-  constexpr std::size_t most = 8192;
-  const StoredMatrix table(weights_.raw(table_), false);
-  const std::size_t words = weights_.shape(table_)[0], rows = x.size() / x.shape().back();
-  const auto all = [&]<class T>(const T*) {
-    std::vector<T> y(rows * words);
-    for (std::size_t first = 0; first < words; first += most) {
-      const std::size_t count = std::min(most, words - first);
-      const Tensor part = apply(
-          StoredLinear{table.rows(first, count), bias_ ? rows_of(bias_, first, count) : Tensor()},
-          x, options_.threads);
-      for (std::size_t i = 0; i < rows; ++i) {
-        std::copy_n(part.values<T>().data() + i * count, count, y.data() + i * words + first);
-      }
-    }
-    Shape shape = x.shape();
-    shape.back() = words;
-    return Tensor(std::move(shape), std::move(y));
-  };
-  return x.dtype() == DType::float32 ? all(static_cast<const float*>(nullptr))
-                                     : all(static_cast<const double*>(nullptr));
 }
 
 }  // namespace attn

@@ -22,9 +22,6 @@ class LogitsHead {
   Tensor logits(Tensor x) const;
 
  private:
-  /// x times the table, some of its rows at a time, so that it is never widened as a whole.
-  Tensor scores(const Tensor& x) const;
-
   const Architecture& model_;
   const CheckpointWeights& weights_;
   const ModelOptions& options_;

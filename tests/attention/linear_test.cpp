@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -10,6 +13,7 @@
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
 #include "error_from.hpp"
+#include "kernels/every_target.hpp"
 
 namespace {
 
@@ -57,6 +61,103 @@ TEST_CASE("a Linear layer in single precision is within its bound of double prec
   for (std::size_t i = 0; i < y.size(); ++i) {
     CHECK(std::abs(static_cast<double>(y.values<float>()[i]) - exact.values<double>()[i]) <= bound);
   }
+}
+
+// Σ|x||w| is what an error of float32 is measured by.
+void check_near(const Tensor& x, const Tensor& w, const Tensor& y) {
+  const std::size_t width = w.shape()[1], columns = w.shape()[0];
+  for (std::size_t i = 0; i < x.size() / width; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      double sum = 0, size = 0;
+      for (std::size_t k = 0; k < width; ++k) {
+        const double term = static_cast<double>(x.values<float>()[i * width + k]) *
+                            static_cast<double>(w.values<float>()[j * width + k]);
+        sum += term;
+        size += std::abs(term);
+      }
+      const float got = y.values<float>()[i * columns + j];
+      if (!std::isfinite(sum)) {
+        REQUIRE((std::isnan(sum) ? std::isnan(got) : static_cast<double>(got) == sum));
+      } else {
+        REQUIRE(std::abs(static_cast<double>(got) - sum) <= 0x1p-20 * size);
+      }
+    }
+  }
+}
+
+TEST_CASE("a Linear layer is that of double precision for every number of rows, on every target") {
+  RandomRequests random(4);
+  const Tensor w = random.normal({45, 70}).converted(DType::float32);
+  attn::testing::on_every_target([&] {
+    for (std::size_t rows = 1; rows <= 70; ++rows) {
+      const Tensor x = random.normal({rows, 70}).converted(DType::float32);
+      check_near(x, w, apply(Linear{w, {}}, x, 2));
+    }
+    const Tensor x = random.normal({300, 70}).converted(DType::float32);
+    check_near(x, w, apply(Linear{w, {}}, x, 3));
+  });
+}
+
+TEST_CASE("a Linear layer of numbers that are infinite, tiny or huge is that of the definition") {
+  RandomRequests random(6);
+  const Tensor plain_x = random.normal({64, 40}).converted(DType::float32);
+  const Tensor plain_w = random.normal({33, 40}).converted(DType::float32);
+  const auto with = [](const Tensor& tensor, std::size_t row, float number) {
+    std::vector<float> numbers(tensor.values<float>().begin(), tensor.values<float>().end());
+    for (std::size_t k = 0; k < 40; ++k) numbers[row * 40 + k] *= number;
+    return Tensor(tensor.shape(), std::move(numbers));
+  };
+  attn::testing::on_every_target([&] {
+    for (const float odd : {HUGE_VALF, NAN, 1e30F, 1e-30F, 0.0F}) {
+      CAPTURE(odd);
+      for (const std::size_t row : {0, 31, 32}) {
+        const Tensor x = with(plain_x, row, odd), w = with(plain_w, row, odd);
+        check_near(x, plain_w, apply(Linear{plain_w, {}}, x, 2));
+        check_near(plain_x, w, apply(Linear{w, {}}, plain_x, 2));
+      }
+    }
+  });
+}
+
+TEST_CASE("products of one x at once give what each gives alone, finished number by number") {
+  RandomRequests random(7);
+  const Tensor x = random.normal({130, 50});
+  std::vector<Linear> linears;
+  for (const std::size_t columns : {205, 3, 64}) {
+    linears.push_back({random.normal({columns, 50}), random.normal({columns})});
+  }
+  attn::testing::on_every_target([&] {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      std::vector<attn::Product> products;
+      for (const Linear& linear : linears) {
+        attn::MatrixRows rows{linear.weight.shape()[0], 50};
+        const auto make = [w = linear.weight.values<double>()](std::size_t first, std::size_t count,
+                                                               std::size_t stride, auto* to) {
+          for (std::size_t i = 0; i < count * 50; ++i) {
+            to[i / 50 * stride + i % 50] =
+                static_cast<std::remove_pointer_t<decltype(to)>>(w[first * 50 + i]);
+          }
+        };
+        rows.floats = make;
+        rows.doubles = make;
+        const auto twice = [](std::size_t, std::size_t count, auto* y) {
+          for (std::size_t i = 0; i < count; ++i) y[i] *= 2;
+        };
+        products.push_back({rows, linear.bias, {twice, twice}});
+      }
+      const std::vector<Tensor> together = apply(products, x.converted(dtype), 3);
+      REQUIRE(together.size() == linears.size());
+      for (std::size_t i = 0; i < linears.size(); ++i) {
+        const Linear linear{linears[i].weight.converted(dtype), linears[i].bias};
+        const Tensor alone = apply(linear, x.converted(dtype), 1).converted(DType::float64);
+        const Tensor got = together[i].converted(DType::float64);
+        REQUIRE(got.shape() == alone.shape());
+        for (std::size_t k = 0; k < got.size(); ++k) {
+          REQUIRE(got.values<double>()[k] == 2 * alone.values<double>()[k]);
+        }
+      }
+    }
+  });
 }
 
 TEST_CASE("a Linear layer refuses parameters that do not fit, naming the shape it expects") {
