@@ -130,7 +130,9 @@ TEST_CASE("products of one x at once give what each gives alone, finished number
     for (const DType dtype : {DType::float32, DType::float64}) {
       std::vector<attn::Product> products;
       for (const Linear& linear : linears) {
-        attn::MatrixRows rows{linear.weight.shape()[0], 50};
+        attn::MatrixRows rows;
+        rows.rows = linear.weight.shape()[0];
+        rows.columns = 50;
         const auto make = [w = linear.weight.values<double>()](std::size_t first, std::size_t count,
                                                                std::size_t stride, auto* to) {
           for (std::size_t i = 0; i < count * 50; ++i) {
