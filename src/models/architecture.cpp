@@ -291,9 +291,8 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
       if (const auto key = reader.listed(*rotary_part, "off_where_zero_keys")) {
         zero = reader.find(*key);
       }
-      if (const JsonValue* every = present_member(*rotary_part, "off_every")) {
-        off_every = static_cast<std::size_t>(every->integer());
-      }
+      off_every =
+          size_of_number(reader.chosen(*rotary_part, "off_every", "off_every_keys").value_or(0));
     }
     const JsonValue* fixed = present_member(row, "scale");
     const auto scale_of = reader.chosen(row, "scale_of", "scale_keys");
@@ -304,11 +303,11 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     const bool by_layer = reader.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
     for (std::size_t n = 0; n < count; ++n) {
       ModelLayer layer;
-      layer.window = windows.of_layer(n);
       layer.scale = by_layer ? scale / static_cast<double>(n + 1) : scale;
       const bool turned = zero != nullptr && n < zero->size() ? zero->element(n).number() != 0
                           : off_every > 0                     ? (n + 1) % off_every != 0
                                                               : true;
+      layer.window = windows.of_layer(n, turned);
       if (rotary && turned) layer.rotary = rotary->read(layer.window.has_value());
       stack.layers.push_back(std::move(layer));
     }
@@ -360,7 +359,8 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   const JsonValue& part = language_part(config);
   refuse_unsupported(part);
   const std::string family = family_of(part);
-  const JsonValue complete = row_of(part, row);
+  JsonValue complete = row_of(part, row);
+  if (&part != &config) complete = with_part_sizes(complete, part);
   const auto read = [&] {
     try {
       return normalised(part, complete, family.empty() ? "own row" : family);

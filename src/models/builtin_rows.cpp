@@ -8,6 +8,8 @@ namespace {
 // and ".bias"; {n} is the number of a layer. Names under "head" stand for themselves, all others
 // behind one of the prefixes, the first whose token embedding is in the file, or behind none.
 //
+// "part_sizes" stand for what the language part of a model of several parts leaves out.
+//
 // Every fact was read in the code that made the released checkpoints and held against what it
 // computes; docs/models.md tells for which families.
 constexpr std::string_view rows = R"json({
@@ -129,6 +131,7 @@ constexpr std::string_view rows = R"json({
     "before_feed_forward": "final_layer_norm", "final_norm": "final_layer_norm", "up": "fc1", "down": "fc2"},
   "head": {"weight": "lm_head"}},
 "llama": {
+  "part_sizes": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32},
   "prefixes": ["model."], "causal": true, "norm": "rms", "eps": 1e-6, "eps_keys": ["rms_norm_eps"],
   "activation": "silu", "activation_keys": ["hidden_act"], "positions": "rotary", "tied": false,
   "rotary": {"theta_keys": ["rope_theta"], "theta": 10000, "share_keys": ["partial_rotary_factor"], "share": 1},
@@ -138,22 +141,30 @@ constexpr std::string_view rows = R"json({
     "before_feed_forward": "post_attention_layernorm", "final_norm": "norm",
     "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj"},
   "head": {"weight": "lm_head"}},
-"mistral": {"like": "llama", "window": {"keys": ["sliding_window"], "size": 4096}},
+"mistral": {"like": "llama",
+  "part_sizes": {"num_key_value_heads": 8},
+  "window": {"keys": ["sliding_window"], "size": 4096}},
 "qwen2": {"like": "llama",
   "window": {"keys": ["sliding_window"], "size": 4096, "switch_keys": ["use_sliding_window"], "switch": false,
     "from_keys": ["max_window_layers"], "from": 28}},
 "qwen3": {"like": "qwen2", "defaults": {"head_dim": 128},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
-"smollm3": {"like": "llama", "rotary": {"theta": 2000000, "off_where_zero_keys": ["no_rope_layers"], "off_every": 4},
-  "window": {"keys": ["sliding_window"], "switch_keys": ["use_sliding_window"], "switch": false}},
-"olmo2": {"like": "llama", "eps": 1e-5, "whole_width_norms": true, "rotary": {"theta": 500000},
+"smollm3": {"like": "llama", "tied": true,
+  "rotary": {"theta": 2000000, "off_where_zero_keys": ["no_rope_layers"], "off_every": 4,
+    "off_every_keys": ["no_rope_layer_interval"]},
+  "window": {"keys": ["sliding_window"], "switch_keys": ["use_sliding_window"], "switch": false, "where_not_turned": true}},
+"olmo2": {"like": "llama", "eps": 1e-5, "whole_width_norms": true,
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm", "before_attention": null,
     "before_feed_forward": null, "after_attention": "post_attention_layernorm",
     "after_feed_forward": "post_feedforward_layernorm"}},
-"gemma": {"like": "llama", "norm": "rms_plus_one", "activation": "gelu_pytorch_tanh",
+"gemma": {"like": "llama",
+  "part_sizes": {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16},
+  "norm": "rms_plus_one", "activation": "gelu_pytorch_tanh",
   "activation_keys": ["hidden_activation"], "embedding_scale": "root_of_width", "tied": true,
   "defaults": {"head_dim": 256}},
-"gemma2": {"like": "gemma", "scale_keys": ["query_pre_attn_scalar"], "scale_of": 256,
+"gemma2": {"like": "gemma",
+  "part_sizes": {"hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4},
+  "scale_keys": ["query_pre_attn_scalar"], "scale_of": 256,
   "softcap_keys": ["attn_logit_softcapping"], "softcap": 50,
   "logit_softcap_keys": ["final_logit_softcapping"], "logit_softcap": 30,
   "window": {"keys": ["sliding_window"], "size": 4096, "full_every": 2, "full_first": false},
@@ -189,14 +200,14 @@ constexpr std::string_view rows = R"json({
   "buckets": {"count_keys": ["relative_attention_num_buckets"],
     "distance_keys": ["relative_attention_max_distance"], "shared": true},
   "encoder": {"prefix": "encoder.", "names": {
-    "tokens": ["shared", "encoder.embed_tokens"], "layer": "block.{n}.",
+    "tokens": ["shared", "encoder.embed_tokens", "decoder.embed_tokens"], "layer": "block.{n}.",
     "query": "layer.0.SelfAttention.q", "key": "layer.0.SelfAttention.k", "value": "layer.0.SelfAttention.v",
     "output": "layer.0.SelfAttention.o", "buckets": "block.0.layer.0.SelfAttention.relative_attention_bias",
     "before_attention": "layer.0.layer_norm", "before_feed_forward": "layer.1.layer_norm",
     "final_norm": "final_layer_norm", "up": "layer.1.DenseReluDense.wi", "gated_up": "layer.1.DenseReluDense.wi_1",
     "gate": "layer.1.DenseReluDense.wi_0", "down": "layer.1.DenseReluDense.wo"}},
   "decoder": {"prefix": "decoder.", "names": {
-    "tokens": ["shared", "decoder.embed_tokens"], "layer": "block.{n}.",
+    "tokens": ["shared", "decoder.embed_tokens", "encoder.embed_tokens"], "layer": "block.{n}.",
     "query": "layer.0.SelfAttention.q", "key": "layer.0.SelfAttention.k", "value": "layer.0.SelfAttention.v",
     "output": "layer.0.SelfAttention.o", "buckets": "block.0.layer.0.SelfAttention.relative_attention_bias",
     "before_attention": "layer.0.layer_norm",
@@ -212,13 +223,13 @@ constexpr std::string_view rows = R"json({
   "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2, "tied": true,
   "embedding_scale_keys": ["scale_embedding"],
   "encoder": {"prefix": "encoder.", "names": {
-    "tokens": ["shared", "encoder.embed_tokens"], "positions": "embed_positions",
+    "tokens": ["shared", "encoder.embed_tokens", "decoder.embed_tokens"], "positions": "embed_positions",
     "embedding_norm": "layernorm_embedding", "layer": "layers.{n}.",
     "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
     "output": "self_attn.out_proj", "after_attention_sum": "self_attn_layer_norm",
     "after_feed_forward_sum": "final_layer_norm", "up": "fc1", "down": "fc2"}},
   "decoder": {"prefix": "decoder.", "names": {
-    "tokens": ["shared", "decoder.embed_tokens"], "positions": "embed_positions",
+    "tokens": ["shared", "decoder.embed_tokens", "encoder.embed_tokens"], "positions": "embed_positions",
     "embedding_norm": "layernorm_embedding", "layer": "layers.{n}.",
     "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
     "output": "self_attn.out_proj", "after_attention_sum": "self_attn_layer_norm",

@@ -187,6 +187,19 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row) {
   return with_cases(like == nullptr ? *row : merged(complete_row(like->string()), *row), config);
 }
 
+JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part) {
+  const JsonValue* sizes = present_member(row, "part_sizes");
+  if (sizes == nullptr) return row;
+  const bool says_heads = part.find("num_attention_heads") != nullptr;
+  JsonValue::Object defaults;
+  for (const JsonMember& size : sizes->members()) {
+    if (!(says_heads && size.key == "num_key_value_heads")) defaults.push_back(size);
+  }
+  JsonValue::Object change;
+  change.push_back({"defaults", JsonValue{std::move(defaults)}});
+  return merged(row, JsonValue{std::move(change)});
+}
+
 std::string row_text(const JsonValue& config, const JsonValue* row) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });

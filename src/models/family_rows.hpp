@@ -17,4 +17,8 @@ std::string family_of(const JsonValue& config);
 /// says of such configurations. Throws Error(input) for a family that is not known.
 JsonValue row_of(const JsonValue& config, const JsonValue* row);
 
+/// The row with its "part_sizes" among its defaults: the language part of a model of several parts
+/// says only what differs from them. Key heads go with the query heads, said or not.
+JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part);
+
 }  // namespace attn

@@ -39,10 +39,12 @@ WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
   both_ways_ = reader.chosen_boolean(*part_, "both_sides", "both_sides_keys", !causal_);
 }
 
-std::optional<std::size_t> WindowReader::of_layer(std::size_t layer) const {
-  if (!size_ || part_ == nullptr || !is_windowed(layer)) return std::nullopt;
-  if (present_member(*part_, "each_side_half") != nullptr) return *size_ / 2;
-  return *size_;
+std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned) const {
+  if (!size_ || part_ == nullptr || !is_windowed(layer, turned)) return std::nullopt;
+  // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
+  const bool halved =
+      present_member(*part_, "each_side_half") != nullptr || (causal_ && both_ways_);
+  return halved ? *size_ / 2 : *size_;
 }
 
 void WindowReader::read_types() {
@@ -80,8 +82,9 @@ void WindowReader::read_types() {
   }
 }
 
-bool WindowReader::is_windowed(std::size_t layer) const {
+bool WindowReader::is_windowed(std::size_t layer, bool turned) const {
   if (layer < types_.size()) return types_[layer];
+  if (present_member(*part_, "where_not_turned") != nullptr) return !turned;
   if (const auto first = reader_.chosen(*part_, "from", "from_keys")) {
     return static_cast<double>(layer) >= *first;
   }
