@@ -72,8 +72,9 @@ set(owner_hwy kernels)
 set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
 set(owner_pcre2 tokens)
+set(owner_sentencepiece tokens)
 set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy xtensor
-  utf8proc pcre2)
+  utf8proc pcre2 sentencepiece)
 
 set(violations "")
 foreach(layer ${layers})

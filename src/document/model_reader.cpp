@@ -162,7 +162,9 @@ class ModelReader {
   void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
                       std::vector<std::vector<std::string>>& tokens, bool first) {
     if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
-    const Tokenizer& tokenizer = *request_.folder->tokenizer;
+    const ModelFolder& folder = *request_.folder;
+    const Tokenizer& tokenizer =
+        !first && folder.decoder_tokenizer ? *folder.decoder_tokenizer : *folder.tokenizer;
     const auto add = [&](const std::string& text, const std::string* pair,
                          const std::string& where) {
       const auto cut = tokenizer.encode(

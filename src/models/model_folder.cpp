@@ -36,16 +36,21 @@ class TokenizerFolder {
       return kept_.emplace_back(MappedFile::open(folder / name, access))->text();
     };
     files_.tokenizer_config = open("tokenizer_config.json");
+    files_.special_tokens_map = open("special_tokens_map.json");
     files_.tokenizer_json = open("tokenizer.json");
     if (!files_.tokenizer_json) {
       files_.vocab_txt = open("vocab.txt");
       files_.vocab_json = open("vocab.json");
       files_.merges_txt = open("merges.txt");
-      for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
+      files_.added_tokens = open("added_tokens.json");
+      for (const char* name :
+           {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm"}) {
         if (files_.sentencepiece) break;
         files_.sentencepiece = open(name);
         files_.sentencepiece_name = name;
       }
+      // Marian's decoder writes another language than its encoder reads.
+      if (files_.sentencepiece_name == "source.spm") decoder_ = open("target.spm");
     }
     files_.model_type = family;
   }
@@ -55,10 +60,19 @@ class TokenizerFolder {
            !files_.sentencepiece;
   }
   const TokenizerFiles& files() const { return files_; }
+  /// Those of the decoder's tokenizer, if it has one of its own.
+  std::optional<TokenizerFiles> decoder_files() const {
+    if (!decoder_) return std::nullopt;
+    TokenizerFiles files = files_;
+    files.sentencepiece = decoder_;
+    files.sentencepiece_name = "target.spm";
+    return files;
+  }
 
  private:
   std::vector<std::shared_ptr<const MappedFile>> kept_;
   TokenizerFiles files_;
+  std::optional<std::string_view> decoder_;
 };
 
 // Whose text is `place`, as errors of the tokenizer name the file alone.
@@ -110,11 +124,15 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   try {
     const TokenizerFolder files(path, model.architecture.family, access);
     if (files.empty()) {
-      model.no_tokenizer = Error(
-          ErrorKind::file, "the folder " + in_quotes(path.native()) + " has no tokenizer", "",
-          "add its tokenizer.json (or vocab.txt, or vocab.json and merges.txt), or give token ids");
+      model.no_tokenizer =
+          Error(ErrorKind::file, "the folder " + in_quotes(path.native()) + " has no tokenizer", "",
+                "add its tokenizer.json (or tokenizer.model, or vocab.txt, or vocab.json and "
+                "merges.txt), or give token ids");
     } else {
       model.tokenizer = Tokenizer::from_files(files.files());
+      if (const auto own = files.decoder_files()) {
+        model.decoder_tokenizer = Tokenizer::from_files(*own);
+      }
     }
   } catch (const Error& problem) {
     if (problem.kind() == ErrorKind::internal) throw;

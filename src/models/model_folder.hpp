@@ -24,8 +24,9 @@ struct ModelFolder {
   std::string row;  ///< of the table that it is computed by, as JSON
   CheckpointWeights weights;
   std::optional<Tokenizer> tokenizer;
-  std::optional<Error> no_tokenizer;         ///< why there is none
-  std::vector<std::filesystem::path> files;  ///< that were read
+  std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
+  std::optional<Error> no_tokenizer;           ///< why there is none
+  std::vector<std::filesystem::path> files;    ///< that were read
 
   /// `row` is a file that describes the model in the place of a known row. Throws Error(file) or
   /// Error(input) naming the file, the key and what is not supported. What is wrong with the

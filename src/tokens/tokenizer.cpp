@@ -217,7 +217,8 @@ std::string_view Tokenizer::token(std::int64_t id) const {
 }
 
 std::string_view Tokenizer::model() const noexcept {
-  constexpr std::array<std::string_view, 4> names = {"WordPiece", "WordLevel", "BPE", "Unigram"};
+  constexpr std::array<std::string_view, 5> names = {"WordPiece", "WordLevel", "BPE", "Unigram",
+                                                 "SentencePiece"};
   return names[parts_->model.index()];
 }
 

@@ -29,9 +29,9 @@ struct TextToken {
 /// The files of a checkpoint folder that tell its tokenizer, as bytes; those that are not there are
 /// absent.
 struct TokenizerFiles {
-  std::optional<std::string_view> tokenizer_json, tokenizer_config, vocab_txt, vocab_json,
-      merges_txt;
-  /// tokenizer.model, spiece.model or sentencepiece.bpe.model, and which of these it is.
+  std::optional<std::string_view> tokenizer_json, tokenizer_config, special_tokens_map,
+      added_tokens, vocab_txt, vocab_json, merges_txt;
+  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and which of these it is.
   std::optional<std::string_view> sentencepiece;
   std::string sentencepiece_name = "tokenizer.model";
   /// Of config.json: tells how the texts are enclosed where tokenizer_config.json does not.
@@ -76,7 +76,7 @@ class Tokenizer {
 
   const SpecialIds& special_ids() const noexcept { return special_; }
 
-  /// "WordPiece", "WordLevel", "BPE" or "Unigram".
+  /// "WordPiece", "WordLevel", "BPE", "Unigram" or "SentencePiece".
   std::string_view model() const noexcept;
 
  private:

@@ -9,15 +9,30 @@
 #include "tokens/stage.hpp"
 
 namespace attn {
+namespace {
 
-TokenizerConfig::TokenizerConfig(std::optional<std::string_view> text)
-    : root_{JsonValue::Object{}} {
-  if (!text) return;
-  root_ = parse_json_by_element(*text, 512);
-  if (!root_.is(JsonValue::Type::object)) {
-    throw input_error("expected an object, found " + std::string(type_text(root_)), "",
-                      "take the file as it was published");
-  }
+JsonValue object_of(std::optional<std::string_view> text) {
+  if (!text) return JsonValue{JsonValue::Object{}};
+  JsonValue root = parse_json_by_element(*text, 512);
+  if (root.is(JsonValue::Type::object)) return root;
+  throw input_error("expected an object, found " + std::string(type_text(root)), "",
+                    "take the file as it was published");
+}
+
+bool present_in(const JsonValue& object, std::string_view key) {
+  return Stage{object, ""}.find(key) != nullptr;
+}
+
+}  // namespace
+
+TokenizerConfig::TokenizerConfig(std::optional<std::string_view> text) : root_(object_of(text)) {}
+
+void TokenizerConfig::take_special_tokens(std::optional<std::string_view> text) {
+  special_ = object_of(text);
+}
+
+void TokenizerConfig::take_added_tokens(std::optional<std::string_view> text) {
+  added_ = object_of(text);
 }
 
 std::string TokenizerConfig::class_name() const {
@@ -35,8 +50,14 @@ std::optional<std::string> TokenizerConfig::string(std::string_view key) const {
   return Stage{root_, ""}.optional_string(key);
 }
 
-std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
+std::int64_t TokenizerConfig::integer(std::string_view key, std::int64_t otherwise,
+                                      std::int64_t most) const {
   const Stage root{root_, ""};
+  return root.find(key) == nullptr ? otherwise : root.integer(key, most);
+}
+
+std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
+  const Stage root{present_in(root_, key) ? root_ : special_, ""};
   const JsonValue* found = root.find(key);
   if (found == nullptr) return std::nullopt;
   if (found->is(JsonValue::Type::object)) return Stage{*found, root.at(key)}.string("content");
@@ -46,14 +67,28 @@ std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
 TokenizerConfig::Added TokenizerConfig::added() const {
   const Stage root{root_, ""};
   const JsonValue* list = root.find("added_tokens_decoder");
-  Added result;
-  if (list == nullptr) return result;
+  static const JsonValue nothing{JsonValue::Object{}};
+  if (list == nullptr) list = &nothing;
   const std::string where = root.at("added_tokens_decoder");
   if (!list->is(JsonValue::Type::object)) {
     throw input_error("expected an object, found " + std::string(type_text(*list)), where,
                       "take the file as it was published");
   }
   std::vector<std::pair<TokenId, AddedToken>> all;
+  for (const JsonMember& member : added_.members()) {
+    const bool whole = member.value.is(JsonValue::Type::number) && member.value.is_integer();
+    if (!whole || member.value.integer() < 0 || member.value.integer() > 0x7FFFFFFF) {
+      throw input_error("expected the id of a token", pointer_to("", member.key),
+                        "take the file as it was published");
+    }
+    AddedToken token;
+    token.content = member.key;
+    token.normalized = true;
+    const auto id = static_cast<TokenId>(member.value.integer());
+    if (!token.content.empty() && !present_in(*list, std::to_string(id))) {
+      all.emplace_back(id, std::move(token));
+    }
+  }
   for (const JsonMember& member : list->members()) {
     const Stage entry{member.value, pointer_to(where, member.key)};
     TokenId id = 0;
@@ -73,6 +108,7 @@ TokenizerConfig::Added TokenizerConfig::added() const {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  Added result;
   for (auto& [id, token] : all) {
     result.ids.emplace_back(id);
     result.tokens.push_back(std::move(token));

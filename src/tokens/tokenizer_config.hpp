@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +17,16 @@ class TokenizerConfig {
   /// Throws Error(input) if `text` is given and is no JSON object.
   explicit TokenizerConfig(std::optional<std::string_view> text);
 
+  /// special_tokens_map.json: tokens that the configuration does not name.
+  void take_special_tokens(std::optional<std::string_view> text);
+  /// added_tokens.json: tokens and ids that the configuration does not list.
+  void take_added_tokens(std::optional<std::string_view> text);
+
   /// Its "tokenizer_class" without "Fast"; empty if there is none.
   std::string class_name() const;
   bool boolean(std::string_view key, bool otherwise) const;
   std::optional<std::string> string(std::string_view key) const;
+  std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t most) const;
   /// The token that a key such as "pad_token" names.
   std::optional<std::string> token(std::string_view key) const;
 
@@ -31,7 +38,7 @@ class TokenizerConfig {
   Added added() const;
 
  private:
-  JsonValue root_;
+  JsonValue root_, special_{JsonValue::Object{}}, added_{JsonValue::Object{}};
 };
 
 }  // namespace attn

@@ -7,80 +7,13 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_events.hpp"
 #include "support/in_quotes.hpp"
 #include "support/utf8.hpp"
-#include "tokens/tokenizer_config.hpp"
+#include "tokens/folder_tokens.hpp"
+#include "tokens/sentence_piece_files.hpp"
 
 namespace attn {
 namespace {
-
-const std::string config_name = "tokenizer_config.json";
-
-// Calls read(), whose errors are inside a file.
-template <class Read>
-auto in_file(const std::string& name, Read&& read) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    throw error.inside(name);
-  }
-}
-
-TokenizerConfig config_of(const TokenizerFiles& files) {
-  return in_file(config_name, [&] { return TokenizerConfig(files.tokenizer_config); });
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-[[noreturn]] void refuse_class(const std::string& name, const std::string& files) {
-  throw input_error("the tokenizer " + in_quotes(name) + " cannot be made from " + files + " alone",
-                    config_name + ", /tokenizer_class",
-                    "save it as tokenizer.json, with Python: "
-                    "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
-}
-
-// The tokens that a tokenizer has by itself, unless the configuration gives them flags of its own.
-void add_special(std::vector<AddedToken>& added, const std::string& content, bool strip_left) {
-  const bool known = std::any_of(added.begin(), added.end(),
-                                 [&](const AddedToken& t) { return t.content == content; });
-  if (known || content.empty()) return;
-  AddedToken token;
-  token.content = content;
-  token.special = true;
-  token.strip_left = strip_left;
-  added.push_back(token);
-}
-
-struct Named {
-  std::string_view key, otherwise;  // of the configuration, and what it is without
-};
-
-// All added tokens: those of the configuration, and these special ones so far as the vocabulary has
-// them. The mask takes the space before it where `mask_strips`.
-AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
-                            std::initializer_list<Named> special, bool mask_strips,
-                            const std::vector<Normalizer>& normalizers) {
-  auto [added, ids] = in_file(config_name, [&] { return config.added(); });
-  for (const auto& [key, otherwise] : special) {
-    const std::string content = config.token(key).value_or(std::string(otherwise));
-    if (tokens.find(content)) add_special(added, content, mask_strips && key == "mask_token");
-  }
-  ids.resize(added.size());
-  return in_file(config_name, [&] {
-    const std::string where = "/added_tokens_decoder";
-    number_added_tokens(added, tokens, ids, where);
-    return AddedTokens(std::move(added), normalizers, where);
-  });
-}
-
-TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {
-  if (const auto id = tokens.find(token)) return *id;
-  throw input_error("the token " + in_quotes(token) + " is not in the vocabulary", where,
-                    "take the files of the folder as they were published together");
-}
 
 // vocab.txt.
 
@@ -96,7 +29,7 @@ TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
     refuse_class(name, "vocab.txt");
   }
   BertSettings settings;
-  in_file(config_name, [&] {
+  in_file(tokenizer_config_name, [&] {
     settings.normalizer.lowercase = config.boolean("do_lower_case", true);
     settings.normalizer.strip_accents =
         config.boolean("strip_accents", settings.normalizer.lowercase);
@@ -123,19 +56,6 @@ TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
 }
 
 // vocab.json and merges.txt.
-
-std::shared_ptr<TokenTable> read_vocab_json(std::string_view text) {
-  auto tokens = std::make_shared<TokenTable>();
-  tokens->reserve(text.size() / 16, text.size() / 2);
-  JsonEvents events(text);
-  if (events.peek() != JsonValue::Type::object) {
-    throw input_error("expected an object of tokens and ids", "",
-                      "take the file as it was published");
-  }
-  read_token_ids(events, *tokens, "", text.size());
-  events.expect_end();
-  return tokens;
-}
 
 MergeList read_merges_txt(std::string_view text) {
   characters_of(text, "");  // for its error
@@ -171,11 +91,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
     refuse_class(name, "vocab.json and merges.txt");
   }
   BytePairModel model;
-  model.tokens = in_file("vocab.json", [&] {
-    auto tokens = read_vocab_json(*files.vocab_json);
-    expect_no_hole(*tokens, "");
-    return tokens;
-  });
+  model.tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
   model.merges = in_file("merges.txt", [&] {
     return read_merges_txt(*files.merges_txt).table(*model.tokens, "", "");
   });
@@ -183,7 +99,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   TokenizerParts parts{tokens, std::move(model), {}, {}, {}, {}, {}};
   parts.written.letters_of_bytes = true;
   const bool space =
-      in_file(config_name, [&] { return config.boolean("add_prefix_space", false); });
+      in_file(tokenizer_config_name, [&] { return config.boolean("add_prefix_space", false); });
   if (qwen) {
     parts.normalizers.push_back(UnicodeForm{false, true});
     parts.splitters.push_back(
@@ -210,8 +126,9 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
                                  {"unk_token", "<|endoftext|>"},
                                  {"pad_token", "<|endoftext|>"}},
                                 false, parts.normalizers);
-  const bool first = in_file(
-      config_name, [&] { return config.boolean("add_bos_token", files.model_type == "opt"); });
+  const bool first = in_file(tokenizer_config_name, [&] {
+    return config.boolean("add_bos_token", files.model_type == "opt");
+  });
   if (first && !qwen) {
     const std::string token =
         config.token("bos_token").value_or(files.model_type == "opt" ? "</s>" : "<|endoftext|>");
@@ -252,21 +169,23 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
   if (files.tokenizer_json) {
     return in_file("tokenizer.json", [&] { return read_tokenizer_json(*files.tokenizer_json); });
   }
+  if (auto parts = parts_from_sentence_piece(files)) return std::move(*parts);
   if (files.vocab_json && files.merges_txt) return parts_from_merges(files);
   if (files.vocab_txt) return parts_from_vocab_txt(files);
   if (files.vocab_json) {
     throw input_error("there is a vocab.json, but no merges.txt", "",
                       "take the folder's files as they were published together");
   }
-  throw input_error("the folder has no tokenizer", "",
-                    "add tokenizer.json; or vocab.txt; or vocab.json and merges.txt");
+  throw input_error(
+      "the folder has no tokenizer", "",
+      "add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and merges.txt");
 }
 
 SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& files) {
   const TokenizerConfig config = config_of(files);
   const auto id = [&](std::string_view key, std::initializer_list<std::string_view> usual) {
     std::optional<std::int64_t> result;
-    const auto named = in_file(config_name, [&] { return config.token(key); });
+    const auto named = in_file(tokenizer_config_name, [&] { return config.token(key); });
     if (named) {
       result = parts.find(*named);
       return result;

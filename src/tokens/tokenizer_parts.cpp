@@ -93,6 +93,20 @@ void read_token_ids(JsonEvents& events, TokenTable& tokens, const std::string& w
   }
 }
 
+std::shared_ptr<TokenTable> read_vocab_json(std::string_view text) {
+  auto tokens = std::make_shared<TokenTable>();
+  tokens->reserve(text.size() / 16, text.size() / 2);
+  JsonEvents events(text);
+  if (events.peek() != JsonValue::Type::object) {
+    throw input_error("expected an object of tokens and ids", "",
+                      "take the file as it was published");
+  }
+  read_token_ids(events, *tokens, "", text.size());
+  events.expect_end();
+  expect_no_hole(*tokens, "");
+  return tokens;
+}
+
 void MergeList::add(std::string_view left, std::string_view right) {
   letters_ += left;
   const std::size_t middle = letters_.size();

@@ -12,6 +12,7 @@
 #include "tokens/byte_pair.hpp"
 #include "tokens/normalizers.hpp"
 #include "tokens/piece_text.hpp"
+#include "tokens/sentence_piece.hpp"
 #include "tokens/splitters.hpp"
 #include "tokens/text_template.hpp"
 #include "tokens/token_table.hpp"
@@ -20,7 +21,8 @@
 
 namespace attn {
 
-using Model = std::variant<WordPieceModel, WordLevelModel, BytePairModel, UnigramModel>;
+using Model =
+    std::variant<WordPieceModel, WordLevelModel, BytePairModel, UnigramModel, SentencePieceModel>;
 
 /// All that a tokenizer is made of, whatever files it came from: a text goes through the added
 /// tokens, normalizers, added tokens that are found in normalized text, splitters, model, template.
@@ -75,6 +77,9 @@ class MergeList {
 /// holes.
 void read_token_ids(JsonEvents& events, TokenTable& tokens, const std::string& where,
                     std::size_t most);
+
+/// The vocabulary of a vocab.json. Throws Error(input) where it is none.
+std::shared_ptr<TokenTable> read_vocab_json(std::string_view text);
 
 /// Enters one token. Throws Error(input) at `where`/token if it or its id is there already.
 void add_token(TokenTable& tokens, std::string_view token, TokenId id, const std::string& where);

@@ -13,7 +13,7 @@ std::string tokens_libraries() {
   pcre2_config(PCRE2_CONFIG_VERSION, pcre2.data());
   const std::string version = pcre2.data();
   return std::string("utf8proc ") + utf8proc_version() + ", PCRE2 " +
-         version.substr(0, version.find(' '));
+         version.substr(0, version.find(' ')) + ", SentencePiece";
 }
 
 }  // namespace attn
