@@ -19,6 +19,9 @@ struct ExplainOptions {
   DocumentOptions document;
   std::size_t sample = 0, head = 0, query = 0;  ///< from 0
   std::optional<std::size_t> layer;  ///< of several layers the one to walk through; default 0
+  /// Which attention of an encoder-decoder model: "encoder", "decoder", or "cross", the decoder's
+  /// over what the encoder gives; default the encoder's. Empty for all else.
+  std::string stack;
   ExplanationFormat format = ExplanationFormat::text;
 };
 

@@ -48,7 +48,14 @@ Command explain_command() {
   flags.count("--sample", options.sample, "N", "Sample to explain, from 0");
   flags.count("--head", options.head, "N", "Head to explain, from 0");
   flags.count("--query", options.query, "N", "Query to explain, from 0");
-  flags.count("--layer", options.layer, "N", "Layer to explain, from 0");
+  flags.add("--layer", "LAYER",
+            "Layer to explain, from 0; of an encoder-decoder model encoder.N, decoder.N or cross.N",
+            [&](const std::string& text) {
+              const std::size_t point = text.rfind('.');
+              options.stack = point == std::string::npos ? "" : text.substr(0, point);
+              options.layer = whole_number(
+                  "--layer", point == std::string::npos ? text : text.substr(point + 1));
+            });
   flags.toggle("--markdown", given->markdown, "Print Markdown with tables and formulas");
   add_common(flags, given->common);
   return command;

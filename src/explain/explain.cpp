@@ -18,6 +18,7 @@
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_writer.hpp"
+#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "tensor/narrow_number.hpp"
 
@@ -61,8 +62,28 @@ class KindExplanation {
   const Plan& plan() const noexcept { return plan_; }
 
  private:
+  // The attention that is explained, of a model's many one like it.
+  const PlannedAttention& chosen_attention() const {
+    const auto* model = std::get_if<ModelRequest>(&plan_.computation);
+    const bool both = model != nullptr && model->folder->architecture.encoder_decoder();
+    if (!both) {
+      if (options_.stack.empty()) return plan_.attentions[0];
+      throw input_error("there is no " + in_quotes(options_.stack) +
+                            ": the document asks for no model with an encoder and a decoder",
+                        "ExplainOptions::layer", "give the layer's number alone");
+    }
+    const std::string stack = options_.stack.empty() ? "encoder" : options_.stack;
+    for (const PlannedAttention& attention : plan_.attentions) {
+      const bool crosses = attention.prefix.ends_with(".cross.");
+      const std::string own =
+          crosses ? "cross" : attention.prefix.substr(0, attention.prefix.find('.'));
+      if (own == stack) return attention;
+    }
+    throw input_error("the model has no " + in_quotes(stack), "ExplainOptions::layer",
+                      "name a layer such as encoder.0, decoder.0 or cross.0");
+  }
   void check_choices() const {
-    const Geometry& geometry = plan_.attentions[0].geometry;
+    const Geometry& geometry = chosen_attention().geometry;
     check_choice("sample", "samples", choice_.sample, geometry.batch);
     check_choice("head", "heads", choice_.head, geometry.heads);
     check_choice("query", "queries", choice_.query, geometry.queries);
@@ -74,7 +95,7 @@ class KindExplanation {
 
   void introduce(const std::string& document, DType dtype) {
     const KindInfo& kind = info(plan_.kind);
-    const PlannedAttention& first = plan_.attentions[0];
+    const PlannedAttention& first = chosen_attention();
     const Geometry& geometry = first.geometry;
     explanation_.title = plan_.model ? plan_.model->family + " model, step by step"
                                      : std::string(kind.name) + " attention, step by step";
@@ -121,8 +142,11 @@ class KindExplanation {
   }
 
   void explain(const ModelRequest& request) {
-    const std::size_t layers = request.folder->architecture.stacks.front().layers.size();
-    explain_model(request, plan_, choice_, chosen_layer(layers), explanation_);
+    const Architecture& model = request.folder->architecture;
+    const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
+    const ModelStack& stack = decoder ? model.stacks.back() : model.stacks.front();
+    explain_model(request, chosen_attention(), choice_, chosen_layer(stack.layers.size()),
+                  explanation_);
   }
 
   const ExplainOptions& options_;

@@ -31,33 +31,38 @@ void keep_sample(ModelTexts& texts, std::size_t sample) {
 
 class ModelWalk {
  public:
-  ModelWalk(const ModelRequest& given, const Plan& plan, QueryChoice choice, std::size_t layer,
-            Explanation& to)
-      : request_(given), choice_(choice), layer_(layer), to_(to) {
+  ModelWalk(const ModelRequest& given, const PlannedAttention& planned, QueryChoice choice,
+            std::size_t layer, Explanation& to)
+      : request_(given),
+        choice_(choice),
+        layer_(layer),
+        to_(to),
+        both_(given.folder->architecture.encoder_decoder()),
+        crosses_(both_ && planned.prefix.ends_with(".cross.")),
+        decoder_(both_ && planned.prefix.starts_with("decoder.")),
+        before_(!both_     ? ""
+                : decoder_ ? "decoder."
+                           : "encoder.") {
     keep_sample(request_.texts, choice.sample);
-    const Architecture& model = request_.folder->architecture;
-    before_ = model.encoder_decoder() ? "encoder." : "";
-    length_ = request_.texts.ids[0].size();
-    if (choice.query >= length_) {
+    if (choice.query >= ids().size()) {
       throw input_error("there is no query " + std::to_string(choice.query) + ": the sample has " +
-                            count_text(length_, "token"),
-                        "ExplainOptions::query", "give 0 to " + std::to_string(length_ - 1));
+                            count_text(ids().size(), "token"),
+                        "ExplainOptions::query", "give 0 to " + std::to_string(ids().size() - 1));
     }
-    for (const PlannedAttention& attention : plan.attentions) {
-      if (!attention.prefix.starts_with(before_)) continue;
-      labels_ = Labels::of_sample(attention.labels.query, choice.sample);
-      labels_.resize(length_);
-      break;
-    }
-    compute(model);
+    labels_ = Labels::of_sample(planned.labels.query, choice.sample);
+    labels_.resize(ids().size());
+    key_labels_ = Labels::of_sample(planned.labels.key, choice.sample);
+    key_labels_.resize(crosses_ ? request_.texts.ids[0].size() : ids().size());
+    compute(request_.folder->architecture);
   }
 
   void walk() {
-    const std::string layer = "layer " + std::to_string(layer_);
+    const std::string stack = !both_ ? "" : decoder_ ? "the decoder's " : "the encoder's ";
+    const std::string layer = stack + "layer " + std::to_string(layer_);
     to_.part("Into " + layer);
     to_.step("The token's embedding");
     to_.paragraph("\"" + one_line(labels_[choice_.query]) + "\" is the token " +
-                  std::to_string(request_.texts.ids[0][choice_.query]) +
+                  std::to_string(ids()[choice_.query]) +
                   " of the vocabulary. Its row of the table, with what positions and norms add "
                   "before the first layer:");
     show("x", before_ + "embedded");
@@ -65,14 +70,23 @@ class ModelWalk {
       to_.step("What enters " + layer);
       show("x", output_of(layer_ - 1));
     }
-    to_.part("Head " + std::to_string(choice_.head) + " of " + layer);
+    const std::string head = "Head " + std::to_string(choice_.head) + " of " + layer;
+    to_.part(crosses_ ? head + " over what the encoder gives" : head);
+    if (crosses_) encoder_output();
     attention();
     to_.part("Out of " + layer);
     to_.step("What leaves " + layer);
     to_.paragraph(
-        "The heads joined and projected, added to what entered, and what the feed-forward adds:");
+        crosses_
+            ? "What the layer's attention over itself adds to what entered, the heads above joined "
+              "and projected, and what the feed-forward adds:"
+        : decoder_
+            ? "The heads joined and projected, added to what entered, what the attention over the "
+              "encoder's output adds, and what the feed-forward adds:"
+            : "The heads joined and projected, added to what entered, and what the feed-forward "
+              "adds:");
     show("x", output_of(layer_));
-    if (before_.empty()) {
+    if (gives_output()) {
       to_.step("What leaves the model");
       show("x", "output");
     }
@@ -87,10 +101,11 @@ class ModelWalk {
     request_.logits = false;
     request_.predicted.clear();
     // An encoder's states become logits only in the decoder.
-    if (before_.empty() && has_head(model, request_.folder->weights)) {
+    if (gives_output() && has_head(model, request_.folder->weights)) {
       request_.predicted = {{choice_.query}};
     }
-    const std::string wanted = before_ + "layers." + std::to_string(layer_) + ".self.";
+    const std::string wanted =
+        before_ + "layers." + std::to_string(layer_) + (crosses_ ? ".cross." : ".self.");
     request_.watch = [&](const std::string& name, const AttentionRequest& attention) {
       if (name == wanted) attention_ = attention;
     };
@@ -100,6 +115,22 @@ class ModelWalk {
           if (tensor.rank() == 3) states_[name] = tensor;
         },
         [&](std::size_t, std::size_t, const Tensor& logits) { logits_ = logits; });
+  }
+
+  const std::vector<std::int64_t>& ids() const {
+    return decoder_ ? request_.texts.decoder_ids[0] : request_.texts.ids[0];
+  }
+  // Whether what leaves the last layer leaves the model.
+  bool gives_output() const { return !both_ || decoder_; }
+
+  // What keys and values are made of.
+  void encoder_output() {
+    const Tensor& states = states_.at("encoder.output");
+    const std::size_t width = states.shape().back();
+    to_.step("What the encoder gives");
+    to_.paragraph("Keys and values are made of what leaves the encoder, one for each of its " +
+                  count_text(key_labels_.size(), "token") + ". Of the first:");
+    show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
   }
 
   std::string output_of(std::size_t layer) const {
@@ -118,7 +149,7 @@ class ModelWalk {
     request.weights = request.stages = true;
     request.progress = {};
     const Geometry geometry = check_geometry(request);
-    Labels labels{{labels_}, {labels_}};
+    Labels labels{{labels_}, {key_labels_}};
     // A sink stands before all keys.
     if (geometry.past > 0) labels.key[0].insert(labels.key[0].begin(), "(sink)");
     const PlannedAttention planned{"", request.mask, geometry, std::move(labels)};
@@ -151,10 +182,11 @@ class ModelWalk {
 
   ModelRequest request_;
   QueryChoice choice_;
-  std::size_t layer_, length_ = 0;
+  std::size_t layer_;
   Explanation& to_;
+  bool both_, crosses_, decoder_;
   std::string before_;
-  std::vector<std::string> labels_;
+  std::vector<std::string> labels_, key_labels_;
   std::optional<AttentionRequest> attention_;
   std::optional<Tensor> logits_;
   std::map<std::string, Tensor> states_;
@@ -162,9 +194,9 @@ class ModelWalk {
 
 }  // namespace
 
-void explain_model(const ModelRequest& request, const Plan& plan, QueryChoice choice,
-                   std::size_t layer, Explanation& explanation) {
-  ModelWalk(request, plan, choice, layer, explanation).walk();
+void explain_model(const ModelRequest& request, const PlannedAttention& attention,
+                   QueryChoice choice, std::size_t layer, Explanation& explanation) {
+  ModelWalk(request, attention, choice, layer, explanation).walk();
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "attn/error.hpp"
 
@@ -15,6 +16,20 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+// Whether eight characters at once are plain: no control characters, no quote, no backslash, and
+// all of ASCII. (x − 1) & ~x has the highest bit of the lowest byte that is zero.
+bool all_plain(const char* characters) {
+  constexpr std::uint64_t ones = 0x0101010101010101, highest = 0x8080808080808080;
+  std::uint64_t eight = 0;
+  std::memcpy(&eight, characters, sizeof eight);
+  const auto has = [&](unsigned char wanted) {
+    const std::uint64_t x = eight ^ ones * wanted;
+    return (x - ones) & ~x & highest;
+  };
+  const std::uint64_t control = (eight - ones * 0x20) & ~eight & highest;
+  return ((eight & highest) | control | has('"') | has('\\')) == 0;
 }
 
 }  // namespace
@@ -87,12 +102,17 @@ bool JsonEvents::next_element() {
 }
 
 // The offset of the quote that ends the string whose first character is at `at`.
-std::size_t JsonEvents::end_of_string(std::size_t at) const {
+std::size_t JsonEvents::end_of_string(std::size_t at, bool& escaped) const {
   while (at < text_.size()) {
+    if (at + 8 <= text_.size() && all_plain(text_.data() + at)) {
+      at += 8;
+      continue;
+    }
     const auto byte = static_cast<unsigned char>(text_[at]);
     if (byte == '"') return at;
     if (byte < 0x20) fail();
     if (byte == '\\') {
+      escaped = true;
       at += 2;
     } else if (byte < 0x80) {
       ++at;
@@ -107,10 +127,11 @@ std::size_t JsonEvents::end_of_string(std::size_t at) const {
 
 std::string_view JsonEvents::string() {
   if (next() != '"') fail();
-  const std::size_t begin = at_ + 1, end = end_of_string(begin);
+  bool escaped = false;
+  const std::size_t begin = at_ + 1, end = end_of_string(begin, escaped);
   at_ = end + 1;
   const std::string_view raw = text_.substr(begin, end - begin);
-  if (raw.find('\\') == std::string_view::npos) return raw;
+  if (!escaped) return raw;
   append_escaped(raw);
   return unescaped_;
 }
@@ -208,7 +229,8 @@ JsonValue JsonEvents::value() {
   do {
     const char c = next();
     if (c == '"') {
-      at_ = end_of_string(at_ + 1) + 1;
+      bool escaped = false;
+      at_ = end_of_string(at_ + 1, escaped) + 1;
       continue;
     }
     if (c == '{' || c == '[') ++depth;

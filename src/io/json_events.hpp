@@ -51,7 +51,7 @@ class JsonEvents {
   char next();
   void expect(char wanted);
   bool next_item(char closing);
-  std::size_t end_of_string(std::size_t at) const;
+  std::size_t end_of_string(std::size_t at, bool& escaped) const;
   std::string_view take_word();
   void append_escaped(std::string_view raw);
 

@@ -61,10 +61,14 @@ void merge_all(std::vector<Symbol>& symbols, const MergeTable& merges) {
 MergeTable::MergeTable(std::size_t merges)
     : slots_(std::bit_ceil(std::max<std::size_t>(2, merges + merges / 2))) {}
 
-std::size_t MergeTable::slot_of(TokenId left, TokenId right) const noexcept {
+std::size_t MergeTable::first_slot_of(TokenId left, TokenId right) const noexcept {
   const std::uint64_t pair = std::uint64_t{left} << 32 | right;
   const std::uint64_t mixed = (pair ^ pair >> 29) * 0x9E3779B97F4A7C15;
-  std::size_t i = static_cast<std::size_t>(mixed >> 32) & (slots_.size() - 1);
+  return static_cast<std::size_t>(mixed >> 32) & (slots_.size() - 1);
+}
+
+std::size_t MergeTable::slot_of(TokenId left, TokenId right) const noexcept {
+  std::size_t i = first_slot_of(left, right);
   while (slots_[i].merge.rank != unused && (slots_[i].left != left || slots_[i].right != right)) {
     i = (i + 1) & (slots_.size() - 1);
   }

@@ -25,6 +25,10 @@ class MergeTable {
 
   /// A pair that is there already gets the new rank.
   void add(TokenId left, TokenId right, Merge merge);
+  /// Fetches the place of a pair that will be added soon.
+  void expect(TokenId left, TokenId right) const noexcept {
+    __builtin_prefetch(&slots_[first_slot_of(left, right)]);
+  }
   const Merge* find(TokenId left, TokenId right) const noexcept;
 
  private:
@@ -34,6 +38,7 @@ class MergeTable {
   };
   static constexpr std::uint32_t unused = 0xFFFFFFFF;
 
+  std::size_t first_slot_of(TokenId left, TokenId right) const noexcept;
   std::size_t slot_of(TokenId left, TokenId right) const noexcept;
 
   std::vector<Slot> slots_;

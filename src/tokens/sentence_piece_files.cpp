@@ -201,10 +201,14 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
     named.push_back(in_file(tokenizer_config_name,
                             [&] { return config.token(key).value_or(std::string(otherwise)); }));
   }
-  // Marian's texts name the language that they are to be put into.
-  for (TokenId id = 0; kind.numbering == Numbering::vocabulary && id < tokens.size(); ++id) {
+  // Marian's texts name the language that they are to be put into, Pegasus's what they leave out.
+  for (TokenId id = 0; id < tokens.size(); ++id) {
     const std::string_view token = tokens.token(id);
-    if (token.starts_with(">>") && token.ends_with("<<")) named.emplace_back(token);
+    const bool language =
+        kind.numbering == Numbering::vocabulary && token.starts_with(">>") && token.ends_with("<<");
+    const bool gap = kind.numbering == Numbering::pegasus && id < 105 &&
+                     (token.starts_with("<mask_") || token.starts_with("<unk_"));
+    if (language || gap) named.emplace_back(token);
   }
   std::vector<std::string> done;
   for (const std::string& token : named) {
@@ -272,9 +276,10 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
       return result;
     }
     case Around::bert:
-    case Around::roberta:
-      return enclosing_template(id("cls_token", kind.first), id("sep_token", kind.last),
-                                kind.around == Around::roberta);
+    case Around::roberta: {
+      const TokenId first = id("cls_token", kind.first), last = id("sep_token", kind.last);
+      return enclosing_template(first, last, kind.around == Around::roberta);
+    }
     case Around::xlnet: {
       const TokenId end = id("sep_token", kind.last);
       const Part last{-1, 2, {id("cls_token", kind.first)}};

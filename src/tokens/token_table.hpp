@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ class TokenTable {
   bool has(TokenId id) const noexcept { return id < size() && places_[id].length != absent; }
 
   std::optional<TokenId> find(std::string_view token) const noexcept;
+
+  /// The ids of several tokens at a time, `none` for what is not there. A large table is in no
+  /// cache: its places are fetched while others are looked at.
+  void find_all(std::span<const std::string_view> tokens, std::span<TokenId> ids) const;
+  static constexpr TokenId none = 0xFFFFFFFF;
   /// The token of an id that the table has.
   std::string_view token(TokenId id) const noexcept {
     return std::string_view(letters_).substr(places_[id].begin, places_[id].length);

@@ -1,11 +1,13 @@
 #include "tokens/tokenizer_parts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "attn/error.hpp"
 
 #include "io/json_value.hpp"
 #include "support/in_quotes.hpp"
+#include "support/parallel_for.hpp"
 
 namespace attn {
 
@@ -126,28 +128,65 @@ bool MergeList::add_line(std::string_view both) {
 std::shared_ptr<const MergeTable> MergeList::table(const TokenTable& tokens,
                                                    std::string_view prefix,
                                                    const std::string& where) const {
-  auto result = std::make_shared<MergeTable>(ends_.size());
-  const std::string_view letters = letters_;
-  std::string joined;
-  const auto id_of = [&](std::string_view token, std::size_t i) {
-    if (const auto id = tokens.find(token)) return *id;
-    throw input_error("the merge needs " + in_quotes(token) + ", which is not in the vocabulary",
-                      pointer_to(where, i),
-                      "take the vocabulary and the merges as they were published together");
+  // 1. The ids of each merge: of its left and right half, and of what they become.
+  struct Ids {
+    TokenId left = TokenTable::none, right = TokenTable::none, both = TokenTable::none;
   };
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < ends_.size(); ++i) {
-    const std::string_view left = letters.substr(begin, ends_[i].left - begin);
-    const std::string_view right = letters.substr(ends_[i].left, ends_[i].right - ends_[i].left);
-    const TokenId left_id = id_of(left, i), right_id = id_of(right, i);
-    std::string_view both = letters.substr(begin, ends_[i].right - begin);
-    if (!prefix.empty()) {
-      joined = left;
-      joined += right.substr(std::min(prefix.size(), right.size()));
-      both = joined;
+  std::vector<Ids> ids(ends_.size());
+  const std::string_view letters = letters_;
+  const auto begin_of = [&](std::size_t i) { return i == 0 ? 0 : ends_[i - 1].right; };
+  constexpr std::size_t at_once = 32;
+  const auto look_up = [&](std::size_t first) {
+    std::array<std::string_view, 3 * at_once> wanted;
+    std::array<TokenId, 3 * at_once> found{};
+    std::array<std::string, at_once> joined;
+    const std::size_t count = std::min(at_once, ends_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Ends& ends = ends_[first + i];
+      const std::size_t begin = begin_of(first + i);
+      const std::string_view left = letters.substr(begin, ends.left - begin);
+      const std::string_view right = letters.substr(ends.left, ends.right - ends.left);
+      wanted[3 * i] = left;
+      wanted[3 * i + 1] = right;
+      wanted[3 * i + 2] = letters.substr(begin, ends.right - begin);
+      if (!prefix.empty()) {
+        joined[i] = left;
+        joined[i] += right.substr(std::min(prefix.size(), right.size()));
+        wanted[3 * i + 2] = joined[i];
+      }
     }
-    result->add(left_id, right_id, {static_cast<std::uint32_t>(i), id_of(both, i)});
-    begin = ends_[i].right;
+    tokens.find_all(std::span(wanted).first(3 * count), found);
+    for (std::size_t i = 0; i < count; ++i) {
+      ids[first + i] = {found[3 * i], found[3 * i + 1], found[3 * i + 2]};
+    }
+  };
+  constexpr std::size_t block = 512 * at_once;  // of a thread
+  parallel_for((ends_.size() + block - 1) / block, 0, [&](std::size_t part) {
+    const std::size_t end = std::min(ends_.size(), (part + 1) * block);
+    for (std::size_t first = part * block; first < end; first += at_once) look_up(first);
+  });
+
+  // 2. The table.
+  auto result = std::make_shared<MergeTable>(ends_.size());
+  constexpr std::size_t ahead = 16;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i + ahead < ids.size()) result->expect(ids[i + ahead].left, ids[i + ahead].right);
+    const auto& [left, right, both] = ids[i];
+    if (left == TokenTable::none || right == TokenTable::none || both == TokenTable::none) {
+      const std::size_t begin = begin_of(i), middle = ends_[i].left;
+      std::string missing(letters.substr(begin, middle - begin));
+      if (left != TokenTable::none) {
+        const std::string second(letters.substr(middle, ends_[i].right - middle));
+        missing = right == TokenTable::none
+                      ? second
+                      : missing + second.substr(std::min(prefix.size(), second.size()));
+      }
+      throw input_error(
+          "the merge needs " + in_quotes(missing) + ", which is not in the vocabulary",
+          pointer_to(where, i),
+          "take the vocabulary and the merges as they were published together");
+    }
+    result->add(left, right, {static_cast<std::uint32_t>(i), both});
   }
   return result;
 }

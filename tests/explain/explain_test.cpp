@@ -290,6 +290,35 @@ TEST_CASE("a finite fill is explained where no key can be seen") {
   CHECK(text.find("   key 0  -1e+06          0               1  0.3333\n") != std::string::npos);
 }
 
+TEST_CASE("all three attentions of an encoder-decoder are walked through, up to the logits") {
+  const std::filesystem::path document =
+      std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "t5_relu_tied" / "input.json";
+  ExplainOptions options;
+  options.layer = 1;
+  options.head = 1;
+  options.query = 2;
+  const std::string encoder = explained(document, options);
+  CHECK(encoder.find("Head 1 of the encoder's layer 1\n") != std::string::npos);
+  CHECK(encoder.find("What leaves the model") == std::string::npos);
+  options.stack = "decoder";
+  const std::string decoder = explained(document, options);
+  CHECK(decoder.find("\"18\" is the token 18 of the vocabulary.") != std::string::npos);
+  CHECK(decoder.find("Head 1 of the decoder's layer 1\n") != std::string::npos);
+  CHECK(decoder.find("   3 of 13 keys can be seen.") != std::string::npos);
+  options.stack = "cross";
+  const std::string cross = explained(document, options);
+  CHECK(cross.find("Head 1 of the decoder's layer 1 over what the encoder gives\n") !=
+        std::string::npos);
+  // expected.json: decoder.layers.1.cross.weights[0][1][2][4] and logits[0][2][9].
+  CHECK(cross.find("\n    4 24   1.5059    -3.1585          0.0425    0.0149\n") !=
+        std::string::npos);
+  CHECK(cross.find("\n           9  2.4973       0.1037\n") != std::string::npos);
+  options.stack = "middle";
+  CHECK(error_of(document, options) ==
+        "the model has no \"middle\"\n  where: ExplainOptions::layer\n"
+        "  help:  name a layer such as encoder.0, decoder.0 or cross.0");
+}
+
 TEST_CASE("a choice that is not there names its flag and what there is") {
   const std::filesystem::path document = std::filesystem::path(ATTN_DATA) / "four_dimensions.json";
   ExplainOptions query, head, sample, layer;

@@ -79,6 +79,41 @@ TEST_CASE("windows are in the layers that the family or layer_types say") {
       "full_attention", "full_attention", "full_attention", "sliding_attention"])")) == ".w...w");
 }
 
+TEST_CASE(
+    "SmolLM 3 has windows where it does not turn, EmbeddingGemma half of one on either side") {
+  const Architecture small = architecture_of(
+      with_sizes("smollm3", R"("no_rope_layer_interval": 2, "use_sliding_window": true,
+                               "sliding_window": 8)"));
+  CHECK(small.tied);
+  for (std::size_t n = 0; n < 6; ++n) {
+    const bool turned = n % 2 == 0;
+    CHECK(small.stacks[0].layers[n].rotary.has_value() == turned);
+    CHECK(small.stacks[0].layers[n].window.has_value() == !turned);
+  }
+  const Architecture both = architecture_of(
+      with_sizes("gemma3_text", R"("sliding_window": 9, "use_bidirectional_attention": true)"));
+  CHECK_FALSE(both.stacks[0].causal);
+  CHECK(both.stacks[0].layers[0].window == 4);
+}
+
+TEST_CASE("the language part of a larger model may leave sizes to its family") {
+  const Architecture gemma = architecture_of(R"({"model_type": "gemma3", "text_config":
+      {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34}})");
+  CHECK(gemma.heads == 8);
+  CHECK(gemma.kv_heads == 4);
+  CHECK(gemma.head_width == 256);
+  const Architecture llama = architecture_of(
+      R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064}})");
+  CHECK(llama.width == 4096);
+  CHECK(llama.kv_heads == 32);
+  const Architecture mistral = architecture_of(R"({"model_type": "llava", "text_config":
+      {"model_type": "mistral", "hidden_size": 32, "num_attention_heads": 4}})");
+  CHECK(mistral.kv_heads == 4);
+  CHECK(refusal_of(R"({"model_type": "llama", "vocab_size": 32064})") ==
+        "the configuration does not say the width\n"
+        "  help:  it is looked for under hidden_size, n_embd, n_embed, d_model, dim");
+}
+
 TEST_CASE("numbers of a configuration that are no sizes divide by nothing and turn nothing") {
   for (const std::string step : {"1e300", "18446744073709551616", "0", "-5", "0.5"}) {
     CAPTURE(step);

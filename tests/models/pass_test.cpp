@@ -55,11 +55,20 @@ Case open_case(const std::string& name) {
   }
   if (const JsonValue* off = document.find("heads_off")) {
     for (const JsonMember& layer : off->members()) {
+      const bool cross = layer.key.starts_with("cross."),
+                 decoder = layer.key.starts_with("decoder.");
+      HeadsByLayer& heads = cross     ? own.options.cross_heads_off
+                            : decoder ? own.options.decoder_heads_off
+                                      : own.options.heads_off;
+      const std::size_t number = layer.key.find('.') + 1;  // 0 where there is none
       for (std::size_t i = 0; i < layer.value.size(); ++i) {
-        own.options.heads_off[std::stoul(layer.key)].push_back(
+        heads[std::stoul(layer.key.substr(number))].push_back(
             static_cast<std::size_t>(layer.value.element(i).integer()));
       }
     }
+  }
+  if (own.model.encoder_decoder() && own.texts.decoder_ids.empty()) {
+    own.texts.decoder_ids.assign(own.texts.ids.size(), {own.model.decoder_start_id.value()});
   }
   return own;
 }
@@ -102,7 +111,7 @@ TEST_CASE("every family gives the weights, states and logits that its own librar
     }
     ++count;
   }
-  CHECK(count == 17);
+  CHECK(count == 38);
 }
 
 TEST_CASE("samples together give what each gives alone, with zeros where they end") {

@@ -1,0 +1,199 @@
+#include "tokens/sentence_piece.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+#include "temporary_folder.hpp"
+#include "tokens/tokenizer.hpp"
+
+namespace attn {
+namespace {
+
+const std::string models = std::string(ATTN_TEST_DATA) + "/tokens/sentencepiece/";
+
+// A folder's files, of which the model stays as long as this is there.
+struct Folder {
+  explicit Folder(const std::string& model, const std::string& family = "")
+      : bytes(read_text(models + model)) {
+    files.sentencepiece = bytes;
+    files.model_type = family;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string bytes;
+  TokenizerFiles files;
+};
+
+using Ids = std::vector<std::int64_t>;
+
+Ids ids_of(const Folder& folder, std::string_view text,
+           std::optional<std::string_view> pair = std::nullopt, bool special = true) {
+  Ids ids;
+  for (const TextToken& token :
+       Tokenizer::from_files(folder.files).encode(text, pair, special, "/text")) {
+    ids.push_back(token.id);
+  }
+  return ids;
+}
+
+TEST_CASE("a SentencePiece model gives the ids that its own program gives") {
+  const Folder bpe("bpe.model"), unigram("unigram.model");
+  const auto cut = [&](const Folder& folder, const char* text) {
+    return ids_of(folder, text, std::nullopt, false);
+  };
+  CHECK(cut(bpe, "Hello, world!") == Ids{413, 483, 319, 299, 427, 276, 273, 424, 422, 497});
+  CHECK(cut(bpe, "  two  spaces and 12345 ") == Ids{413, 413, 261, 435, 418, 413, 269, 430, 416,
+                                                    426, 268, 284, 413, 447, 454, 458, 470, 481,
+                                                    413});
+  CHECK(cut(bpe, "naïve ﬁne ＡＢ… 𝄞") == Ids{292, 416, 199, 179, 446, 414, 413, 243, 176,
+                                             133, 419, 414, 413, 243, 192, 165, 243, 192,
+                                             166, 230, 132, 170, 413, 244, 161, 136, 162});
+  CHECK(cut(unigram, "The query looks at the keys.") == Ids{150, 3, 92, 282, 4, 3, 52, 14, 123, 7});
+  CHECK(cut(unigram, "  two  spaces and 12345 ") ==
+        Ids{103, 58, 11, 3, 4, 19, 10, 115, 4, 31, 71, 63, 104, 107, 152});
+  CHECK(cut(unigram, "naïve ﬁne ＡＢ… 𝄞") ==
+        Ids{3, 17, 10, 0, 68, 6, 64, 41, 6, 23, 0, 7, 7, 7, 3, 0});
+}
+
+TEST_CASE("tokens of a SentencePiece model say which bytes and which words they stand for") {
+  const Folder folder("bpe.model");
+  const auto tokens =
+      Tokenizer::from_files(folder.files).encode("naïve 𝄞", std::nullopt, false, "/text");
+  std::string shown;
+  for (const TextToken& token : tokens) {
+    shown += token.piece + "[" + std::to_string(token.begin) + "," + std::to_string(token.end) +
+             ")" + std::to_string(token.word) + " ";
+  }
+  CHECK(shown ==
+        "n[0,1)0 a[1,2)0 ï[2,4)0 ï[2,4)0 v[4,5)0 e[5,6)0  [6,7)1 𝄞[7,11)1 𝄞[7,11)1 𝄞[7,11)1 "
+        "𝄞[7,11)1 ");
+}
+
+TEST_CASE("special tokens that a text names stand for themselves") {
+  const Folder folder("bpe.model");
+  CHECK(ids_of(folder, "a</s>", std::nullopt, false) == Ids{260, 2});
+  CHECK(ids_of(folder, "a<mask>", std::nullopt, false) == Ids{260, 3});
+}
+
+TEST_CASE("the class or the family tells what is put around a text") {
+  Folder llama("bpe.model", "llama");
+  CHECK(ids_of(llama, "a", "b") == Ids{1, 260, 1, 287});
+  llama.files.tokenizer_config = R"({"add_bos_token": false, "add_eos_token": true})";
+  CHECK(ids_of(llama, "a", "b") == Ids{260, 2, 287, 2});
+  llama.files.special_tokens_map = R"({"eos_token": {"content": "<mask>"}})";
+  CHECK(ids_of(llama, "a") == Ids{260, 3});
+
+  Folder t5("unigram.model", "t5");
+  CHECK(ids_of(t5, "a", "a") == Ids{23, 2, 23, 2});
+  // One hundred more, counted down.
+  CHECK(ids_of(t5, "<extra_id_0> a <extra_id_99>") == Ids{399, 23, 300, 2});
+  t5.files.tokenizer_config = R"({"tokenizer_class": "T5TokenizerFast", "extra_ids": 2})";
+  CHECK(ids_of(t5, "<extra_id_0>") == Ids{301, 2});
+}
+
+TEST_CASE("fairseq's vocabularies have four tokens before the pieces, and the mask behind them") {
+  const Folder xlm("unigram.model", "xlm-roberta");
+  CHECK(ids_of(xlm, "a") == Ids{0, 24, 2});
+  CHECK(ids_of(xlm, "a", "a") == Ids{0, 24, 2, 2, 24, 2});
+  CHECK(ids_of(xlm, "a ï <mask>") == Ids{0, 24, 4, 3, 301, 2});
+  CHECK(Tokenizer::from_files(xlm.files).special_ids().pad == 1);
+  CHECK(Tokenizer::from_files(xlm.files).size() == 302);
+
+  const Folder camembert("unigram.model", "camembert");
+  CHECK(ids_of(camembert, "a ï <mask>") == Ids{5, 27, 7, 3, 304, 6});
+
+  Folder mbart("unigram.model", "mbart");
+  mbart.files.tokenizer_config = R"({"src_lang": "de_DE"})";
+  CHECK(ids_of(mbart, "a") == Ids{24, 2, 303});
+  mbart.files.tokenizer_config = R"({"tokenizer_class": "MBart50Tokenizer"})";
+  CHECK(ids_of(mbart, "a<mask>") == Ids{304, 24, 353, 2});
+}
+
+TEST_CASE("Pegasus has 103 tokens behind the first two") {
+  const Folder pegasus("unigram.model", "pegasus");
+  CHECK(ids_of(pegasus, "a<mask_2><unk_102>", std::nullopt, false) == Ids{126, 3, 104});
+}
+
+TEST_CASE("Marian's pieces have the ids of vocab.json") {
+  Folder marian("unigram.model", "marian");
+  marian.files.sentencepiece_name = "source.spm";
+  CHECK(error_from([&] { Tokenizer::from_files(marian.files); }) ==
+        "there is a source.spm, but no vocab.json\n"
+        "  help:  take the folder's files as they were published together");
+  marian.files.vocab_json = R"({"</s>": 0, "<unk>": 1, "▁a": 2, ">>fra<<": 3, "▁": 4, "<pad>": 5})";
+  CHECK(ids_of(marian, "a") == Ids{2, 0});
+  CHECK(ids_of(marian, ">>fra<<a z") == Ids{3, 2, 4, 1, 0});
+}
+
+TEST_CASE("added_tokens.json lists what stands behind the pieces") {
+  Folder llama("bpe.model", "llama");
+  llama.files.added_tokens = R"({"<pad>": 500, "<|im_start|>": 501})";
+  CHECK(ids_of(llama, "<|im_start|>a", std::nullopt, false) == Ids{501, 260});
+  llama.files.added_tokens = R"({"<pad>": 600})";
+  CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
+        "the added token \"<pad>\" has the id 600, but the vocabulary gives it 500\n"
+        "  where: tokenizer_config.json, /added_tokens_decoder/3\n"
+        "  help:  the ids of a vocabulary and its added tokens are 0, 1, … without a hole");
+  llama.files.added_tokens = R"({"<pad>": -1})";
+  CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
+        "expected the id of a token\n"
+        "  where: tokenizer_config.json, /<pad>\n"
+        "  help:  take the file as it was published");
+}
+
+TEST_CASE("ALBERT's texts lose accents and capitals, and have tokens around them") {
+  Folder albert("unigram.model", "albert");
+  CHECK(error_from([&] { Tokenizer::from_files(albert.files); }) ==
+        "the token \"[CLS]\" is not in the vocabulary\n"
+        "  where: tokenizer.model\n"
+        "  help:  take the files of the folder as they were published together");
+  albert.files.tokenizer_config = R"({"cls_token": "<s>", "sep_token": "</s>"})";
+  CHECK(ids_of(albert, "Á", "a") == Ids{1, 23, 2, 23, 2});
+}
+
+TEST_CASE("damaged models, other files and unknown classes are errors that name the file") {
+  Folder folder("bpe.model", "llama");
+  const std::string whole = folder.bytes;
+  const char* wrong =
+      "this is no SentencePiece model, or not the whole of one\n"
+      "  where: tokenizer.model\n"
+      "  help:  take the file as it was published";
+  for (const std::string& bytes :
+       {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), std::string("IQ== 0\n"),
+        std::string(64, '\0')}) {
+    folder.bytes = bytes;
+    folder.files.sentencepiece = folder.bytes;
+    CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) == wrong);
+  }
+  folder.bytes = whole;
+  folder.files.sentencepiece = folder.bytes;
+  folder.files.tokenizer_config = R"({"tokenizer_class": "BaichuanTokenizer"})";
+  CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) ==
+        "the tokenizer \"BaichuanTokenizer\" cannot be made from tokenizer.model alone\n"
+        "  where: tokenizer_config.json, /tokenizer_class\n"
+        "  help:  save it as tokenizer.json, with Python: "
+        "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  const std::string huge((std::size_t{64} << 20) + 1, 'x');
+  CHECK(error_from([&] { SentencePieceModel{huge}; }) ==
+        "the file has 67108865 bytes, more than 64 MiB\n"
+        "  help:  no SentencePiece model is so large: take the file as it was published");
+}
+
+TEST_CASE("a text of more than a mebibyte is refused") {
+  const Folder folder("bpe.model", "llama");
+  const std::string text((std::size_t{1} << 20) + 1, 'a');
+  CHECK(error_from([&] { ids_of(folder, text); }) ==
+        "the text has 1048577 bytes, more than 1 MiB\n"
+        "  where: /text\n"
+        "  help:  give less text at a time");
+}
+
+}  // namespace
+}  // namespace attn
