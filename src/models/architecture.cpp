@@ -140,18 +140,26 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
       reader.required("number of layers",
                       {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"});
 
-  for (const std::size_t size :
-       {layers, model.width, model.heads, model.head_width,
-        reader.first_count({"num_decoder_layers", "decoder_layers"}).value_or(1)}) {
-    constexpr std::size_t most = 1 << 20U;  // what no model has
+  // What no model has.
+  constexpr std::size_t most = 1 << 20U, most_layers = 10'000;
+  for (const std::size_t size : {model.width, model.heads, model.head_width}) {
     if (size <= most) continue;
     throw input_error("the configuration asks for a size of " + std::to_string(size), "",
                       "no size of a model is beyond " + std::to_string(most));
+  }
+  for (const std::size_t count :
+       {layers, reader.first_count({"num_decoder_layers", "decoder_layers"}).value_or(1)}) {
+    if (count <= most_layers) continue;
+    throw input_error("the configuration asks for " + std::to_string(count) + " layers", "",
+                      "no model has more than " + std::to_string(most_layers));
   }
 
   // 2. What all layers share.
   model.norm = named(row, "norm", norms, ModelNorm::layer);
   model.eps = reader.chosen(row, "eps", "eps_keys").value_or(1e-5);
+  if (!(model.eps >= 0) || !std::isfinite(model.eps)) {
+    positive(reader.listed(row, "eps_keys").value_or("eps"), model.eps);
+  }
   model.activation = read_activation(reader, row, "gelu");
   model.positions = named(row, "positions", position_kinds, ModelPositions::none);
   model.parallel = reader.chosen_boolean(row, "parallel", "parallel_keys", false);
@@ -174,6 +182,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
       const JsonValue* value = config.find(key);
       if (value != nullptr && value->is(JsonValue::Type::null)) cap->reset();
     }
+    if (*cap) positive(reader.listed(row, keys).value_or("softcap"), **cap);
   }
   const JsonValue* tied = present_member(row, "tied");
   model.tied = reader.boolean("tie_word_embeddings").value_or(tied == nullptr || tied->boolean());
@@ -297,6 +306,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     const JsonValue* fixed = present_member(row, "scale");
     const auto scale_of = reader.chosen(row, "scale_of", "scale_keys");
     const auto head_width = static_cast<double>(model.head_width);
+    if (scale_of) positive(reader.listed(row, "scale_keys").value_or("scale_of"), *scale_of);
     double scale = 1 / std::sqrt(scale_of.value_or(head_width));
     if (fixed != nullptr) scale = fixed->number();
     if (!reader.boolean("scale_attn_weights").value_or(true)) scale = 1;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/number_text.hpp"
 
 namespace attn {
 
@@ -24,6 +26,13 @@ void refuse_key(const std::string& key, const std::string& problem, const std::s
 void refuse_type(const std::string& key, const JsonValue& value, const char* wanted) {
   throw input_error("expected " + std::string(wanted) + ", found " + std::string(type_text(value)),
                     pointer_to("", key), "this is no configuration as the libraries write it");
+}
+
+double positive(const std::string& key, double number, const std::string& part) {
+  if (number > 0 && std::isfinite(number)) return number;
+  throw input_error(in_quotes(key) + " is " + number_text(number) + ", which is no positive number",
+                    pointer_to(part, key),
+                    "the states would be no numbers: take the configuration as it was published");
 }
 
 std::vector<std::string> strings_of(const JsonValue& value) {

@@ -22,6 +22,10 @@ const JsonValue* present_member(const JsonValue& object, std::string_view key);
 /// The same for a value of another type than `wanted`.
 [[noreturn]] void refuse_type(const std::string& key, const JsonValue& value, const char* wanted);
 
+/// The number, which must be finite and more than 0. Throws Error(input) at the key of the part of
+/// the configuration otherwise.
+double positive(const std::string& key, double number, const std::string& part = "");
+
 /// A string, or all of a list.
 std::vector<std::string> strings_of(const JsonValue& value);
 

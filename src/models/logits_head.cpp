@@ -12,20 +12,16 @@
 #include "models/elementwise.hpp"
 
 namespace attn {
-namespace {
 
-// The matrix of a head of its own; in models of several parts that of the language part.
-std::string own_weight(const ModelHead& head, const CheckpointWeights& weights) {
+std::string head_weight(const ModelHead& head, const CheckpointWeights& weights) {
   const std::string name = head.weight + ".weight", part = "language_model." + name;
   return !weights.has(name) && weights.has(part) ? part : name;
 }
 
-}  // namespace
-
 bool has_head(const Architecture& model, const CheckpointWeights& weights) {
   const ModelHead& head = model.head;
   if (!head.dense.empty()) return weights.has(head.dense + ".weight");
-  return !head.weight.empty() && (model.tied || weights.has(own_weight(head, weights)));
+  return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
 }
 
 LogitsHead::LogitsHead(const Architecture& model, const CheckpointWeights& weights,
@@ -40,7 +36,7 @@ LogitsHead::LogitsHead(const Architecture& model, const CheckpointWeights& weigh
   if (model.tied || head.weight.empty()) {
     table_ = table;
   } else {
-    table_ = own_weight(head, weights);
+    table_ = head_weight(head, weights);
   }
   for (const std::string& name : head.bias) {
     if (!bias_ && weights.has(name)) bias_ = weights.read(name);

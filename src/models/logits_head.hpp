@@ -10,6 +10,10 @@
 
 namespace attn {
 
+/// The name of the matrix of a head of its own; in models of several parts that of the language
+/// part.
+std::string head_weight(const ModelHead& head, const CheckpointWeights& weights);
+
 /// The head that turns states into logits.
 class LogitsHead {
  public:

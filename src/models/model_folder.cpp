@@ -23,7 +23,22 @@ JsonValue read_json(const fs::path& path, const FileAccess& access) {
   try {
     return parse_json(file->text(), {.depth = access.limits.nesting});
   } catch (const Error& error) {
-    throw error.inside(path.string());
+    const Error placed = error.inside(path.string());
+    if (!placed.help().empty()) throw placed;
+    throw Error(placed.kind(), placed.problem(), placed.where(), "fetch the file again");
+  }
+}
+
+// A named pipe or a device would be waited for, and is no part of a checkpoint.
+void expect_files(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const fs::path extension = entry.path().extension();
+    const bool is_read = extension == ".json" || extension == ".safetensors" ||
+                         extension == ".txt" || extension == ".model" || extension == ".spm";
+    if (!is_read || !entry.is_other(error)) continue;
+    throw Error(ErrorKind::file, in_quotes(entry.path().native()) + " is no regular file", "",
+                "put the file itself there");
   }
 }
 
@@ -100,6 +115,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
                       : "there is no folder " + in_quotes(path.native()),
                 "", "name the folder of a checkpoint, which holds config.json");
   }
+  expect_files(path);
   // 1. What it is.
   const fs::path configuration = path / "config.json";
   if (!is_there(configuration)) {

@@ -19,7 +19,7 @@ double needed(const JsonValue& scaling, const char* key) {
     throw input_error("the scaling of positions has no number \"" + std::string(key) + "\"",
                       "/rope_scaling", "the configuration is not complete");
   }
-  return value->number();
+  return positive(key, value->number(), "/rope_scaling");
 }
 
 double number_or(const JsonValue& object, const char* key, double otherwise) {
@@ -41,7 +41,11 @@ std::vector<double> factors(const JsonValue& scaling, const char* key, std::size
                       "/rope_scaling", "the configuration is not complete");
   }
   std::vector<double> numbers;
-  for (std::size_t i = 0; i < pairs; ++i) numbers.push_back(list->element(i).number());
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const JsonValue& factor = list->element(i);
+    if (!factor.is(JsonValue::Type::number)) refuse_type(key, factor, "a number");
+    numbers.push_back(positive(key, factor.number(), "/rope_scaling"));
+  }
   return numbers;
 }
 
@@ -54,6 +58,9 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   part_ = part == nullptr ? &empty : part;
   longest_ = reader.first_count({"max_position_embeddings", "n_positions", "n_ctx"}).value_or(0);
   const JsonValue* both = reader.find("rope_parameters");
+  if (both != nullptr && !both->is(JsonValue::Type::object)) {
+    refuse_type("rope_parameters", *both, "an object");
+  }
   for (const char* kind : {"full_attention", "sliding_attention"}) {
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
   }
@@ -98,6 +105,7 @@ Rotary RotaryReader::read(bool window) const {
     rotary.theta = number_or(*own, "rope_theta", rotary.theta);
     if (!(window && own_theta && !by_kind_)) scaling = own;
   }
+  positive(reader_.listed(*part_, "theta_keys").value_or("rope_theta"), rotary.theta);
   if (scaling != nullptr) rotary.scaling = read_scaling(*scaling);
   return rotary;
 }
@@ -105,19 +113,25 @@ Rotary RotaryReader::read(bool window) const {
 const JsonValue* RotaryReader::parameters(bool window) const {
   const JsonValue* both = reader_.find("rope_parameters");
   if (both == nullptr || !by_kind_) return both;
-  return present_member(*both, window ? "sliding_attention" : "full_attention");
+  const JsonValue* own = present_member(*both, window ? "sliding_attention" : "full_attention");
+  if (own != nullptr && !own->is(JsonValue::Type::object)) {
+    refuse_type("rope_parameters", *own, "an object of each kind of layers");
+  }
+  return own;
 }
 
 double RotaryReader::original(const JsonValue& scaling) const {
-  const auto own = number_in(scaling, "original_max_position_embeddings");
-  if (own) return *own;
-  return reader_.number("original_max_position_embeddings").value_or(static_cast<double>(longest_));
+  const char* key = "original_max_position_embeddings";
+  const auto own = number_in(scaling, key);
+  return positive(key, own ? *own : reader_.number(key).value_or(static_cast<double>(longest_)));
 }
 
 RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
+  if (!scaling.is(JsonValue::Type::object)) refuse_type("rope_scaling", scaling, "an object");
   const JsonValue* name = present_member(scaling, "rope_type");
   if (name == nullptr) name = present_member(scaling, "type");
   if (name == nullptr) return {};
+  if (!name->is(JsonValue::Type::string)) refuse_type("rope_scaling", *name, "the name of a type");
   const std::string& type = name->string();
   if (type == "default") return {};
   if (type == "linear") return LinearScaling{needed(scaling, "factor")};
@@ -139,7 +153,8 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
     yarn.mscale = number_in(scaling, "mscale");
     yarn.mscale_all_dim = number_in(scaling, "mscale_all_dim");
     const JsonValue* truncate = present_member(scaling, "truncate");
-    yarn.truncate = truncate == nullptr || truncate->boolean();
+    yarn.truncate =
+        truncate == nullptr || !truncate->is(JsonValue::Type::boolean) || truncate->boolean();
     return yarn;
   }
   throw input_error("the scaling of positions " + in_quotes(type) + " is not known",
@@ -154,6 +169,7 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   const double amplitude =
       number_in(scaling, "attention_factor")
           .value_or(factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(before)));
+  positive("attention_factor", amplitude, "/rope_scaling");
   LongScaling scale;
   scale.original = before;
   scale.amplitude = amplitude;

@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "models/logits_head.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 
@@ -32,6 +33,18 @@ bool is_buffer(std::string_view name) {
 bool holds_numbers(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ||
          type == ElementType::float32 || type == ElementType::float64;
+}
+
+// 0 = any size.
+[[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
+                               const Shape& shape, const Shape& wanted) {
+  std::string expected;
+  for (const std::size_t size : wanted) {
+    expected += (expected.empty() ? "[" : ",") + (size == 0 ? "any" : std::to_string(size));
+  }
+  throw input_error(
+      name + " " + text(shape) + " does not fit the configuration: expected " + expected + "]",
+      weights.place(), differ);
 }
 
 /// Checks one stack of a model tensor by tensor.
@@ -144,13 +157,7 @@ class StackCheck {
   }
 
   [[noreturn]] void misfit(const std::string& name, const Shape& shape, const Shape& wanted) const {
-    std::string expected;
-    for (const std::size_t size : wanted) {
-      expected += (expected.empty() ? "[" : ",") + (size == 0 ? "any" : std::to_string(size));
-    }
-    throw input_error(
-        name + " " + text(shape) + " does not fit the configuration: expected " + expected + "]",
-        weights_.place(), differ);
+    refuse_shape(weights_, name, shape, wanted);
   }
 
   [[noreturn]] void missing(std::string_view purpose, Layer layer) const {
@@ -227,12 +234,48 @@ class StackCheck {
   std::map<std::string, bool> has_bias_;
 };
 
-// The tensors of the head that gives logits.
-void add_head(const ModelHead& head, std::set<std::string>& used) {
+// The tensors of the head that gives logits, if it is there: of the sizes that it needs.
+void check_head(const Architecture& model, const CheckpointWeights& weights,
+                const std::string& prefix, std::set<std::string>& used) {
+  const ModelHead& head = model.head;
   for (const std::string& part : {head.dense, head.norm, head.weight}) {
     for (const char* end : {".weight", ".bias", ".gamma", ".beta"}) used.insert(part + end);
   }
   used.insert(head.bias.begin(), head.bias.end());
+  if (!has_head(model, weights)) return;
+  const auto expect = [&](const std::string& name, const Shape& wanted) -> const Shape& {
+    const Shape& shape = weights.shape(name);
+    bool fits = shape.size() == wanted.size();
+    for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+      fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
+    }
+    if (!fits) refuse_shape(weights, name, shape, wanted);
+    return shape;
+  };
+  const StackWeights names(weights, model, model.stacks.back(), prefix);
+  const auto projected = names.shape("output_projection", std::nullopt, "weight");
+  std::size_t width = projected ? projected->front() : model.width;
+  const auto expect_either = [&](const std::string& part, const char* end, const char* old_end) {
+    const std::string old_name = part + old_end;
+    expect(weights.has(old_name) ? old_name : part + end, {width});
+  };
+  if (!head.dense.empty()) {
+    width = expect(head.dense + ".weight", {0, width})[0];
+    if (weights.has(head.dense + ".bias")) expect(head.dense + ".bias", {width});
+    expect_either(head.norm, ".weight", ".gamma");
+    if (weights.has(head.norm + ".bias") || weights.has(head.norm + ".beta")) {
+      expect_either(head.norm, ".bias", ".beta");
+    }
+  }
+  const auto tokens = names.found("tokens", std::nullopt, "weight");
+  const bool own = !model.tied && !head.weight.empty();
+  const std::string table = own ? head_weight(head, weights) : tokens.value_or("");
+  used.insert(table);
+  const std::size_t words = expect(table, {0, width})[0];
+  for (const std::string& bias : head.bias) {
+    if (!weights.has(bias)) continue;
+    if (weights.shape(bias) != Shape{1, words}) expect(bias, {words});
+  }
 }
 
 }  // namespace
@@ -244,7 +287,7 @@ std::vector<std::string> check_weights(const Architecture& model,
   for (const ModelStack& stack : model.stacks) {
     StackCheck(model, weights, stack, prefix, used).check();
   }
-  add_head(model.head, used);
+  check_head(model, weights, prefix, used);
   std::vector<std::string> ignored;
   for (const std::string& name : weights.names()) {
     if (used.contains(name)) continue;

@@ -1,5 +1,6 @@
 #include "pictures/picture_kinds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -77,6 +78,12 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     }
     grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
                                                    : chosen.where);
+  }
+  // A row has room for its layer; what all of them are need not be said.
+  constexpr std::string_view all_are = ", Self-Attention";
+  if (std::all_of(grid.row_titles.begin(), grid.row_titles.end(),
+                  [](const std::string& title) { return title.ends_with(all_are); })) {
+    for (std::string& title : grid.row_titles) title.resize(title.size() - all_are.size());
   }
   return grid;
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "attn/io.hpp"
 
@@ -155,9 +156,9 @@ namespace {
 
 /// A copy of a small checkpoint, to be spoilt.
 struct SpoiltFolder : TemporaryFolder {
-  SpoiltFolder() {
+  explicit SpoiltFolder(const fs::path& whole = gpt2) {
     for (const char* name : {"config.json", "model.safetensors"}) {
-      write(name, read_text(fs::path(gpt2) / name));
+      write(name, read_text(whole / name));
     }
   }
 
@@ -229,6 +230,39 @@ TEST_CASE("a value of a configuration that is not supported is named with what w
         "attn-cli: \"clip_qkv\": 8.5 is not supported\n"
         "  where: standard input, FOLDER/config.json, /clip_qkv\n"
         "  help:  queries, keys and values would stay as they are\n");
+}
+
+TEST_CASE("an empty configuration and what is no file say what to do") {
+  const SpoiltFolder folder;
+  folder.write("config.json", "");
+  CHECK(folder.error() ==
+        "attn-cli: not valid JSON: the text is empty\n"
+        "  where: standard input, FOLDER/config.json\n"
+        "  help:  fetch the file again\n");
+  fs::remove(folder / "config.json");
+  REQUIRE(mkfifo((folder / "config.json").c_str(), 0600) == 0);
+  CHECK(folder.error() ==
+        "attn-cli: \"FOLDER/config.json\" is no regular file\n"
+        "  where: standard input\n"
+        "  help:  put the file itself there\n");
+}
+
+TEST_CASE("a head of other sizes is refused before anything is computed") {
+  SpoiltFolder folder(cases / "bert_pairs" / "checkpoint");
+  const std::string name = "\"cls.predictions.transform.dense.weight\":";
+  const std::string header = read_text(folder / "model.safetensors");
+  const std::size_t at = header.find(name), end = header.find('}', at);
+  REQUIRE(at != std::string::npos);
+  const std::string entry = header.substr(at, end - at);
+  std::string other = entry;
+  const std::size_t shape = other.find("[32,32]");
+  REQUIRE(shape != std::string::npos);
+  folder.replace("model.safetensors", entry, other.replace(shape, 7, "[16,64]"));
+  CHECK(folder.error() ==
+        "attn-cli: cls.predictions.transform.dense.weight [16,64] does not fit the configuration: "
+        "expected [any,32]\n"
+        "  where: standard input, FOLDER/model.safetensors\n"
+        "  help:  the configuration and the weights do not belong together\n");
 }
 
 TEST_CASE("weights that are cut off are refused") {

@@ -127,6 +127,41 @@ TEST_CASE("numbers of a configuration that are no sizes divide by nothing and tu
   }
 }
 
+TEST_CASE("values that would make no numbers are refused at their key") {
+  const auto key_of = [](const std::string& more, const std::string& type = "llama") {
+    const std::string text = refusal_of(with_sizes(type, more));
+    const std::size_t at = text.find("where: ");
+    return at == std::string::npos ? text : text.substr(at + 7, text.find('\n', at) - at - 7);
+  };
+  CHECK(refusal_of(with_sizes("llama", R"("rope_theta": 0)")) ==
+        "\"rope_theta\" is 0, which is no positive number\n"
+        "  where: /rope_theta\n"
+        "  help:  the states would be no numbers: take the configuration as it was published");
+  CHECK(key_of(R"("rope_theta": -10000)") == "/rope_theta");
+  CHECK(key_of(R"("rms_norm_eps": -1)") == "/rms_norm_eps");
+  CHECK(key_of(R"("rope_scaling": "linear")") == "/rope_scaling");
+  CHECK(key_of(R"("rope_scaling": [1])") == "/rope_scaling");
+  CHECK(key_of(R"("rope_scaling": {"type": 3})") == "/rope_scaling");
+  CHECK(key_of(R"("rope_scaling": {"type": "linear", "factor": 0})") == "/rope_scaling/factor");
+  CHECK(key_of(R"("rope_scaling": {"type": "yarn", "factor": 2,
+                   "original_max_position_embeddings": 0})") ==
+        "/original_max_position_embeddings");
+  CHECK(key_of(R"("max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
+                   "short_factor": ["a", 1, 1, 1], "long_factor": [1, 1, 1, 1]})") ==
+        "/short_factor");
+  CHECK(key_of(R"("max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
+                   "short_factor": [1, 1, 1, 1], "long_factor": [1, 0, 1, 1]})") ==
+        "/rope_scaling/long_factor");
+  CHECK(key_of(R"("rope_parameters": 7)") == "/rope_parameters");
+  CHECK(key_of(R"("rope_parameters": {"full_attention": 3})") == "/rope_parameters");
+  CHECK(key_of(R"("attn_logit_softcapping": 0)", "gemma2") == "/attn_logit_softcapping");
+  CHECK(key_of(R"("query_pre_attn_scalar": 0)", "gemma2") == "/query_pre_attn_scalar");
+  CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 32, "num_attention_heads": 4,
+                       "num_hidden_layers": 1000000})") ==
+        "the configuration asks for 1000000 layers\n"
+        "  help:  no model has more than 10000");
+}
+
 TEST_CASE("rotary positions are read from old and new configurations") {
   const auto first = [](const std::string& config) {
     return *architecture_of(config).stacks[0].layers[0].rotary;

@@ -192,6 +192,7 @@ bool begins_word(const std::string& label, const std::string& text, TokenSpellin
       return label.size() <= wordpiece_mark.size() || !label.starts_with(wordpiece_mark);
     case TokenSpelling::sentencepiece:
     case TokenSpelling::byte_level:
+    case TokenSpelling::spaced:
       return text.starts_with(' ') || text.starts_with('\n');
   }
   return true;
@@ -205,6 +206,7 @@ TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>&
     return TokenSpelling::byte_level;
   }
   if (any_starts_with(lists, wordpiece_mark)) return TokenSpelling::wordpiece;
+  if (any_starts_with(lists, " ")) return TokenSpelling::spaced;
   return TokenSpelling::plain;
 }
 
@@ -223,6 +225,7 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
     }
     switch (spelling) {
       case TokenSpelling::plain:
+      case TokenSpelling::spaced:
         break;
       case TokenSpelling::wordpiece:
         if (text.size() > wordpiece_mark.size() && text.starts_with(wordpiece_mark)) {
@@ -254,7 +257,10 @@ std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling
     alone = special;
     if (!begins) {
       const bool marked = spelling == TokenSpelling::wordpiece;
-      words.back().text += marked ? text.substr(wordpiece_mark.size()) : text;
+      // A character that is spread over several tokens stands whole over each.
+      const bool again = spelling == TokenSpelling::spaced && labels[i - 1].ends_with(text) &&
+                         text.size() > 1 && utf8_length(text) == text.size();
+      if (!again) words.back().text += marked ? text.substr(wordpiece_mark.size()) : text;
       words.back().end = i + 1;
       continue;
     }

@@ -12,6 +12,7 @@ enum class TokenSpelling {
   wordpiece,      ///< "##ing" continues a word
   sentencepiece,  ///< "▁the" begins one
   byte_level,     ///< "Ġthe" begins one; each letter stands for one byte
+  spaced,         ///< " the" begins one, as readers write tokens
 };
 
 /// The spelling of all the labels of a figure together: one list alone may hold no sign of it.

@@ -85,6 +85,12 @@ TEST_CASE("SentencePiece begins a word with its mark, also one that stands alone
   CHECK(joined({"▁a", "<0xC3>", "<0xA9>"}) == "aé:0-3 ");
 }
 
+TEST_CASE("a space begins a word where tokens are written as they are read") {
+  CHECK(joined({"<s>", "T", "h", "e", " c", "afé", " 𝄞", "𝄞", "."}) ==
+        "<s>:0-1 The:1-4 café:4-6 𝄞.:6-9 ");
+  CHECK(shown({"T", "he", " cat"}) == Labels{"T", "he", " cat"});
+}
+
 TEST_CASE("tokens without marks are words") {
   CHECK(joined({"the", "cat"}) == "the:0-1 cat:1-2 ");
 }
