@@ -19,7 +19,7 @@ namespace {
 
 constexpr int some_failed = 1, interrupted = 130;
 
-struct Given {
+struct GivenToBatch {
   Common common;
   BatchOptions options;
   std::optional<Shard> shard;
@@ -37,7 +37,7 @@ Shard shard_of(const std::string& text) {
 }
 
 // What was asked for, else what the engine says that started this process.
-Shard chosen_shard(const Given& given) {
+Shard chosen_shard(const GivenToBatch& given) {
   if (given.shard) return *given.shard;
   const auto found = find_shard([](const char* name) { return std::getenv(name); });
   if (!found) return {};
@@ -54,7 +54,7 @@ void print_report(const BatchOutcome& outcome, const Common& common) {
   print(common.json ? batch_json(outcome) : with_flags(batch_text(outcome)));
 }
 
-int merge(const Given& given) {
+int merge(const GivenToBatch& given) {
   if (!given.options.inputs.empty() || given.options.files_from) {
     throw Error(ErrorKind::usage, "--merge takes no documents", "--merge",
                 "give either documents or --merge DIR");
@@ -64,7 +64,7 @@ int merge(const Given& given) {
   return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed : 0;
 }
 
-int compute(const Given& given) {
+int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
   options.run.threads = options.run.plot.threads = given.common.threads;
@@ -84,7 +84,7 @@ int compute(const Given& given) {
 }  // namespace
 
 Command batch_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToBatch>();
   BatchOptions& options = given->options;
   Command command{
       "batch",

@@ -14,7 +14,7 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToBench {
   Common common;
   BenchRequest request;  ///< all but the sizes
   bool kind = false;     ///< whether one is given
@@ -50,7 +50,7 @@ Window window_of(const std::string& text) {
   return window;
 }
 
-std::vector<BenchRequest> requests_of(const Given& given) {
+std::vector<BenchRequest> requests_of(const GivenToBench& given) {
   BenchRequest request = given.request;
   request.threads = given.common.threads;
   std::vector<BenchRequest> requests;
@@ -71,7 +71,7 @@ std::vector<BenchRequest> requests_of(const Given& given) {
   return requests;
 }
 
-int time_all(const Given& given) {
+int time_all(const GivenToBench& given) {
   // Each run is computed where the one before it was, as programs that repeat a layer do.
   keep_all_freed_memory();
   const std::vector<BenchRequest> requests = requests_of(given);
@@ -89,7 +89,7 @@ int time_all(const Given& given) {
 }  // namespace
 
 Command bench_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToBench>();
   BenchRequest& request = given->request;
   Command command{
       "bench", "Time attentions on random tensors", {}, {}, [given] { return time_all(*given); }};

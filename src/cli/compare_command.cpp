@@ -14,7 +14,7 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToCompare {
   Common common;
   CompareRequest request;
   std::string picture;
@@ -32,7 +32,7 @@ void take_words(const std::vector<std::string>& words, CompareRequest& request) 
   request.b = words[1];
 }
 
-void take_picture(const std::string& text, Given& given) {
+void take_picture(const std::string& text, GivenToCompare& given) {
   given.picture = text;
   try {
     given.request.picture = picture_format(text);
@@ -58,7 +58,7 @@ void take_tolerances(const std::string& text, CompareRequest& request) {
   throw wrong_value("--tolerances", text, "bf16, f16, f32 or f64");
 }
 
-int compare_files(const Given& given) {
+int compare_files(const GivenToCompare& given) {
   CompareRequest request = given.request;
   if (request.provenance && !request.picture) {
     throw Error(ErrorKind::usage, "--provenance is given without --plot", "attn-cli compare",
@@ -77,7 +77,7 @@ int compare_files(const Given& given) {
 }  // namespace
 
 Command compare_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToCompare>();
   CompareRequest& request = given->request;
   Command command{
       "compare",

@@ -11,13 +11,13 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToExplain {
   Common common;
   ExplainOptions options;
   bool markdown = false;
 };
 
-int walk_through(const Given& given) {
+int walk_through(const GivenToExplain& given) {
   ExplainOptions options = given.options;
   options.document.threads = given.common.threads;
   if (given.markdown && given.common.json) {
@@ -36,7 +36,7 @@ int walk_through(const Given& given) {
 }  // namespace
 
 Command explain_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToExplain>();
   ExplainOptions& options = given->options;
   Command command{"explain",
                   "Walk through the computation for one query, step by step",

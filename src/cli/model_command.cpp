@@ -12,13 +12,13 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToModel {
   Common common;
   CheckpointFolder folder;
   bool row = false;
 };
 
-int describe(const Given& given) {
+int describe(const GivenToModel& given) {
   if (given.row && given.common.json) {
     throw Error(ErrorKind::usage, "--row and --json are given together", "attn-cli model",
                 "a row is JSON by itself: leave out --json");
@@ -33,7 +33,7 @@ int describe(const Given& given) {
 }  // namespace
 
 Command model_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToModel>();
   CheckpointFolder& folder = given->folder;
   Command command{"model",
                   "Describe the checkpoint folder of a model",

@@ -11,13 +11,13 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToPlot {
   Common common;
   PlotRequest request;
   std::optional<std::string> out;
 };
 
-void take_words(const std::vector<std::string>& words, Given& given) {
+void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli plot",
                  "write attn-cli plot KIND FILE --out PICTURE");
@@ -36,7 +36,7 @@ void take_words(const std::vector<std::string>& words, Given& given) {
   given.request.others.assign(words.begin() + 2, words.end());
 }
 
-int draw(const Given& given) {
+int draw(const GivenToPlot& given) {
   PlotRequest request = given.request;
   const bool to_standard_output = *given.out == "-";
   if (!to_standard_output) request.format = picture_format(*given.out);
@@ -54,7 +54,7 @@ int draw(const Given& given) {
 }  // namespace
 
 Command plot_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToPlot>();
   PlotRequest& request = given->request;
   const auto kinds = names_of(plot_kinds());
   std::string list;

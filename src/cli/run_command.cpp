@@ -15,7 +15,7 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToRun {
   Common common;
   RunOptions options;
   TerminalChoice terminal;
@@ -37,7 +37,7 @@ std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
   return text;
 }
 
-int compute(const Given& given) {
+int compute(const GivenToRun& given) {
   const Common& common = given.common;
   if (given.show && common.json) {
     throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
@@ -73,7 +73,7 @@ int compute(const Given& given) {
 }  // namespace
 
 Command run_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToRun>();
   Command command{"run",
                   "Compute one input document and draw it",
                   document_words(given->options, "attn-cli run"),

@@ -12,13 +12,13 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToShow {
   Common common;
   PlotRequest request;
   TerminalChoice terminal;
 };
 
-void take_words(const std::vector<std::string>& words, Given& given) {
+void take_words(const std::vector<std::string>& words, GivenToShow& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli show", "write attn-cli show FILE");
   };
@@ -27,7 +27,7 @@ void take_words(const std::vector<std::string>& words, Given& given) {
   given.request.input = words[0];
 }
 
-int draw(const Given& given) {
+int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
   if (request.selection.heads == MapSelection::Heads::all) {
     throw Error(ErrorKind::usage, "a terminal shows one map, not all heads", "--head",
@@ -44,7 +44,7 @@ int draw(const Given& given) {
 }  // namespace
 
 Command show_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToShow>();
   PlotRequest& request = given->request;
   Command command{
       "show",

@@ -15,14 +15,14 @@
 namespace attn::cli {
 namespace {
 
-struct Given {
+struct GivenToValidate {
   Common common;
   FileAccess files;
   std::optional<std::filesystem::path> folder;
   std::vector<std::string> inputs;
 };
 
-int check(const Given& given) {
+int check(const GivenToValidate& given) {
   if (given.inputs.empty() && !given.folder) {
     throw Error(ErrorKind::usage, "no input document given", "attn-cli validate",
                 "name documents, or - for standard input");
@@ -48,7 +48,7 @@ int check(const Given& given) {
 }  // namespace
 
 Command validate_command() {
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenToValidate>();
   Command command{
       "validate",
       "Check documents without computing them",

@@ -10,12 +10,6 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t most_components = 8, first_components = 4, last_components = 2;
-
-Excerpt components(std::size_t count) {
-  return {count, most_components, first_components, last_components};
-}
-
 std::span<const double> numbers(const Matrix& matrix, std::size_t row) {
   return {matrix.data() + row * matrix.shape(1), matrix.shape(1)};
 }
@@ -66,7 +60,7 @@ class ScoreSteps {
             "} q_r\\,W_{r,c}");
     const Matrix columns_of_W = xt::transpose(W);
     const Vector u = xt::sum(columns_of_W * vector(query_.query()), {1});
-    Explanation::Sums sums{{}, components(columns), ""};
+    Explanation::Sums sums{{}, Excerpt::components(columns), ""};
     for (const std::size_t c : sums.rows.indices())
       sums.sums.push_back(
           product_sum(indexed("u", c), query_.query(), numbers(columns_of_W, c), u(c)));
@@ -84,7 +78,7 @@ class ScoreSteps {
     to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
                 "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
     const Vector a = xt::sum(W_q * vector(query_.query()), {1});
-    Explanation::Sums sums{{}, components(hidden), ""};
+    Explanation::Sums sums{{}, Excerpt::components(hidden), ""};
     for (const std::size_t u : sums.rows.indices())
       sums.sums.push_back(product_sum(indexed("a", u), numbers(W_q, u), query_.query(), a(u)));
     to_.put(std::move(sums));

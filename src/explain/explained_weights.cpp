@@ -14,7 +14,6 @@ namespace {
 using Numbers = std::vector<double>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t most_components = 8, first_components = 4, last_components = 2;
 
 bool is_left(double masked) {
   return masked != -infinity;
@@ -167,10 +166,7 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     }
     Numbers factors;
     for (const std::size_t j : left) factors.push_back(weights[j]);
-    Explanation::Sums sums{
-        {},
-        Excerpt(output.size(), most_components, first_components, last_components),
-        "components"};
+    Explanation::Sums sums{{}, Excerpt::components(output.size()), "components"};
     for (const std::size_t c : sums.rows.indices()) {
       Numbers column;
       for (const std::size_t j : left) column.push_back(query.value(j)[c]);

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t most_components = 10, first_components = 6, last_components = 2;
+constexpr std::size_t most_columns = 10, first_columns = 6, last_columns = 2;
 constexpr std::size_t most_terms = 12, first_terms = 6, last_terms = 2;
 
 bool is_letter(char c) {
@@ -124,7 +124,7 @@ class MarkdownWriter {
       numbers.insert(numbers.end(), vector.values.begin(), vector.values.end());
     const std::vector<std::string> texts = shown_column(numbers);
     const std::size_t size = block.vectors[0].values.size();
-    const Excerpt shown(size, most_components, first_components, last_components);
+    const Excerpt shown(size, most_columns, first_columns, last_columns);
     const auto cells = [&](const std::string& name, bool header, const auto& cell_of) {
       std::vector<std::string> result{name};
       for (std::size_t n = 0; n < shown.indices().size(); ++n) {

@@ -12,7 +12,6 @@ namespace attn {
 namespace {
 
 constexpr std::size_t most_levels = 512;
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';

@@ -13,7 +13,6 @@
 namespace attn {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view white_space = " \t\r\n";
 constexpr const char* help_quotes = "strings and keys stand in straight double quotes";
 constexpr const char* help_backslash = "write a backslash itself as \\\\";

@@ -15,7 +15,7 @@
 namespace attn {
 namespace {
 
-constexpr const char* save_again = "save the array again with numpy.save";
+constexpr const char* save_array_again = "save the array again with numpy.save";
 
 std::string byte_place(std::size_t offset) {
   return "byte " + std::to_string(offset);
@@ -208,7 +208,8 @@ class HeaderReader {
   }
 
   [[noreturn]] void fail(const std::string& what, std::size_t offset) const {
-    throw input_error("the header of the .npy file has " + what, byte_place(offset), save_again);
+    throw input_error("the header of the .npy file has " + what, byte_place(offset),
+                      save_array_again);
   }
 
   std::string_view text_;
@@ -217,7 +218,7 @@ class HeaderReader {
 };
 
 [[noreturn]] void throw_cut_off(std::size_t offset) {
-  throw input_error("the .npy file is cut off in its header", byte_place(offset), save_again);
+  throw input_error("the .npy file is cut off in its header", byte_place(offset), save_array_again);
 }
 
 std::string counted_bytes(std::size_t count) {
@@ -229,7 +230,7 @@ std::string counted_bytes(std::size_t count) {
 Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(npy_magic)) {
-    throw input_error("this is no .npy file", byte_place(0), save_again);
+    throw input_error("this is no .npy file", byte_place(0), save_array_again);
   }
   constexpr std::size_t version_at = npy_magic.size();
   constexpr std::size_t length_at = version_at + 2;
@@ -251,7 +252,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
   if (header_bytes > text.size() - header_at) {
     throw input_error("the .npy file claims a header of " + counted_bytes(header_bytes) +
                           ", but ends after " + std::to_string(text.size() - header_at),
-                      byte_place(length_at), save_again);
+                      byte_place(length_at), save_array_again);
   }
   const Header header = HeaderReader(text.substr(header_at, header_bytes), header_at).read();
 
@@ -269,7 +270,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
   if (present < wanted) {
     throw input_error(
         "the .npy file is cut off: " + claim + ", but there are " + std::to_string(present),
-        byte_place(text.size()), save_again);
+        byte_place(text.size()), save_array_again);
   }
   if (present > wanted) {
     throw input_error(claim + ", but " + std::to_string(present) + " follow the header",

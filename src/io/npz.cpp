@@ -17,7 +17,7 @@ namespace attn {
 namespace {
 
 constexpr std::string_view extension = ".npy";
-constexpr const char* save_again = "save the arrays again with numpy.savez";
+constexpr const char* save_archive_again = "save the arrays again with numpy.savez";
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -131,7 +131,8 @@ bool is_data_pickle(std::string_view name) {
 void check_claims(const zip_stat_t& status, const Limits& limits) {
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((status.valid & needed) != needed) {
-    throw input_error("the zip archive does not say how large the member is", "", save_again);
+    throw input_error("the zip archive does not say how large the member is", "",
+                      save_archive_again);
   }
   if ((status.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && status.encryption_method != ZIP_EM_NONE) {
     throw input_error("the member is encrypted", "", "save it without a password");
@@ -164,7 +165,7 @@ void check_claims(const zip_stat_t& status, const Limits& limits) {
 Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
   zip_stat_t status;
   if (zip_stat_index(archive, index, 0, &status) != 0) {
-    throw input_error(zip_strerror(archive), "", save_again);
+    throw input_error(zip_strerror(archive), "", save_archive_again);
   }
   check_claims(status, limits);
   check_memory(status.size, 1, "the unpacked member", "",
@@ -172,7 +173,7 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
   const Member member(zip_fopen_index(archive, index, 0));
   if (!member) {
     throw input_error(std::string("the member cannot be read: ") + zip_strerror(archive), "",
-                      save_again);
+                      save_archive_again);
   }
   const auto buffer =
       std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(status.size));
@@ -219,7 +220,7 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
         (__builtin_add_overflow(stored_bytes, status.comp_size, &stored_bytes) ||
          stored_bytes > bytes.size())) {
       // The same bytes would be unpacked again and again.
-      throw input_error("the members of the zip archive overlap", "", save_again);
+      throw input_error("the members of the zip archive overlap", "", save_archive_again);
     }
     std::string name = given;
     if (name.ends_with('/')) continue;
@@ -243,7 +244,8 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    throw input_error("the zip archive holds " + in_quotes(*repeated) + " twice", "", save_again);
+    throw input_error("the zip archive holds " + in_quotes(*repeated) + " twice", "",
+                      save_archive_again);
   }
 }
 

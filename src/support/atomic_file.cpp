@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string help_for(int reason) {
+std::string help_to_write(int reason) {
   switch (reason) {
     case ENOENT:
     case ENOTDIR:
@@ -228,7 +228,7 @@ void AtomicFile::link_into_place() {
 void AtomicFile::fail(int reason) const {
   throw Error(ErrorKind::file,
               "cannot write " + in_quotes(path_.native()) + ": " + std::strerror(reason), "",
-              help_for(reason));
+              help_to_write(reason));
 }
 
 void write_whole_file(const fs::path& path, std::string_view bytes, Existing existing) {

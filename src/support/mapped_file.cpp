@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string help_for(int reason) {
+std::string help_to_read(int reason) {
   switch (reason) {
     case ENOENT:
     case ENOTDIR:
@@ -43,7 +43,7 @@ std::string help_for(int reason) {
 [[noreturn]] void fail(const char* verb, const std::string& name, int reason) {
   throw Error(ErrorKind::file,
               std::string("cannot ") + verb + " " + name + ": " + std::strerror(reason), "",
-              help_for(reason));
+              help_to_read(reason));
 }
 
 [[noreturn]] void refuse_size(const std::string& name, const std::string& size,

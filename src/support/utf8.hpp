@@ -6,6 +6,9 @@
 
 namespace attn {
 
+/// What some programs put before a text.
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
 /// The character that the text starts with, a Unicode scalar value, and its bytes: 0 if it starts
 /// with none, as it is empty or ill-formed there.
 struct Utf8Character {

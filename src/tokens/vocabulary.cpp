@@ -35,7 +35,6 @@ struct Vocabulary::Index {
 namespace {
 
 std::vector<std::string> lines_of(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -16,7 +16,7 @@ constexpr double longest_text = 2;          // figure widths or heights
 constexpr std::size_t most_lines = 12;      // of a title
 constexpr double crop_margin = 0.1;         // inches
 constexpr double tight_margin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
-constexpr double longest_side = 1000;       // inches
+constexpr double longest_inches = 1000;     // inches
 constexpr double least_font_scale = 0.1, most_font_scale = 20;
 constexpr double least_dpi = 1, most_dpi = 10000;
 
@@ -36,7 +36,7 @@ double checked_dpi(double dpi) {
 }
 
 std::pair<double, double> checked_size(std::pair<double, double> size) {
-  const auto possible = [](double side) { return side > 0 && side <= longest_side; };
+  const auto possible = [](double side) { return side > 0 && side <= longest_inches; };
   if (!possible(size.first) || !possible(size.second)) {
     throw Error(ErrorKind::usage,
                 "a figure size of " + number(size.first) + " × " + number(size.second) +

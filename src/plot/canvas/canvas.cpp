@@ -21,8 +21,8 @@
 namespace attn::plot {
 namespace {
 
-constexpr double longest_side = 30000;  // pixels; Cairo's rasters end at 32767
-constexpr double largest_area = 250e6;  // pixels; 1 GB
+constexpr double longest_pixels = 30000;  // pixels; Cairo's rasters end at 32767
+constexpr double largest_area = 250e6;    // pixels; 1 GB
 constexpr const char* maker = "attn-cli " ATTN_VERSION;
 
 // The whole pixel edge nearest to a place.
@@ -145,7 +145,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
     height = std::max(1.0, std::floor(height));
   }
   dy_ = height - lower_left.y;
-  if (!(width <= longest_side && height <= longest_side && width * height <= largest_area)) {
+  if (!(width <= longest_pixels && height <= longest_pixels && width * height <= largest_area)) {
     throw Error(ErrorKind::usage,
                 "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
                     std::to_string(static_cast<long long>(height)) + " pixels large",
