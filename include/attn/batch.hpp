@@ -48,6 +48,11 @@ struct BatchOptions {
   bool resume = false;     ///< whether what an earlier batch finished is left as it is
   bool fail_fast = false;  ///< whether a failed item ends the batch
 
+  /// Takes the answer to each document, a line of JSON in their order, as soon as it is there: its
+  /// result, or {"error": …}. Nothing is written to files then, there is no summary, and standard
+  /// input is read line by line as it comes, never further ahead than a few answers.
+  std::function<void(std::string_view)> answer;
+
   /// What the summary says in place of a text of an error or warning; absent = the text itself.
   std::function<std::string(const std::string&)> wording;
 };

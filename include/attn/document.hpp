@@ -30,6 +30,9 @@ std::string validation_text(std::span<const Validation> validations);
 /// "help".
 std::string validation_json(std::span<const Validation> validations);
 
+/// {"error": {"problem": …, "where": …, "help": …, "exit_code": …}} on one line.
+std::string error_json(const Error& error);
+
 /// The JSON Schema (draft 2020-12) of input documents.
 std::string document_schema();
 

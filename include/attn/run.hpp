@@ -102,7 +102,14 @@ struct DocumentOptions {
 /// What to do with one input document. Of several kinds each is written into a folder of its name.
 struct RunOptions : DocumentOptions {
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
+  /// Takes the result, piece by piece, in the place of the folder: the text of result.json with all
+  /// tensors in it. Nothing is drawn and no file is written then.
+  std::function<void(std::string_view)> answer;
+  bool answer_in_one_line = false;
 
+  /// Names of the tensors that are written, "output" or "layers.0.self.weights"; the last part of a
+  /// name stands for all that end in it. Empty = all.
+  std::vector<std::string> only;
   bool stages = false;            ///< whether the steps of the score are written too
   bool weights = true;            ///< whether the weights are written
   bool reported_weights = false;  ///< whether reports have them even if nothing else needs them
@@ -164,6 +171,7 @@ struct RunReport {
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs, weights and output
+  Tensor output;                                      ///< absent if it is not written
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
   std::vector<std::string>

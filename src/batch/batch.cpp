@@ -5,15 +5,14 @@
 #include <cstdio>
 #include <ctime>
 #include <mutex>
-#include <new>
 #include <system_error>
 #include <utility>
 
+#include "batch/answers.hpp"
+#include "batch/batch_document.hpp"
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
-#include "document/options.hpp"
-#include "io/json_writer.hpp"
 #include "models/model_folder.hpp"
 #include "result/content_hash.hpp"
 #include "result/output_folder.hpp"
@@ -21,7 +20,6 @@
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
-#include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 #include "support/path_text.hpp"
 
@@ -46,31 +44,6 @@ std::string now_text() {
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
   std::snprintf(text, sizeof text, "%s.%06ldZ", date, static_cast<long>(micros % 1'000'000));
   return text;
-}
-
-// Any exception as the error that `attn-cli run` would end with.
-Error error_of(const std::exception& exception) {
-  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return input_error("there is not enough memory", "",
-                       "make the tensors smaller, run fewer jobs, or raise the memory limit");
-  }
-  return {ErrorKind::internal, exception.what(), "",
-          "this is a bug of attn-cli: please report it with the input that shows it"};
-}
-
-// Without what a file of lines of another system ends them with.
-std::string_view line_of(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return text;
-}
-
-// Where the system limits the program's memory, so many jobs that each has some for itself.
-std::size_t jobs_in_memory(std::size_t jobs) {
-  constexpr std::size_t each = std::size_t{1} << 30U;
-  const auto limit = address_space_limit();
-  return limit ? std::min(thread_count(jobs), std::max<std::size_t>(1, *limit / each)) : jobs;
 }
 
 class Batch {
@@ -177,16 +150,7 @@ class Batch {
       provenance.watch(options.files);
       provenance.add(record.item.input, bytes);
     }
-    JsonOptions reading = json_options(options);
-    // On standard input documents and texts may follow one another.
-    const bool is_text = document.is_text && !(document.path == "-" && text.text.starts_with('{'));
-    if (!is_text) reading.owner = text.owner;
-    const std::string text_document =
-        is_text ? "{\"text\": " + json_string(line_of(text.text)) + "}" : "";
-    Document parsed = Document::parse(
-        is_text ? std::string_view(text_document) : text.text, record.item.input,
-        document.path == "-" ? fs::path() : document.path.parent_path(), options.files, reading);
-    put_options(options, parsed);
+    Document parsed = open_batch_document(document, text, options, record.item.input);
     make_folders_below(options_.run.out, fs::path(document.name).parent_path());
     refuse_link(folder);
     const RunOutcome outcome =
@@ -272,6 +236,7 @@ void check_shard(const Shard& shard) {
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer,
                        const std::atomic<bool>* stop) {
   check_shard(options.shard);
+  if (options.answer) return answer_documents(options, observer, stop);
   return Batch(options, observer, stop).run();
 }
 

@@ -117,7 +117,7 @@ std::string options_hash(const RunOptions& options) {
   describe(static_cast<const DocumentOptions&>(options), description);
   description.add(options.stages, options.weights, options.timing, options.provenance,
                   options.tensors, options.sample, options.head, options.plots,
-                  options.most_weights_for_heatmap, options.format);
+                  options.most_weights_for_heatmap, options.format, options.only);
   describe(options.selection, description);
   describe(options.plot, description);
   return content_hash(std::as_bytes(std::span(description.text())));

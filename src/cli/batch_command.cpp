@@ -70,13 +70,15 @@ int compute(const GivenToBatch& given) {
   options.run.threads = options.run.plot.threads = given.common.threads;
   options.shard = chosen_shard(given);
   options.wording = [](const std::string& text) { return with_flags(text); };
-  BatchProgress progress(given.common);
+  const bool answering = answers(options.run, given.common.json, "attn-cli batch");
+  if (answering) options.answer = [](std::string_view line) { print(line); };
+  BatchProgress progress(given.common, answering);
   const BatchOutcome outcome = run_batch(
       options,
       [&](const BatchItem& item, const BatchCounts& counts) { progress.update(item, counts); },
       &stop_at_interrupt());
   progress.finish();
-  print_report(outcome, given.common);
+  if (!answering) print_report(outcome, given.common);
   if (outcome.interrupted) return interrupted;
   return outcome.counts.failed > 0 ? some_failed : 0;
 }

@@ -16,8 +16,8 @@ constexpr std::size_t most_failures_told = 20;
 
 }  // namespace
 
-BatchProgress::BatchProgress(const Common& common)
-    : quiet_(common.quiet), line_(common.quiet, {}, bar_interval) {}
+BatchProgress::BatchProgress(const Common& common, bool answers)
+    : quiet_(common.quiet), answers_(answers), line_(common.quiet, {}, bar_interval) {}
 
 std::string BatchProgress::state(const BatchCounts& counts) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
@@ -54,6 +54,7 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
       complain("further failures are only counted here; the summary has them all");
     }
   }
+  if (answers_) return;
   if (line_.shown()) {
     line_.show([&] { return bar(counts); }, counts.left() == 0);
   } else if (const auto now = Clock::now(); now - told_ >= line_interval) {

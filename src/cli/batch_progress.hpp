@@ -15,7 +15,8 @@ namespace attn::cli {
 /// come.
 class BatchProgress {
  public:
-  explicit BatchProgress(const Common& common);
+  /// Of answers, whose number nobody knows, only the failures are told.
+  BatchProgress(const Common& common, bool answers);
 
   void update(const BatchItem& item, const BatchCounts& counts);
   /// Takes the bar away.
@@ -27,7 +28,7 @@ class BatchProgress {
   std::string state(const BatchCounts& counts) const;
   std::string bar(const BatchCounts& counts) const;
 
-  bool quiet_;
+  bool quiet_, answers_;
   ProgressLine line_;
   std::size_t failures_told_ = 0;
   Clock::time_point start_ = Clock::now(), told_ = start_;

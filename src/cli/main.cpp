@@ -1,7 +1,9 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <string_view>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "cli/commands.hpp"
@@ -9,6 +11,26 @@
 #include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/shortened_file.hpp"
+
+namespace {
+
+// Also where the words could not be understood.
+bool asks_for_json(int count, char** words) {
+  for (int i = 1; i < count && std::string_view(words[i]) != "--"; ++i) {
+    if (std::string_view(words[i]) == "--json") return true;
+  }
+  return false;
+}
+
+void print_error(const attn::Error& error) {
+  try {
+    attn::cli::print(attn::error_json(error));
+  } catch (const std::exception&) {
+    // It was told on standard error already.
+  }
+}
+
+}  // namespace
 
 int main(int count, char** words) {
   using namespace attn::cli;
@@ -23,6 +45,7 @@ int main(int count, char** words) {
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {
     complain(with_flags(error.what()));
+    if (asks_for_json(count, words)) print_error(with_flags(error));
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
     complain(

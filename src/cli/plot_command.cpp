@@ -75,6 +75,8 @@ Command plot_command() {
   add_labels(flags, request);
   add_tensor_name(flags, request, "draw");
   add_provenance(flags, request.provenance, "the picture");
+  flags.choice("--format", request.format, picture_formats(), "FORMAT",
+               ": of a picture on standard output (default png)");
   add_picture(flags, {request.options, request.selection, request.sample, request.head});
   add_files(flags, request.files);
   add_common(flags, given->common);

@@ -44,6 +44,12 @@ int compute(const GivenToRun& given) {
                 "--show", "leave one of them out");
   }
   RunOptions options = given.options;
+  const bool answering = answers(options, common.json, "attn-cli run");
+  if (answering && given.show) {
+    throw Error(ErrorKind::usage, "--show and --out - cannot both write to standard output",
+                "--show", "leave one of them out");
+  }
+  if (answering) options.answer = [](std::string_view piece) { print(piece); };
   options.reported_weights = given.show;
   options.threads = options.plot.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
@@ -65,6 +71,7 @@ int compute(const GivenToRun& given) {
     for (std::string& warning : report.warnings) warning = with_flags(warning);
     warn(report.warnings);
   }
+  if (answering) return 0;
   print(common.json ? report_json(outcome) : report_text(outcome));
   if (given.show) print(drawn(outcome, terminal));
   return 0;

@@ -61,11 +61,26 @@ void add_plots(Flags& flags, RunOptions& options) {
 
 }  // namespace
 
+bool answers(const RunOptions& options, bool json, const std::string& command) {
+  if (options.out != "-") return false;
+  const auto refuse = [&](const std::string& what, const std::string& flag) {
+    throw Error(ErrorKind::usage, what + " cannot go to standard output beside the result", flag,
+                "leave out " + flag + ", or give " + command + " a folder with --out");
+  };
+  if (json) refuse("the report", "--json");
+  if (options.tensors != TensorFormat::json) refuse("files of tensors", "--tensors");
+  if (!options.plots.empty() && options.plots != RunOptions().plots) refuse("pictures", "--plots");
+  return true;
+}
+
 void add_results(Flags& flags, RunOptions& options) {
   // Weights that nothing but a heatmap needs are computed up to here unless pictures are asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
   add_model_results(flags, options);
-  flags.text("--out", options.out, "DIR", "Folder of the results (default attention_results)");
+  flags.text("--out", options.out, "DIR",
+             "Folder of the results (default attention_results), - for standard output");
+  flags.add("--only", "NAME,…", "Tensors to write: output, weights…; a last part of a name too",
+            [&](const std::string& text) { options.only = comma_separated(text); });
   add_plots(flags, options);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",

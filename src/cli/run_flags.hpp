@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "attn/run.hpp"
 
 #include "cli/flags.hpp"
@@ -8,5 +10,9 @@ namespace attn::cli {
 
 /// What is made of a document, whether of one or of many.
 void add_results(Flags& flags, RunOptions& options);
+
+/// Whether results go to standard output ("--out -"). Throws Error(usage) for what cannot go there
+/// too; `json` is whether a report is to.
+bool answers(const RunOptions& options, bool json, const std::string& command);
 
 }  // namespace attn::cli

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "document/dropout_reader.hpp"
+#include "document/foreign_keys.hpp"
 #include "document/object.hpp"
 #include "document/pooling_reader.hpp"
 #include "document/position_reader.hpp"
@@ -286,8 +287,10 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
   for (const JsonMember& member : root.members()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
     if (++unknown > most_told) continue;
-    problems.add(input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
-                             suggestion(member.key, known)));
+    const std::string_view instead = instead_of_foreign_key(member.key);
+    problems.add(
+        input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
+                    instead.empty() ? suggestion(member.key, known) : std::string(instead)));
   }
   if (unknown > most_told) {
     problems.add(input_error(count_text(unknown - most_told, "unknown key") + " more", "",

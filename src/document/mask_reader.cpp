@@ -10,6 +10,7 @@
 
 #include "document/object.hpp"
 #include "document/position_reader.hpp"
+#include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
 
@@ -252,6 +253,24 @@ constexpr auto mask_keys = [] {
   return result;
 }();
 
+// Some write the name of a part alone, or the matrix of what is seen.
+void expect_mask(const JsonValue& mask, const std::string& pointer) {
+  if (mask.is(JsonValue::Type::string) &&
+      std::find(mask_keys.begin(), mask_keys.end(), mask.string()) != mask_keys.end()) {
+    const std::string part = in_quotes(mask.string());
+    throw input_error("expected an object, found the name of one of its parts", pointer,
+                      mask.string() == "causal" ? "write {\"causal\": true}"
+                                                : "write {" + part + ": …}: see attn-cli schema");
+  }
+  if (mask.is(JsonValue::Type::array)) {
+    throw input_error(
+        "expected an object, found an array", pointer,
+        "write {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it is "
+        "not, or {\"bias\": …} of numbers that are added to the scores");
+  }
+  expect_object(mask, pointer);
+}
+
 }  // namespace
 
 std::span<const MaskPart> mask_parts() noexcept {
@@ -270,7 +289,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
                Problems& problems, std::vector<std::string>& warnings) {
   Mask result;
   if (mask) {
-    if (!problems.attempt([&] { expect_object(*mask, pointer); })) return result;
+    if (!problems.attempt([&] { expect_mask(*mask, pointer); })) return result;
     // In the order of the document: that is the order in which its random tensors are drawn.
     for (const JsonMember& member : mask->members()) {
       const std::string at = pointer_to(pointer, member.key);

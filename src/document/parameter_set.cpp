@@ -13,6 +13,8 @@
 namespace attn {
 namespace {
 
+constexpr const char* of_that_name = "give a tensor of that name";
+
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
@@ -27,7 +29,7 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
     for (const JsonMember& member : value.members()) given_.emplace(member.key, &member.value);
     return;
   }
-  constexpr std::array<std::string_view, 3> known{"file", "prefix", "names"};
+  constexpr std::array<std::string_view, 4> known{"file", "prefix", "names", "transpose"};
   expect_known_keys(value, known, pointer_);
   const std::string at = pointer_to(pointer_, "file");
   try {
@@ -39,6 +41,9 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
   for (const std::string& name : file_->names()) given_.emplace(name, nullptr);
   if (const JsonValue* prefix = value.find("prefix"))
     prefix_ = expect_string(*prefix, pointer_to(pointer_, "prefix"));
+  if (const JsonValue* transpose = value.find("transpose")) {
+    transposed_.transposed = expect_boolean(*transpose, pointer_to(pointer_, "transpose"));
+  }
   const JsonValue* names = value.find("names");
   if (!names) return;
   const std::string names_at = pointer_to(pointer_, "names");
@@ -80,7 +85,8 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     comes_from(names[0], name);
     if (!file_) return tensors_.read(*given_.at(full), dtype_, at);
     try {
-      return tensors_.read_from(file_name_, in_file(full), dtype_);
+      const Tensor tensor = tensors_.read_from(file_name_, in_file(full), dtype_);
+      return tensor.rank() == 2 ? viewed(tensor, transposed_, at) : tensor;
     } catch (const Error& error) {
       throw error.inside(at);
     }
@@ -91,8 +97,28 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
 
 Tensor ParameterSet::get(std::span<const std::string> names) {
   if (Tensor found = find(names)) return found;
-  throw input_error("the parameter " + shown(names[0]) + " is missing", place(names[0]),
-                    help_for(names));
+  missing_.push_back({shown(names[0]), place(names[0]), help_for(names)});
+  return {};
+}
+
+// All of them at once, as a stack of layers may lack many.
+void ParameterSet::expect_none_missing() const {
+  if (missing_.empty()) return;
+  const Missing& first = missing_.front();
+  if (missing_.size() == 1) {
+    throw input_error("the parameter " + first.name + " is missing", first.place, first.help);
+  }
+  constexpr std::size_t most_named = 12;
+  const std::size_t named = missing_.size() > most_named ? most_named - 1 : missing_.size();
+  std::string list;
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool last = i + 1 == missing_.size();
+    list += (i == 0 ? "" : last ? " and " : ", ") + missing_[i].name;
+  }
+  if (named < missing_.size()) list += " and " + std::to_string(missing_.size() - named) + " more";
+  throw input_error("the parameters " + list + " are missing", file_ ? first.place : pointer_,
+                    first.help == of_that_name ? "give tensors of these names"
+                                               : "of " + first.name + ": " + first.help);
 }
 
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
@@ -110,7 +136,14 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
       if (!nearest.empty())
         return "did you mean " + in_quotes(nearest) + " by " + in_quotes(stranger) + "?";
     }
-    return "give a tensor of that name";
+    for (const std::string& name : names) {
+      for (const std::string_view stranger : strangers) {
+        // A Linear layer by its name alone.
+        if (inside_ + name == std::string(stranger) + ".weight")
+          return "did you mean " + in_quotes(inside_ + name) + " by " + in_quotes(stranger) + "?";
+      }
+    }
+    return of_that_name;
   }
   const std::vector<std::string>& there = file_->names();
   for (const std::string& name : names) {
@@ -150,7 +183,8 @@ void ParameterSet::is_part(const std::string& name, const std::string& whole,
   comes_from(name, whole);
 }
 
-void ParameterSet::expect_all_used() const {
+void ParameterSet::expect_complete() const {
+  expect_none_missing();
   const std::vector<std::string_view> wanted(asked_.begin(), asked_.end());
   const auto refuse = [&](const std::string& name, const std::string& at) {
     const std::string_view nearest = nearest_name(name, wanted);

@@ -14,13 +14,14 @@
 
 #include "document/names.hpp"
 #include "document/tensor_source.hpp"
+#include "document/tensor_view.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
 
 /// The learned weights that a document gives, by name: inline, or from a file ({"file":…,
-/// "prefix":…, "names":{ours: theirs}}). A tensor is read when it is asked for, so that random ones
-/// are drawn in the order of asking.
+/// "prefix":…, "names":{ours: theirs}, "transpose": whether its matrices are those of x·W). A
+/// tensor is read when it is asked for, so that random ones are drawn in the order of asking.
 class ParameterSet {
  public:
   /// `value` must outlive this, `pointer` is its own.
@@ -36,8 +37,8 @@ class ParameterSet {
   Tensor find(std::span<const std::string> names);
   Tensor find(const std::string& name) { return find(std::span(&name, 1)); }
 
-  /// As find, but throws Error(input) naming the first of the names if none is there, with the
-  /// nearest name that is.
+  /// As find, but if none is there the first of the names is missing, which expect_complete()
+  /// tells.
   Tensor get(std::span<const std::string> names);
   Tensor get(const std::string& name) { return get(std::span(&name, 1)); }
 
@@ -47,9 +48,10 @@ class ParameterSet {
   /// The parameter `name` is a part of the tensor `whole`, and called `shown`.
   void is_part(const std::string& name, const std::string& whole, const std::string& shown);
 
-  /// Throws Error(input) for the first inline tensor or entry of "names" that nothing asked for,
-  /// with the nearest of the names that were asked for. A file may hold more than is needed.
-  void expect_all_used() const;
+  /// Throws Error(input) for all that is missing, with the nearest name that is there, else for the
+  /// first inline tensor or entry of "names" that nothing asked for, with the nearest of the names
+  /// that were asked for. A file may hold more than is needed.
+  void expect_complete() const;
 
   /// Where a parameter of that name stands, or would.
   std::string place(const std::string& name) const;
@@ -68,6 +70,11 @@ class ParameterSet {
   }
 
  private:
+  struct Missing {
+    std::string name, place, help;
+  };
+
+  void expect_none_missing() const;
   std::string in_file(const std::string& full) const;
   std::string help_for(std::span<const std::string> names) const;
 
@@ -79,7 +86,9 @@ class ParameterSet {
   std::unordered_map<std::string, const JsonValue*> given_;  ///< null for tensors of a file
   std::string file_name_, prefix_, inside_;
   std::map<std::string, std::string> renamed_;
+  TensorView transposed_;
   std::set<std::string> asked_, used_, meant_;
+  std::vector<Missing> missing_;
   DocumentNames names_;
   std::vector<std::pair<std::string, std::string>> origins_;
 };

@@ -278,7 +278,7 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
       *of_score[i] = parameters.find(std::string(row.parameters[i].name));
     }
   }
-  parameters.expect_all_used();
+  parameters.expect_complete();
   learned.names = parameters.names();
   learned.origins = parameters.origins();
   return learned;

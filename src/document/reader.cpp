@@ -47,11 +47,24 @@ class Reader {
     if (problems_.errors().size() == before_tensors) read_learned();
     read_masks();
     read_positions();
-    if (problems_.errors().size() == before_options) finish();
+    const std::span<const Error> found = std::span(problems_.errors()).subspan(before_options);
+    if (std::all_of(found.begin(), found.end(), leaves_sizes)) finish();
     return std::move(plan_);
   }
 
  private:
+  // Whether the problem is with what sizes do not depend on, so that what follows from them can be
+  // told too.
+  static bool leaves_sizes(const Error& error) {
+    constexpr std::array<std::string_view, 12> keys{
+        "/scale",   "/softcap", "/eps",         "/weights", "/title",     "/description",
+        "/dropout", "/mask",    "/memory_mask", "/norm",    "/norm_kind", "/seed"};
+    const std::string& where = error.where();
+    return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+      return where == key || (where.starts_with(key) && where[key.size()] == '/');
+    });
+  }
+
   const KindInfo& kind() const { return info(plan_.kind); }
   bool is(Family family) const { return kind().family == family; }
   bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
@@ -329,13 +342,52 @@ class Reader {
           "the decoder's self-attention is not causal: every query sees the keys after it; "
           "\"mask\": {\"causal\": true} hides them");
     }
-    problems_.attempt([&] {
+    if (!plan_attentions()) return;
+    attempt_named([&] {
+      if (plan_.output_gradient) check_gradient();
+    });
+    attempt_named([&] { check_feed_forward(); });
+    attempt_named([&] { check_weights(); });
+    attempt_named([&] { label_attentions(); });
+  }
+
+  template <class Step>
+  bool attempt_named(const Step& step) {
+    return problems_.attempt([&] {
       try {
-        check_together();
+        step();
       } catch (const Error& error) {
         throw learned_.names.named(names_of_tensors().named(error));
       }
     });
+  }
+
+  // A part of a mask that does not fit is told and left out, so that the rest can be checked.
+  bool plan_attentions() {
+    while (!attempt_named([&] {
+      plan_.computation = computation();
+      plan_.attentions = attentions_of(plan_.computation);
+    })) {
+      const std::string& where = problems_.errors().back().where();
+      const auto leave_out = [&](Mask& mask, const char* lens, const char* parts) {
+        if (where.starts_with(lens)) return bool(std::exchange(mask.valid_lens, {}));
+        if (!where.starts_with(parts)) return false;
+        Tensor valid_lens = mask.valid_lens;
+        const Mask left_out = std::exchange(mask, {});
+        mask.valid_lens = std::move(valid_lens);
+        return has_parts(left_out);
+      };
+      if (!leave_out(options_.mask, "/valid_lens", "/mask") &&
+          !leave_out(transformer_.memory_mask, "/memory_valid_lens", "/memory_mask")) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static bool has_parts(Mask mask) {
+    mask.valid_lens = {};
+    return mask.hides() || mask.bias || mask.alibi || mask.padding;
   }
 
   // Everything that was read, in the form that is computed.
@@ -361,13 +413,9 @@ class Reader {
     return transformer_;
   }
 
-  void check_together() {
-    plan_.computation = computation();
-    plan_.attentions = attentions_of(plan_.computation);
+  void check_weights() {
     plan_.read = tensors_.read_elements();
     plan_.made = tensors_.made_elements();
-    if (plan_.output_gradient) check_gradient();
-    check_feed_forward();
     const Geometry& first = plan_.attentions.front().geometry;
     if (plan_.weights && !options_.pool) {
       const Shape weights = first.weights_shape();
@@ -375,6 +423,10 @@ class Reader {
       tensors_.check_elements(static_cast<double>(element_count(weights)),
                               "the tensor of weights " + text(weights), "");
     }
+  }
+
+  void label_attentions() {
+    const Geometry& first = plan_.attentions.front().geometry;
     // A decoder's queries attend to themselves first, its keys are those of its memory.
     const Labels labels = read_own_labels(first, plan_.attentions.back().geometry);
     for (PlannedAttention& attention : plan_.attentions) {

@@ -23,10 +23,18 @@ constexpr std::string_view definitions = R"(    "numbers": {
       "oneOf": [
         {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/numbers"}},
         {"type": "object", "required": ["shape", "data"], "additionalProperties": false,
-         "properties": {"shape": {"$ref": "#/$defs/shape"}, "data": {"type": "array", "items": {"$ref": "#/$defs/numbers"}}}},
+         "properties": {"shape": {"$ref": "#/$defs/shape"}, "data": {"type": "array", "items": {"$ref": "#/$defs/numbers"}},
+                        "index": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+                        "reshape": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -1}},
+                        "transpose": {"oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
+                        "layout": {"type": "string", "pattern": "^[BHLD]{1,4}$"}}},
         {"type": "object", "required": ["file"], "additionalProperties": false,
          "properties": {"file": {"type": "string"}, "name": {"type": "string"},
-                        "shape": {"$ref": "#/$defs/shape"}, "dtype": {"type": "string"}}},
+                        "shape": {"$ref": "#/$defs/shape"}, "dtype": {"type": "string"},
+                        "index": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+                        "reshape": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -1}},
+                        "transpose": {"oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
+                        "layout": {"type": "string", "pattern": "^[BHLD]{1,4}$"}}},
         {"type": "object", "required": ["zeros"], "additionalProperties": false, "properties": {"zeros": {"$ref": "#/$defs/shape"}}},
         {"type": "object", "required": ["ones"], "additionalProperties": false, "properties": {"ones": {"$ref": "#/$defs/shape"}}},
         {"type": "object", "required": ["full", "value"], "additionalProperties": false,
@@ -88,7 +96,7 @@ constexpr std::string_view definitions = R"(    "numbers": {
       "properties": {
         "init": {"const": "torch"}, "hidden": {"type": "integer", "minimum": 1},
         "bias": {"type": "boolean"}, "output_projection": {"type": "boolean"},
-        "file": {"type": "string"}, "prefix": {"type": "string"},
+        "file": {"type": "string"}, "prefix": {"type": "string"}, "transpose": {"type": "boolean"},
         "names": {"type": "object", "additionalProperties": {"type": "string"}}
       },
       "additionalProperties": {"oneOf": [{"$ref": "#/$defs/tensor"}, {"type": "object"}]}

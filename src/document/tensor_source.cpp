@@ -12,6 +12,7 @@
 
 #include "attention/geometry.hpp"
 #include "document/object.hpp"
+#include "document/tensor_view.hpp"
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"
@@ -219,6 +220,12 @@ Tensor TensorSource::drawn(const Shape& shape, DType dtype, const std::string& p
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
   const bool object = value.is(JsonValue::Type::object);
+  if (object && has_view(value)) {
+    JsonValue whole = value;
+    const TensorView view = take_view(whole, pointer);
+    if (!whole.find("file") && !whole.find("data")) form_of(value, pointer);  // tells what is wrong
+    return viewed(read(whole, dtype, pointer), view, pointer);
+  }
   const std::string_view form = object ? form_of(value, pointer).key : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
   const auto open = [&](const std::string& name, const std::string& tensor) {

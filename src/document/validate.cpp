@@ -11,6 +11,16 @@
 #include "support/mapped_file.hpp"
 
 namespace attn {
+namespace {
+
+void write_error(JsonWriter& json, const Error& error) {
+  json.member("problem", error.problem());
+  json.member("where", error.where());
+  json.member("help", error.help());
+}
+
+}  // namespace
+
 Validation validate(const std::filesystem::path& path, const FileAccess& given) {
   Validation validation{path == "-" ? "standard input" : path.string(), {}};
   std::vector<Error>& all = validation.problems;
@@ -60,27 +70,35 @@ std::string validation_text(std::span<const Validation> validations) {
 std::string validation_json(std::span<const Validation> validations) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });
-  const auto write = [&](const char* key, const std::string& value) {
-    json.key(key);
-    json.value(value);
-  };
   json.begin_array();
   for (const Validation& validation : validations) {
     json.begin_object();
-    write("input", validation.input);
+    json.member("input", validation.input);
     json.key("problems");
     json.begin_array();
     for (const Error& problem : validation.problems) {
       json.begin_object();
-      write("problem", problem.problem());
-      write("where", problem.where());
-      write("help", problem.help());
+      write_error(json, problem);
       json.end_object();
     }
     json.end_array();
     json.end_object();
   }
   json.end_array();
+  json.finish();
+  return text;
+}
+
+std::string error_json(const Error& error) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
+  json.begin_object();
+  json.key("error");
+  json.begin_object();
+  write_error(json, error);
+  json.member("exit_code", static_cast<std::size_t>(error.kind()));
+  json.end_object();
+  json.end_object();
   json.finish();
   return text;
 }

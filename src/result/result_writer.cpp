@@ -88,10 +88,7 @@ void write_predictions(JsonWriter& json, const ModelReport& model) {
   json.end_array();
 }
 
-void write_result(const ResultFile& result, const std::filesystem::path& path,
-                  std::size_t threads) {
-  AtomicFile file(path);
-  JsonWriter json([&](std::string_view piece) { file.write(piece); }, threads);
+void write_result(const ResultFile& result, JsonWriter& json) {
   json.begin_object();
   json.key("format");
   json.value(std::size_t{1});
@@ -176,6 +173,13 @@ void write_result(const ResultFile& result, const std::filesystem::path& path,
     json.end_object();
   }
   json.end_object();
+}
+
+void write_result(const ResultFile& result, const std::filesystem::path& path,
+                  std::size_t threads) {
+  AtomicFile file(path);
+  JsonWriter json([&](std::string_view piece) { file.write(piece); }, threads);
+  write_result(result, json);
   json.finish();
   file.commit();
 }

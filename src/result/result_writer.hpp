@@ -38,6 +38,9 @@ struct ResultFile {
 /// list of what stands at each mask token.
 void write_predictions(JsonWriter& json, const ModelReport& model);
 
+/// As one object.
+void write_result(const ResultFile& result, JsonWriter& json);
+
 /// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine
 /// has), the same bytes whatever their number.
 void write_result(const ResultFile& result, const std::filesystem::path& path, std::size_t threads);

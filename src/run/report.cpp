@@ -196,6 +196,7 @@ void write_report(JsonWriter& json, const RunReport& report) {
     json.value(shape);
   }
   json.end_object();
+  if (report.output) json.member("output", report.output);
   json.key("sample");
   json.value(report.sample);
   json.key("head");

@@ -14,6 +14,7 @@
 #include "document/mask_reader.hpp"
 #include "document/options.hpp"
 #include "document/reader.hpp"
+#include "io/json_writer.hpp"
 #include "pictures/drawable.hpp"
 #include "pictures/mask_picture.hpp"
 #include "pictures/picture_kinds.hpp"
@@ -26,6 +27,7 @@
 #include "support/atomic_file.hpp"
 #include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
+#include "support/nearest_name.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -96,6 +98,11 @@ std::string in_order(std::string name, std::size_t digits) {
   return name;
 }
 
+bool is_weights(std::string_view name) {
+  return name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights") ||
+         name.ends_with("pooled_allowed");
+}
+
 bool is_stage(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
@@ -115,7 +122,7 @@ class KindRun {
       : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
     const std::optional<Pooling>& pool = plan_.options().pool;
     if (pool) check_pooled(options);
-    plots_ = options.plots;
+    if (!options.answer) plots_ = options.plots;
     if (!pool && !wants_weights() && !options.reported_weights &&
         element_count(plan_.attentions[0].geometry.weights_shape()) >
             options.most_weights_for_heatmap &&
@@ -161,6 +168,10 @@ class KindRun {
       report_.model = std::move(plan_.model);
       report_.model->predictions = std::move(computed_.predictions);
     }
+    check_only();
+    for (const auto& [name, tensor] : computed_.tensors) {
+      if (name == "output" && is_wanted(name)) report_.output = tensor;
+    }
     report_.shapes = plan_.shapes;
     report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
     for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
@@ -192,6 +203,12 @@ class KindRun {
     }
   }
 
+  // Without the folder's files, into a text that is given piece by piece.
+  void answer(JsonWriter& json, const Provenance* provenance) {
+    write_result(result(provenance), json);
+    report_.warnings = plan_.warnings;
+  }
+
   void write(const Provenance* provenance) {
     for (const Picture& picture : pictures_) {
       for (const std::string& warning : picture.warnings) {
@@ -209,25 +226,7 @@ class KindRun {
                 [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
     }
     // The result comes last, so that it names only what is there.
-    ResultFile file;
-    file.kind = report_.kind;
-    file.dtype = report_.dtype;
-    file.title = plan_.title;
-    file.description = plan_.description;
-    file.labels = computed_.attentions.back().labels;
-    file.shapes = report_.shapes;
-    file.model = report_.model ? &*report_.model : nullptr;
-    file.warnings = plan_.warnings;
-    file.pictures = picture_names_;
-    file.provenance = provenance;
-    if (options_.timing) file.seconds = seconds_;
-    for (const auto& [name, tensor] : computed_.tensors) {
-      const bool weights = name == "weights" || name.ends_with(".weights") ||
-                           name.ends_with("pooled_weights") || name.ends_with("pooled_allowed");
-      if (weights && !wants_weights()) continue;
-      if (is_stage(name) && !options_.stages) continue;
-      file.tensors.emplace_back(name, tensor);
-    }
+    ResultFile file = result(provenance);
     file.places =
         plan_tensors(file.tensors, options_.tensors, plan_.attentions[0].heads_only(), out_, tasks);
     report_.files = tasks.write(options_.threads);
@@ -245,7 +244,55 @@ class KindRun {
   const Drawable& drawable() const { return drawables_[0]; }
 
  private:
-  bool wants_weights() const { return options_.weights && plan_.weights; }
+  bool wants_weights() const {
+    return options_.weights && plan_.weights &&
+           (options_.only.empty() ||
+            std::any_of(options_.only.begin(), options_.only.end(), is_weights));
+  }
+
+  // Whether RunOptions::only, if it is given, names the tensor or the last parts of its name.
+  bool is_wanted(const std::string& name) const {
+    return options_.only.empty() ||
+           std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& wanted) {
+             return name == wanted || name.ends_with("." + wanted);
+           });
+  }
+
+  void check_only() const {
+    for (const std::string& wanted : options_.only) {
+      std::vector<std::string_view> names;
+      bool found = false;
+      for (const auto& [name, tensor] : computed_.tensors) {
+        names.emplace_back(name);
+        found |= name == wanted || name.ends_with("." + wanted);
+      }
+      if (!found) {
+        throw input_error("the result has no tensor \"" + wanted + "\"", "RunOptions::only",
+                          suggestion(wanted, names));
+      }
+    }
+  }
+
+  ResultFile result(const Provenance* provenance) const {
+    ResultFile file;
+    file.kind = report_.kind;
+    file.dtype = report_.dtype;
+    file.title = plan_.title;
+    file.description = plan_.description;
+    file.labels = computed_.attentions.back().labels;
+    file.shapes = report_.shapes;
+    file.model = report_.model ? &*report_.model : nullptr;
+    file.warnings = plan_.warnings;
+    file.pictures = picture_names_;
+    file.provenance = provenance;
+    if (options_.timing) file.seconds = seconds_;
+    for (const auto& [name, tensor] : computed_.tensors) {
+      if (is_weights(name) && !wants_weights()) continue;
+      if (is_stage(name) && !options_.stages) continue;
+      if (is_wanted(name)) file.tensors.emplace_back(name, tensor);
+    }
+    return file;
+  }
 
   /// A picture and the attentions that it shows.
   struct PlannedPicture {
@@ -372,6 +419,24 @@ std::vector<Drawable> compared(const std::vector<std::unique_ptr<KindRun>>& runs
   return drawables;
 }
 
+// One object; of several kinds one that has theirs.
+void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions& options,
+            const Provenance* provenance) {
+  JsonWriter json(options.answer, options.threads,
+                  options.answer_in_one_line ? JsonLayout::line : JsonLayout::indented);
+  if (runs.size() == 1) {
+    runs[0]->answer(json, provenance);
+  } else {
+    json.begin_object();
+    json.key("runs");
+    json.begin_array();
+    for (const auto& run : runs) run->answer(json, provenance);
+    json.end_array();
+    json.end_object();
+  }
+  json.finish();
+}
+
 }  // namespace
 
 RunOutcome run(const RunOptions& given) {
@@ -435,6 +500,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   // 4. Write.
   if (options.files.mapped) options.files.mapped->check();
   RunOutcome outcome;
+  if (options.answer) {
+    answer(runs, options, provenance);
+    for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
+    return outcome;
+  }
   if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write(provenance);
   if (side_by_side) {

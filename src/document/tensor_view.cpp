@@ -1,0 +1,227 @@
+#include "document/tensor_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/geometry.hpp"
+#include "document/object.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 4> keys{"index", "reshape", "transpose", "layout"};
+// The order in which tensors have their axes: samples, heads, positions, components.
+constexpr std::string_view usual_layout = "BHLD";
+
+Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t least) {
+  if (!list.is(JsonValue::Type::array)) {
+    throw input_error("expected a list of whole numbers, found " + std::string(type_text(list)), at,
+                      "give one such as [0,2,1]");
+  }
+  Shape numbers;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    numbers.push_back(
+        static_cast<std::size_t>(expect_integer(list.element(i), pointer_to(at, i), least)));
+  }
+  return numbers;
+}
+
+Shape sizes_in(const JsonValue& list, const std::string& at) {
+  if (!list.is(JsonValue::Type::array)) return numbers_in(list, at, 1);
+  Shape sizes;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = pointer_to(at, i);
+    const std::int64_t size = expect_integer(list.element(i), place, -1);
+    if (size == 0 || (size == -1 && std::count(sizes.begin(), sizes.end(), 0U) > 0)) {
+      throw input_error(size == 0 ? "a size of 0" : "a second size of -1", place,
+                        "give sizes of at least 1, and -1 at most once, for what is left");
+    }
+    sizes.push_back(size == -1 ? 0 : static_cast<std::size_t>(size));
+  }
+  return sizes;
+}
+
+std::string layout_in(const JsonValue& value, const std::string& at) {
+  const std::string& layout = expect_string(value, at);
+  std::string sorted = layout;
+  std::sort(sorted.begin(), sorted.end());
+  const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
+    throw input_error(
+        "\"" + layout + "\" is no layout", at,
+        "give the letters B (samples), H (heads), L (positions) and D (components) in "
+        "the order of the axes, such as \"BLHD\"");
+  }
+  return layout;
+}
+
+Tensor with_shape(const Tensor& tensor, Shape shape, std::size_t first_element) {
+  if (is_shape_only(tensor)) return shape_only(shape, tensor.dtype());
+  const auto* start =
+      static_cast<const std::byte*>(tensor.bytes()) + first_element * size_of(tensor.dtype());
+  return Tensor::borrowed(std::move(shape), tensor.dtype(), start,
+                          std::make_shared<const Tensor>(tensor));
+}
+
+Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
+  const Shape& shape = tensor.shape();
+  if (index.size() >= shape.size()) {
+    throw input_error(
+        "an index of " + std::to_string(index.size()) + " axes leaves nothing of " + text(shape),
+        at, "give fewer numbers than the tensor has axes");
+  }
+  std::size_t first = 0, count = tensor.size();
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] >= shape[i]) {
+      throw input_error("there is no part " + std::to_string(index[i]) + " of an axis of " +
+                            std::to_string(shape[i]),
+                        pointer_to(at, i), "give 0 to " + std::to_string(shape[i] - 1));
+    }
+    count /= shape[i];
+    first += index[i] * count;
+  }
+  return with_shape(
+      tensor, Shape(shape.begin() + static_cast<std::ptrdiff_t>(index.size()), shape.end()), first);
+}
+
+Tensor reshaped(const Tensor& tensor, Shape sizes, const std::string& at) {
+  std::size_t known = 1;
+  for (const std::size_t size : sizes) {
+    if (size != 0 && __builtin_mul_overflow(known, size, &known)) known = 0;
+  }
+  const auto left = std::find(sizes.begin(), sizes.end(), 0U);
+  if (left != sizes.end() && known != 0 && tensor.size() % known == 0) {
+    *left = tensor.size() / known;
+    known *= *left;
+  }
+  if (known != tensor.size()) {
+    throw input_error("the " + std::to_string(tensor.size()) + " elements of " +
+                          text(tensor.shape()) + " do not fill that shape",
+                      at, "give sizes whose product is " + std::to_string(tensor.size()));
+  }
+  return with_shape(tensor, std::move(sizes), 0);
+}
+
+// Axis i of the result is axis order[i] of the tensor.
+Tensor permuted(const Tensor& tensor, const Shape& order) {
+  const Shape& from = tensor.shape();
+  const std::size_t rank = from.size();
+  Shape shape(rank), strides(rank), stride_of(rank);
+  std::size_t stride = 1;
+  for (std::size_t i = rank; i-- > 0;) {
+    strides[i] = stride;
+    stride *= from[i];
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    shape[i] = from[order[i]];
+    stride_of[i] = strides[order[i]];
+  }
+  if (is_shape_only(tensor)) return shape_only(shape, tensor.dtype());
+  const std::size_t bytes = size_of(tensor.dtype());
+  auto elements = std::make_shared<std::vector<std::byte>>(tensor.size() * bytes);
+  const auto* source = static_cast<const std::byte*>(tensor.bytes());
+  std::byte* to = elements->data();
+  Shape at(rank, 0);
+  for (std::size_t done = 0, offset = 0; done < tensor.size(); ++done) {
+    std::memcpy(to, source + offset * bytes, bytes);
+    to += bytes;
+    for (std::size_t i = rank; i-- > 0;) {
+      offset += stride_of[i];
+      if (++at[i] < shape[i]) break;
+      offset -= shape[i] * stride_of[i];
+      at[i] = 0;
+    }
+  }
+  const std::byte* start = elements->data();
+  return Tensor::borrowed(std::move(shape), tensor.dtype(), start, std::move(elements));
+}
+
+Tensor transposed(const Tensor& tensor, const TensorView& view, const std::string& at) {
+  const std::size_t rank = tensor.rank();
+  Shape order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (view.axes) {
+    Shape sorted = *view.axes;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != order) {
+      throw input_error(
+          "the axes " + text(*view.axes) + " are not those of " + text(tensor.shape()), at,
+          "name each axis once, from 0 to " + std::to_string(rank - 1));
+    }
+    return permuted(tensor, *view.axes);
+  }
+  if (rank < 2) {
+    throw input_error("a tensor of one axis cannot be transposed", at, "leave \"transpose\" out");
+  }
+  std::swap(order[rank - 2], order[rank - 1]);
+  return permuted(tensor, order);
+}
+
+Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const std::string& at) {
+  if (layout.size() != tensor.rank()) {
+    throw input_error("the layout \"" + layout + "\" has " + std::to_string(layout.size()) +
+                          " axes, but the tensor " + text(tensor.shape()) + " has " +
+                          std::to_string(tensor.rank()),
+                      at, "give one letter for each axis");
+  }
+  Shape order;
+  for (const char axis : usual_layout) {
+    const std::size_t place = layout.find(axis);
+    if (place != std::string::npos) order.push_back(place);
+  }
+  return permuted(tensor, order);
+}
+
+}  // namespace
+
+bool has_view(const JsonValue& object) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](std::string_view key) { return object.find(key) != nullptr; });
+}
+
+TensorView take_view(JsonValue& object, const std::string& pointer) {
+  TensorView view;
+  const auto find = [&](std::string_view key) { return object.find(key); };
+  const auto at = [&](std::string_view key) { return pointer_to(pointer, key); };
+  if (const JsonValue* index = find("index")) view.index = numbers_in(*index, at("index"), 0);
+  if (const JsonValue* sizes = find("reshape")) view.reshape = sizes_in(*sizes, at("reshape"));
+  if (const JsonValue* order = find("transpose")) {
+    if (order->is(JsonValue::Type::boolean)) {
+      view.transposed = order->boolean();
+    } else {
+      view.axes = numbers_in(*order, at("transpose"), 0);
+    }
+  }
+  if (const JsonValue* layout = find("layout")) view.layout = layout_in(*layout, at("layout"));
+  if ((view.transposed || view.axes) && !view.layout.empty()) {
+    throw input_error("\"transpose\" and \"layout\" cannot both be given", at("layout"),
+                      "leave one of them out");
+  }
+  auto& members = std::get<JsonValue::Object>(object.data);
+  std::erase_if(members, [](const JsonMember& member) {
+    return std::find(keys.begin(), keys.end(), member.key) != keys.end();
+  });
+  return view;
+}
+
+Tensor viewed(const Tensor& tensor, const TensorView& view, const std::string& pointer) {
+  Tensor result = tensor;
+  if (view.index) result = part(result, *view.index, pointer_to(pointer, "index"));
+  if (view.reshape) result = reshaped(result, *view.reshape, pointer_to(pointer, "reshape"));
+  if (view.transposed || view.axes) {
+    result = transposed(result, view, pointer_to(pointer, "transpose"));
+  }
+  if (!view.layout.empty()) {
+    result = in_usual_layout(result, view.layout, pointer_to(pointer, "layout"));
+  }
+  return result;
+}
+
+}  // namespace attn
