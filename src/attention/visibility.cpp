@@ -114,10 +114,8 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   if (!mask_.valid_lens) return;
   const Shape& shape = mask_.valid_lens.shape();
   const Shape each_query = each_sample(geometry, {queries_});
-  const bool one_a_sample =
-      shape == each_sample(geometry, {}) || (geometry.batch == 1 && shape == Shape{1});
-  const bool one_a_query = !one_a_sample && (shape == each_query ||
-                                             (geometry.batch == 1 && shape == Shape{1, queries_}));
+  const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
+  const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
   if (!one_a_sample && !one_a_query) {
     const std::string sample =
         geometry.batch_axis ? "one number a sample, " + text({geometry.batch}) : "one number";

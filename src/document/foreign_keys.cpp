@@ -51,7 +51,6 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"key_padding_mask", padding},
     {"src_key_padding_mask", padding},
     {"padding_mask", padding},
-    {"valid_len", padding},
     {"seq_lens", padding},
     {"lengths", padding},
     {"num_heads", heads},

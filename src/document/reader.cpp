@@ -343,6 +343,17 @@ class Reader {
           "\"mask\": {\"causal\": true} hides them");
     }
     if (!plan_attentions()) return;
+    // The library repeats what is one sample's.
+    const auto check_lens = [&](const Tensor& lens, const char* at) {
+      const std::size_t samples = plan_.attentions.front().geometry.batch;
+      if (!lens || lens.rank() == 0 || lens.shape()[0] == samples || samples == 1) return;
+      throw input_error(std::string(at + 1) + " " + text(lens.shape()) + " does not fit " +
+                            std::to_string(samples) + " samples",
+                        at, "give one number a sample, [" + std::to_string(samples) + "]");
+    };
+    problems_.attempt([&] { check_lens(options_.mask.valid_lens, "/valid_lens"); });
+    problems_.attempt(
+        [&] { check_lens(transformer_.memory_mask.valid_lens, "/memory_valid_lens"); });
     attempt_named([&] {
       if (plan_.output_gradient) check_gradient();
     });

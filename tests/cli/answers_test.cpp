@@ -11,10 +11,10 @@
 
 namespace {
 
-const std::string good = R"({"attention":"sdpa","query":[[1,0],[0,1]],"title":"T"})";
-const std::string bad = R"({"attention":"sdpaa","query":[[1,0],[0,1]]})";
+const std::string fine = R"({"attention":"sdpa","query":[[1,0],[0,1]],"title":"T"})";
+const std::string faulty = R"({"attention":"sdpaa","query":[[1,0],[0,1]]})";
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST_CASE("run --out - writes the result to standard output and nothing else anywhere") {
   const TemporaryFolder folder;
-  const Outcome run = attn_cli({"run", "-", "--out", "-", "--only", "output"}, folder.path(), good);
+  const Outcome run = attn_cli({"run", "-", "--out", "-", "--only", "output"}, folder.path(), fine);
   CHECK(run.exit_code == 0);
   CHECK(run.errors.empty());
   CHECK(run.output ==
@@ -41,13 +41,12 @@ TEST_CASE("run --out - writes the result to standard output and nothing else any
         "    \"query\": [2,2],\n"
         "    \"key\": [2,2],\n"
         "    \"value\": [2,2],\n"
-        "    \"weights\": [2,2],\n"
         "    \"output\": [2,2]\n"
         "  },\n"
         "  \"tensors\": {\n"
         "    \"output\": [\n"
-        "      [0.66976154,0.33023846],\n"
-        "      [0.33023846,0.66976154]\n"
+        "      [0.66976154, 0.33023846],\n"
+        "      [0.33023846, 0.66976154]\n"
         "    ]\n"
         "  },\n"
         "  \"warnings\": [],\n"
@@ -58,7 +57,7 @@ TEST_CASE("run --out - writes the result to standard output and nothing else any
 
 TEST_CASE("what is written to standard output is a result that show and plot read") {
   const TemporaryFolder folder;
-  folder.write("doc.json", good);
+  folder.write("doc.json", fine);
   const Outcome run =
       shell("\"$ATTN\" run doc.json --out - | \"$ATTN\" plot heatmap - --out - --format svg",
             folder.path());
@@ -73,7 +72,7 @@ TEST_CASE("what is written to standard output is a result that show and plot rea
 TEST_CASE("what cannot stand beside the result on standard output is refused") {
   const auto errors = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"run", "-", "--out", "-"});
-    return attn_cli(flags, ".", good).errors;
+    return attn_cli(flags, ".", fine).errors;
   };
   CHECK(errors({"--plots", "grid"}) ==
         "attn-cli: pictures cannot go to standard output beside the result\n  where: --plots\n"
@@ -93,7 +92,7 @@ TEST_CASE("what cannot stand beside the result on standard output is refused") {
 TEST_CASE("--only limits the tensors of a result, by whole names or by their last parts") {
   const TemporaryFolder folder;
   const std::string layers =
-      R"({"attention":"encoder_layer","heads":2,"layers":2,"x":{"randn":[3,4]},"seed":1,)"
+      R"({"attention":"encoder_layer","heads":2,"layers":2,"feed_forward":8,"x":{"randn":[3,4]},"seed":1,)"
       R"("parameters":{"init":"torch"}})";
   const auto names = [&](const std::string& only) {
     REQUIRE(attn_cli({"run", "-", "--out", "r", "--plots", "none", "--only", only}, folder.path(),
@@ -105,7 +104,7 @@ TEST_CASE("--only limits the tensors of a result, by whole names or by their las
         std::vector<std::string>{"layers.1.self.weights", "output"});
   CHECK(names("weights") ==
         std::vector<std::string>{"layers.0.self.weights", "layers.1.self.weights"});
-  CHECK(attn_cli({"run", "-", "--out", "r", "--only", "wieghts"}, folder.path(), good).errors ==
+  CHECK(attn_cli({"run", "-", "--out", "r", "--only", "wieghts"}, folder.path(), fine).errors ==
         "attn-cli: the result has no tensor \"wieghts\"\n  where: --only\n"
         "  help:  did you mean \"weights\"?\n");
 }
@@ -113,8 +112,8 @@ TEST_CASE("--only limits the tensors of a result, by whole names or by their las
 TEST_CASE("a report as JSON has the output") {
   const TemporaryFolder folder;
   const Outcome run =
-      attn_cli({"run", "-", "--out", "r", "--plots", "none", "--json"}, folder.path(), good);
-  CHECK(run.output.find("  \"output\": [\n    [0.66976154,0.33023846],\n") != std::string::npos);
+      attn_cli({"run", "-", "--out", "r", "--plots", "none", "--json"}, folder.path(), fine);
+  CHECK(run.output.find("  \"output\": [\n    [0.66976154, 0.33023846],\n") != std::string::npos);
 }
 
 TEST_CASE("batch - --out - answers each document with one line, errors too, in order") {
@@ -123,22 +122,23 @@ TEST_CASE("batch - --out - answers each document with one line, errors too, in o
   for (int i = 0; i < 40; ++i) {
     input += R"({"attention":"sdpa","title":")" + std::to_string(i) + R"(","query":{"ones":[)" +
              std::to_string(i % 7 == 0 ? 200 : 2) + ",2]}}\n";
-    if (i == 20) input += "\n" + bad + "\r\n";
+    if (i == 20) input += "\n" + faulty + "\r\n";
   }
   const Outcome run = attn_cli({"batch", "-", "--out", "-", "--only", "output", "--jobs", "4"},
                                folder.path(), input);
   CHECK(run.exit_code == 1);
-  const std::vector<std::string> lines = lines_of(run.output);
+  const std::vector<std::string> lines = split_lines(run.output);
   REQUIRE(lines.size() == 41);
   std::size_t next = 0;
   for (const std::string& line : lines) {
     if (line.starts_with("{\"error\"")) {
-      CHECK(line == R"({"error":{"problem":"unknown kind of attention \"sdpaa\"",)"
-                    R"("where":"standard input:23, /attention","help":"did you mean \"sdpa\"?",)"
-                    R"("exit_code":3}})");
+      CHECK(line ==
+            R"({"error": {"problem": "unknown kind of attention \"sdpaa\"", )"
+            R"("where": "standard input:23, /attention", "help": "did you mean \"sdpa\"?", )"
+            R"("exit_code": 3}})");
       CHECK(next == 21);
     } else {
-      CHECK(line.find("\"title\":\"" + std::to_string(next++) + "\"") != std::string::npos);
+      CHECK(line.find("\"title\": \"" + std::to_string(next++) + "\"") != std::string::npos);
     }
   }
   CHECK(next == 40);
@@ -150,45 +150,46 @@ TEST_CASE("a line is answered before the next one comes") {
   const Outcome run = shell(
       "mkfifo to from; \"$ATTN\" batch - --out - --only output < to > from & exec 3> to 4< from; "
       "for i in 1 2 3; do echo '" +
-          good +
+          fine +
           "' >&3; read -r answer <&4; echo \"$i ${#answer}\"; "
           "done; exec 3>&-; wait $!; echo $?",
       folder.path());
   CHECK(run.output.starts_with("1 "));
-  CHECK(lines_of(run.output).size() == 4);
+  CHECK(split_lines(run.output).size() == 4);
   CHECK(run.output.ends_with("\n0\n"));
 }
 
 TEST_CASE("documents of files are answered on standard output too") {
   const TemporaryFolder folder;
-  folder.write("a.json", good);
-  folder.write("b.jsonl", good + "\n" + good + "\n");
+  folder.write("a.json", fine);
+  folder.write("b.jsonl", fine + "\n" + fine + "\n");
   const Outcome run = attn_cli({"batch", "a.json", "b.jsonl", "--out", "-"}, folder.path());
   CHECK(run.exit_code == 0);
-  CHECK(lines_of(run.output).size() == 3);
+  CHECK(split_lines(run.output).size() == 3);
   const Outcome shard =
       attn_cli({"batch", "a.json", "b.jsonl", "--out", "-", "--shard", "1/2"}, folder.path());
-  CHECK(lines_of(shard.output).size() == 1);
+  CHECK(split_lines(shard.output).size() == 1);
 }
 
 TEST_CASE("batch --out - stops at the first failure if asked, and has nothing to go on with") {
-  const std::string input = good + "\n" + bad + "\n" + good + "\n";
+  const std::string input = fine + "\n" + faulty + "\n" + fine + "\n";
   const Outcome fast =
       attn_cli({"batch", "-", "--out", "-", "--fail-fast", "--jobs", "1"}, ".", input);
   CHECK(fast.exit_code == 1);
-  CHECK(lines_of(fast.output).size() == 2);
+  CHECK(split_lines(fast.output).size() == 2);
   CHECK(attn_cli({"batch", "-", "--out", "-", "--resume"}, ".", input).errors ==
         "attn-cli: answers leave nothing behind that could be gone on with\n  where: --resume\n"
         "  help:  leave it out, or name a folder with --out\n");
 }
 
 TEST_CASE("with --json an error is JSON on standard output too") {
-  const Outcome run = attn_cli({"run", "-", "--json"}, ".", bad);
+  const Outcome run = attn_cli({"run", "-", "--json"}, ".", faulty);
   CHECK(run.exit_code == 3);
-  CHECK(run.output ==
-        R"({"error":{"problem":"unknown kind of attention \"sdpaa\"",)"
-        R"("where":"standard input, /attention","help":"did you mean \"sdpa\"?","exit_code":3}})"
-        "\n");
+  CHECK(
+      run.output ==
+      R"({"error": {"problem": "unknown kind of attention \"sdpaa\"", )"
+      R"("where": "standard input, /attention", "help": "did you mean \"sdpa\"?", "exit_code": 3}})"
+      "\n");
   CHECK(run.errors.starts_with("attn-cli: unknown kind of attention"));
-  CHECK(attn_cli({"run", "--json", "--nonsense"}).output.starts_with("{\"error\":{\"problem\":"));
+  CHECK(attn_cli({"run", "--json", "--nonsense"}).output.starts_with("{\"error\": {\"problem\":"));
 }

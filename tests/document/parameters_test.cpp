@@ -254,9 +254,24 @@ TEST_CASE("missing parameters are named, with the nearest name that is there") {
   Parameters layer = without(encoder_layer(), "self_attn.in_proj_weight");
   layer.emplace_back("self_attn.in_proj_weigth", drawn("[12,4]", 1));
   CHECK(problems_of(encoder(layer)) ==
-        "the parameter self_attn.W_q.weight is missing\n"
-        "  where: doc.json, /parameters/self_attn.W_q.weight\n"
-        "  help:  did you mean \"self_attn.in_proj_weight\" by \"self_attn.in_proj_weigth\"?");
+        "the parameters self_attn.W_q.weight, self_attn.W_k.weight and self_attn.W_v.weight are "
+        "missing\n"
+        "  where: doc.json, /parameters\n"
+        "  help:  of self_attn.W_q.weight: did you mean \"self_attn.in_proj_weight\" by "
+        "\"self_attn.in_proj_weigth\"?");
+  CHECK(problems_of(encoder({})) ==
+        "the parameters self_attn.W_q.weight, self_attn.W_k.weight, self_attn.W_v.weight, "
+        "linear1.weight and linear2.weight are missing\n"
+        "  where: doc.json, /parameters\n"
+        "  help:  give tensors of these names");
+  CHECK(problems_of(encoder({}, R"("layers":3,)")) ==
+        "the parameters layers.0.self_attn.W_q.weight, layers.0.self_attn.W_k.weight, "
+        "layers.0.self_attn.W_v.weight, layers.0.linear1.weight, layers.0.linear2.weight, "
+        "layers.1.self_attn.W_q.weight, layers.1.self_attn.W_k.weight, "
+        "layers.1.self_attn.W_v.weight, layers.1.linear1.weight, layers.1.linear2.weight, "
+        "layers.2.self_attn.W_q.weight and 4 more are missing\n"
+        "  where: doc.json, /parameters\n"
+        "  help:  give tensors of these names");
   CHECK(problems_of(encoder(encoder_layer(), R"("layers":2,)")) ==
         "the parameters are those of one layer, but layers is 2\n"
         "  where: doc.json, /parameters/linear1.weight\n"
@@ -336,9 +351,10 @@ TEST_CASE("parameters of a file are named as the file names them") {
         "  help:  its second axis is the width of what it is applied to, [2,3,4]");
   folder.write("whole.npz", attn::npz_bytes(tensors_of(ours, "model.attn.")));
   CHECK(problems_of(document(R"({"file":"whole.npz"})"), folder.path()) ==
-        "the parameter W_q.weight is missing\n"
+        "the parameters W_q.weight, W_k.weight and W_v.weight are missing\n"
         "  where: doc.json, /parameters/file\n"
-        "  help:  the file has \"model.attn.W_q.weight\": give \"prefix\": \"model.attn.\"");
+        "  help:  of W_q.weight: the file has \"model.attn.W_q.weight\": give \"prefix\": "
+        "\"model.attn.\"");
   const std::string whole = R"("file":"whole.npz","prefix":"model.attn.","names":)";
   CHECK(problems_of(document("{" + whole + R"({"W_Q.weight":"W_k.weight"}})"), folder.path()) ==
         "unknown parameter \"W_Q.weight\"\n"
@@ -351,9 +367,10 @@ TEST_CASE("parameters of a file are named as the file names them") {
   const attn::NamedTensor stranger[] = {tensor_of("blk.0", "[[1]]"), tensor_of("blk.1", "[[1]]")};
   folder.write("other.npz", attn::npz_bytes(stranger));
   CHECK(problems_of(document(R"({"file":"other.npz"})"), folder.path()) ==
-        "the parameter W_q.weight is missing\n"
+        "the parameters W_q.weight, W_k.weight and W_v.weight are missing\n"
         "  where: doc.json, /parameters/file\n"
-        "  help:  say which of the file's tensors it is with \"names\": {\"W_q.weight\": …}; it "
+        "  help:  of W_q.weight: say which of the file's tensors it is with \"names\": "
+        "{\"W_q.weight\": …}; it "
         "has blk.0, blk.1");
 }
 

@@ -15,7 +15,7 @@
 
 namespace {
 
-attn::Tensor read(const std::string& members) {
+attn::Tensor seen(const std::string& members) {
   attn::TensorSource source("");
   return source.read(
       attn::parse_json(R"({"shape":[2,3,4],"data":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,)"
@@ -29,51 +29,51 @@ std::vector<double> numbers(const attn::Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-std::string refusal(const std::string& members) {
-  return error_from([&] { read(members); }, std::nullopt);
+std::string refused_view(const std::string& members) {
+  return error_from([&] { seen(members); }, std::nullopt);
 }
 
 }  // namespace
 
 TEST_CASE("an index takes parts of the first axes") {
-  const attn::Tensor part = read(R"("index":[1])");
+  const attn::Tensor part = seen(R"("index":[1])");
   CHECK(part.shape() == attn::Shape{3, 4});
   CHECK(part.values<double>()[0] == 12);
-  const attn::Tensor row = read(R"("index":[1,2])");
+  const attn::Tensor row = seen(R"("index":[1,2])");
   CHECK(row.shape() == attn::Shape{4});
   CHECK(numbers(row) == std::vector<double>{20, 21, 22, 23});
 }
 
 TEST_CASE("another shape has the same elements, with one size left open") {
-  const attn::Tensor flat = read(R"("reshape":[4,-1])");
+  const attn::Tensor flat = seen(R"("reshape":[4,-1])");
   CHECK(flat.shape() == attn::Shape{4, 6});
   CHECK(flat.values<double>()[6] == 6);
 }
 
 TEST_CASE("axes are swapped or put in any order") {
-  const attn::Tensor swapped = read(R"("transpose":true)");
+  const attn::Tensor swapped = seen(R"("transpose":true)");
   CHECK(swapped.shape() == attn::Shape{2, 4, 3});
   CHECK(swapped.values<double>()[1] == 4);
   CHECK(swapped.values<double>()[12] == 12);
-  const attn::Tensor ordered = read(R"("transpose":[2,0,1])");
+  const attn::Tensor ordered = seen(R"("transpose":[2,0,1])");
   CHECK(ordered.shape() == attn::Shape{4, 2, 3});
   CHECK(ordered.values<double>()[1] == 4);
   CHECK(ordered.values<double>()[3] == 12);
-  CHECK(read(R"("transpose":false)").shape() == attn::Shape{2, 3, 4});
+  CHECK(seen(R"("transpose":false)").shape() == attn::Shape{2, 3, 4});
 }
 
 TEST_CASE("a layout brings the axes into the order samples, heads, positions, components") {
   // Position 1, head 2 of the only sample.
-  const attn::Tensor ordered = read(R"("layout":"LHD")");
+  const attn::Tensor ordered = seen(R"("layout":"LHD")");
   CHECK(ordered.shape() == attn::Shape{3, 2, 4});
   CHECK(ordered.values<double>()[2 * 8 + 1 * 4] == 1 * 12 + 2 * 4);
-  const attn::Tensor all = read(R"("reshape":[1,2,3,4],"layout":"BLHD")");
+  const attn::Tensor all = seen(R"("reshape":[1,2,3,4],"layout":"BLHD")");
   CHECK(all.shape() == attn::Shape{1, 3, 2, 4});
   CHECK(numbers(all) == numbers(ordered));
 }
 
 TEST_CASE("index, shape and order apply one after the other") {
-  const attn::Tensor tensor = read(R"("transpose":true,"reshape":[2,6],"index":[0])");
+  const attn::Tensor tensor = seen(R"("transpose":true,"reshape":[2,6],"index":[0])");
   CHECK(tensor.shape() == attn::Shape{6, 2});
   CHECK(numbers(tensor) == std::vector<double>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
 }
@@ -83,37 +83,37 @@ TEST_CASE("a tensor of a file is seen so, and a shape alone too") {
   folder.write("t.npy",
                attn::npy_bytes(attn::Tensor({2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6})));
   attn::TensorSource source(folder.path());
-  const attn::Tensor seen = source.read(attn::parse_json(R"({"file":"t.npy","transpose":true})"),
-                                        attn::DType::float64, "/x");
-  CHECK(numbers(seen) == std::vector<double>{1, 4, 2, 5, 3, 6});
+  const attn::Tensor swapped = source.read(attn::parse_json(R"({"file":"t.npy","transpose":true})"),
+                                           attn::DType::float64, "/x");
+  CHECK(numbers(swapped) == std::vector<double>{1, 4, 2, 5, 3, 6});
 }
 
 TEST_CASE("views that do not fit are refused") {
-  CHECK(refusal(R"("index":[2])") ==
+  CHECK(refused_view(R"("index":[2])") ==
         "there is no part 2 of an axis of 2\n  where: /query/index/0\n  help:  give 0 to 1");
-  CHECK(refusal(R"("index":[0,0,0])") ==
+  CHECK(refused_view(R"("index":[0,0,0])") ==
         "an index of 3 axes leaves nothing of [2,3,4]\n  where: /query/index\n"
         "  help:  give fewer numbers than the tensor has axes");
-  CHECK(refusal(R"("reshape":[5,-1])") ==
+  CHECK(refused_view(R"("reshape":[5,-1])") ==
         "the 24 elements of [2,3,4] do not fill that shape\n  where: /query/reshape\n"
         "  help:  give sizes whose product is 24");
-  CHECK(refusal(R"("reshape":[-1,-1])") ==
+  CHECK(refused_view(R"("reshape":[-1,-1])") ==
         "a second size of -1\n  where: /query/reshape/1\n"
         "  help:  give sizes of at least 1, and -1 at most once, for what is left");
-  CHECK(refusal(R"("reshape":[9223372036854775807,9223372036854775807])") ==
+  CHECK(refused_view(R"("reshape":[9223372036854775807,9223372036854775807])") ==
         "the 24 elements of [2,3,4] do not fill that shape\n  where: /query/reshape\n"
         "  help:  give sizes whose product is 24");
-  CHECK(refusal(R"("transpose":[0,1])") ==
+  CHECK(refused_view(R"("transpose":[0,1])") ==
         "the axes [0,1] are not those of [2,3,4]\n  where: /query/transpose\n"
         "  help:  name each axis once, from 0 to 2");
-  CHECK(refusal(R"("layout":"BLHD")") ==
+  CHECK(refused_view(R"("layout":"BLHD")") ==
         "the layout \"BLHD\" has 4 axes, but the tensor [2,3,4] has 3\n  where: /query/layout\n"
         "  help:  give one letter for each axis");
-  CHECK(refusal(R"("layout":"BXD")") ==
+  CHECK(refused_view(R"("layout":"BXD")") ==
         "\"BXD\" is no layout\n  where: /query/layout\n"
         "  help:  give the letters B (samples), H (heads), L (positions) and D (components) in the "
         "order of the axes, such as \"BLHD\"");
-  CHECK(refusal(R"("transpose":true,"layout":"BLD")") ==
+  CHECK(refused_view(R"("transpose":true,"layout":"BLD")") ==
         "\"transpose\" and \"layout\" cannot both be given\n  where: /query/layout\n"
         "  help:  leave one of them out");
 }

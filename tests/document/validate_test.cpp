@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -39,6 +40,60 @@ TEST_CASE("every problem of a document is told, with its pointer") {
             name +
             ", /query/1\n"
             "    help:  give all rows of a tensor the same length\n");
+}
+
+namespace {
+
+// "where: what; help" of each problem.
+std::vector<std::string> problems_in(const std::string& document) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("doc.json", document);
+  std::vector<std::string> told;
+  for (const attn::Error& problem : attn::validate(path).problems) {
+    told.push_back(problem.where().substr(path.string().size() + 2) + ": " + problem.problem() +
+                   "; " + problem.help());
+  }
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("lengths, masks and labels that do not fit are told together, beside what is no number") {
+  CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[3,2,2]},"valid_lens":[1,1],)"
+                    R"("mask":{"allow":[[1,1,1]]},"labels":{"query":["a"]},"scale":"x"})") ==
+        std::vector<std::string>{
+            "/scale: expected a number, found a string; give a number",
+            "/valid_lens: valid_lens [2] does not fit 3 samples of 2 queries; give one number a "
+            "sample, [3], or one a query, [3,2]",
+            "/mask/allow: allow [1,3] does not broadcast against the weights [3,2,2]; each axis, "
+            "counted from the last, must be 1 or that of the weights",
+            "/labels/query: 1 label for 2 queries; give one label for each of the queries"});
+}
+
+TEST_CASE("valid lengths of one sample do not count for several") {
+  CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[3,2,2]},"valid_lens":[1]})") ==
+        std::vector<std::string>{
+            "/valid_lens: valid_lens [1] does not fit 3 samples; give one number a sample, [3]"});
+  CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[1,2,2]},"valid_lens":[1]})").empty());
+}
+
+TEST_CASE("keys of other libraries and other ways to write a mask are told what to write") {
+  CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"num_heads":1,"is_causal":true,)"
+                    R"("embed_dim":1})") ==
+        std::vector<std::string>{
+            "/num_heads: unknown key \"num_heads\"; write \"heads\"",
+            "/is_causal: unknown key \"is_causal\"; write \"mask\": {\"causal\": true}",
+            "/embed_dim: unknown key \"embed_dim\"; leave it out: the tensors tell how wide they "
+            "are"});
+  CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"mask":"causal"})") ==
+        std::vector<std::string>{
+            "/mask: expected an object, found the name of one of its parts; write "
+            "{\"causal\": true}"});
+  CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"mask":[[1]]})") ==
+        std::vector<std::string>{
+            "/mask: expected an object, found an array; write {\"allow\": …} of 1 where a key is "
+            "seen, {\"block\": …} of 1 where it is not, or {\"bias\": …} of numbers that are added "
+            "to the scores"});
 }
 
 TEST_CASE("a problem quotes nothing of a document that a terminal obeys") {
