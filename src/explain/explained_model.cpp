@@ -149,10 +149,7 @@ class ModelWalk {
     request.weights = request.stages = true;
     request.progress = {};
     const Geometry geometry = check_geometry(request);
-    Labels labels{{labels_}, {key_labels_}};
-    // A sink stands before all keys.
-    if (geometry.past > 0) labels.key[0].insert(labels.key[0].begin(), "(sink)");
-    const PlannedAttention planned{"", request.mask, geometry, std::move(labels)};
+    const PlannedAttention planned{"", request.mask, geometry, {{labels_}, {key_labels_}}};
     const AttentionResult result = attend(request);
     explain_attention(ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query}),
                       to_);

@@ -47,14 +47,13 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
   const Numbers before = query.normed_query();
   const auto after = query.query();
   Explanation::Column pair{"columns", {}, false, {}};
-  Numbers frequencies, turned_by, first, second, first_turned, second_turned, cosines, sines;
+  Numbers turned_by, first, second, first_turned, second_turned, cosines, sines;
   const Excerpt shown(angles.pairs, 16, 8, 4);
   for (const std::size_t n : shown.indices()) {
     const std::size_t a = interleaved ? 2 * n : n, b = interleaved ? a + 1 : n + angles.pairs;
     pair.cells.push_back(std::to_string(a) + " and " + std::to_string(b));
     if (preparation.frequencies()) {
-      frequencies.push_back(preparation.frequencies()->per_pair[n]);
-      turned_by.push_back(static_cast<double>(position) * frequencies.back());
+      turned_by.push_back(static_cast<double>(position) * preparation.frequencies()->per_pair[n]);
     }
     cosines.push_back(angles.cos[n]);
     sines.push_back(angles.sin[n]);
@@ -64,10 +63,8 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
     second_turned.push_back(after[b]);
   }
   Explanation::Table table{{std::move(pair)}, shown, "pairs"};
-  if (preparation.frequencies()) {
-    table.columns.push_back(number_column("frequency", frequencies));
-    table.columns.push_back(number_column("angle", turned_by));
-  }
+  // More columns do not fit a line: the frequency is the angle by the position.
+  if (preparation.frequencies()) table.columns.push_back(number_column("angle", turned_by));
   table.columns.push_back(number_column("cos", cosines));
   table.columns.push_back(number_column("sin", sines));
   table.columns.push_back(number_column("a", first));

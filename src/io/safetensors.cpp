@@ -219,7 +219,7 @@ Tensor Safetensors::read(std::size_t index) const {
   }
 }
 
-std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
+std::string safetensors_header(std::span<const NamedTensor> tensors) {
   std::string header = "{";
   std::size_t begin = 0;
   for (const auto& [name, tensor] : tensors) {
@@ -254,12 +254,18 @@ std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
   header += '}';
   header.append((length_bytes - header.size() % length_bytes) % length_bytes, ' ');
 
-  std::string result;
-  result.reserve(length_bytes + header.size() + begin);
+  std::string length;
   for (std::size_t i = 0; i < length_bytes; ++i) {
-    result += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+    length += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   }
-  result += header;
+  return length + header;
+}
+
+std::string safetensors_bytes(std::span<const NamedTensor> tensors) {
+  std::string result = safetensors_header(tensors);
+  std::size_t size = result.size();
+  for (const auto& [name, tensor] : tensors) size += tensor.size() * size_of(tensor.dtype());
+  result.reserve(size);
   for (const auto& [name, tensor] : tensors) {
     result.append(static_cast<const char*>(tensor.bytes()),
                   tensor.size() * size_of(tensor.dtype()));

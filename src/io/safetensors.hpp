@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
 #include "io/raw_array.hpp"
@@ -17,6 +18,10 @@ namespace attn {
 
 /// Whether the bytes start as a .safetensors file does, whole or cut off.
 bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
+
+/// What stands before the elements of the tensors: the first bytes of safetensors_bytes(). Reads
+/// names, shapes and types alone.
+std::string safetensors_header(std::span<const NamedTensor> tensors);
 
 /// A .safetensors file: eight bytes that give the length of a JSON header, the header, the elements
 /// of all tensors.

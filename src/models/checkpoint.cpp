@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // A part of a partial download, or what Git keeps in the place of a large file.
 void refuse_pointer(const fs::path& path, const FileAccess& access) {
   std::error_code error;
@@ -33,6 +28,11 @@ void refuse_pointer(const fs::path& path, const FileAccess& access) {
 }
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
 
 CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAccess& access) {
   CheckpointWeights weights;

@@ -20,6 +20,9 @@
 
 namespace attn {
 
+/// Whether a file of a folder can be seen.
+bool is_there(const std::filesystem::path& path);
+
 /// The weights of a checkpoint folder: `model.safetensors`, or the parts that
 /// `model.safetensors.index.json` names, mapped and read tensor by tensor.
 class CheckpointWeights {

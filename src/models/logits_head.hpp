@@ -22,6 +22,9 @@ class LogitsHead {
   LogitsHead(const Architecture& model, const CheckpointWeights& weights, const std::string& table,
              const ModelOptions& options);
 
+  /// V
+  std::size_t words() const { return weights_.shape(table_)[0]; }
+
   /// Of states [..,D], [..,V].
   Tensor logits(Tensor x) const;
 

@@ -13,11 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 JsonValue read_json(const fs::path& path, const FileAccess& access) {
   const auto file = MappedFile::open(path, access);
   try {

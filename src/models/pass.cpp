@@ -14,6 +14,12 @@
 namespace attn {
 namespace {
 
+std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) {
+  std::size_t longest = 0;
+  for (const auto& ids : samples) longest = std::max(longest, ids.size());
+  return longest;
+}
+
 const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
   const auto found = heads.find(layer);
   return found == heads.end() ? nullptr : &found->second;
@@ -69,6 +75,42 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
   if (model.encoder_decoder()) {
     check(model.stacks[1], texts.decoder_ids, decltype(texts.types){}, texts.decoder_place);
   }
+}
+
+std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
+                                                            const CheckpointWeights& weights,
+                                                            const ModelTexts& texts,
+                                                            const ModelOptions& options) {
+  const std::string prefix = find_prefix(weights, model);
+  std::vector<std::pair<std::string, Shape>> all;
+  std::size_t memory = 0;
+  for (std::size_t s = 0; s < model.stacks.size(); ++s) {
+    const ModelStack& stack = model.stacks[s];
+    const bool decoder = s > 0, encoder = model.encoder_decoder() && !decoder;
+    const std::string before = decoder ? "decoder." : encoder ? "encoder." : "";
+    const StackPass pass(model, weights, stack, prefix, options);
+    const auto& ids = decoder ? texts.decoder_ids : texts.ids;
+    const std::size_t batch = ids.size(), length = longest_of(ids);
+    const std::size_t width = pass.embedding().width();
+    all.emplace_back(before + "embedded", Shape{batch, length, width});
+    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+      const std::string name = before + "layers." + std::to_string(n) + ".";
+      if (options.wants(n)) {
+        all.emplace_back(name + "self.weights", Shape{batch, model.heads, length, length});
+        if (stack.crosses) {
+          all.emplace_back(name + "cross.weights", Shape{batch, model.heads, length, memory});
+        }
+      }
+      if (options.stages) all.emplace_back(name + "output", Shape{batch, length, width});
+    }
+    all.emplace_back(encoder ? "encoder.output" : "output",
+                     Shape{batch, length, pass.finished_width()});
+    memory = length;
+    if (encoder || !options.logits) continue;
+    const LogitsHead head(model, weights, pass.embedding().table(), options);
+    all.emplace_back("logits", Shape{batch, length, head.words()});
+  }
+  return all;
 }
 
 void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,

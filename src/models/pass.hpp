@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -52,6 +53,12 @@ struct ModelOptions : AttentionOptions {
 /// "decoder." before them, and "decoder.layers.0.cross.weights". Each sample is computed alone;
 /// what lies beyond its length is zeros.
 using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;
+
+/// Names and shapes of what is taken, in order.
+std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
+                                                            const CheckpointWeights& weights,
+                                                            const ModelTexts& texts,
+                                                            const ModelOptions& options);
 
 /// Takes the logits [1,1,V] of one position.
 using TakeLogits =

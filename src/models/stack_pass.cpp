@@ -157,6 +157,11 @@ void StackPass::check_fits(const StoredLinear& linear, const char* purpose, cons
   refuse_shape(checkpoint_, weights_.name(purpose, std::nullopt), shape, expected);
 }
 
+std::size_t StackPass::finished_width() const {
+  const auto shape = weights_.shape("output_projection", std::nullopt, "weight");
+  return shape ? shape->front() : embedding_.width();
+}
+
 // A projection of x, added to `base` if that is there.
 Tensor StackPass::projected(const StoredLinear& linear, const char* purpose, const Tensor& x,
                             const Tensor& base) const {

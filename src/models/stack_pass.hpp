@@ -54,8 +54,9 @@ class StackPass {
   Step step(const Layer& layer, const Tensor& x, const Tensor& memory, const HeadsOff& off,
             bool wants_weights) const;
 
-  /// What follows all layers.
+  /// What follows all layers, and how wide its result is.
   Tensor finish(const Tensor& x) const;
+  std::size_t finished_width() const;
 
  private:
   Projections read_fused(std::size_t n) const;

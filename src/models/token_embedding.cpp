@@ -16,6 +16,15 @@ std::string TokenEmbedding::table() const {
   return weights_.found("tokens", std::nullopt, "weight").value_or("");
 }
 
+std::size_t TokenEmbedding::width() const {
+  if (const auto shape = weights_.shape("embedding_projection", std::nullopt, "weight")) {
+    return shape->front();
+  }
+  const std::string name =
+      table().empty() ? weights_.name("tokens", std::nullopt) + ".weight" : table();
+  return checkpoint_.shape(name).back();
+}
+
 Tensor TokenEmbedding::embed(const std::vector<std::int64_t>& ids,
                              const std::vector<std::int64_t>& types) const {
   Tensor x = looked_up("tokens", ids);

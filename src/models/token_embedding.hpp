@@ -29,6 +29,9 @@ class TokenEmbedding {
   /// The name of the token table in the file; empty if there is none.
   std::string table() const;
 
+  /// D
+  std::size_t width() const;
+
   /// One text as [1,L,D]; no types count as 0.
   Tensor embed(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types) const;
 

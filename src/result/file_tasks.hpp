@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,11 @@ namespace attn {
 class FileTasks {
  public:
   void add(std::filesystem::path path, std::function<void(AtomicFile&)> write) {
-    tasks_.push_back({std::move(path), std::move(write)});
+    tasks_.push_back({std::move(path), std::move(write), nullptr});
+  }
+  /// A file that is written already and only lacks its name.
+  void add(std::filesystem::path path, std::shared_ptr<AtomicFile> written) {
+    tasks_.push_back({std::move(path), {}, std::move(written)});
   }
 
   /// Writes them on up to `threads` threads (0 = as many as the machine has). Returns their paths
@@ -25,6 +30,7 @@ class FileTasks {
   struct Task {
     std::filesystem::path path;
     std::function<void(AtomicFile&)> write;
+    std::shared_ptr<AtomicFile> written;  ///< in the place of `write`
   };
   std::vector<Task> tasks_;
 };

@@ -168,9 +168,9 @@ Gradients named_gradients(const Plan& plan) {
 
 }  // namespace
 
-Computed compute(const Plan& plan) {
+Computed compute(const Plan& plan, const TakeComputed& take) {
   return std::visit(
-      Overloaded{[&](const ModelRequest& request) { return compute_model(plan, request); },
+      Overloaded{[&](const ModelRequest& request) { return compute_model(plan, request, take); },
                  [&](const auto& request) {
                    Computed computed = named_results(plan, attended(request));
                    if (!plan.output_gradient) return computed;

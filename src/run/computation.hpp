@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,12 @@ struct Computed {
   std::size_t empty_rows = 0;  ///< queries with no key left, in all attentions
 };
 
-Computed compute(const Plan& plan);
+/// Is told of each tensor as soon as it is the last of `computed.tensors`, and which attention's
+/// weights it is, if it is any's; may leave of it but its shape (shape_only()).
+using TakeComputed = std::function<void(Computed& computed, std::optional<std::size_t> attention)>;
+
+/// Computes a plan. A model's tensors are taken one by one, in the order of foreseen_tensors();
+/// other kinds give all at once, which are not.
+Computed compute(const Plan& plan, const TakeComputed& take = {});
 
 }  // namespace attn

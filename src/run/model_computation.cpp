@@ -73,7 +73,7 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
   return result;
 }
 
-Computed compute_model(const Plan& plan, const ModelRequest& request) {
+Computed compute_model(const Plan& plan, const ModelRequest& request, const TakeComputed& take) {
   Computed computed;
   computed.attentions.resize(plan.attentions.size());
   for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
@@ -98,6 +98,7 @@ Computed compute_model(const Plan& plan, const ModelRequest& request) {
   }
   for (const NamedTensor& tensor : plan.tokens) {
     computed.tensors.emplace_back(tensor.name, tensor.tensor);
+    if (take) take(computed, std::nullopt);
   }
   if (!request.predicted.empty()) computed.predictions.resize(request.predicted.size());
   run_model(
@@ -108,11 +109,13 @@ Computed compute_model(const Plan& plan, const ModelRequest& request) {
         if (weights || name == "output" || name == "logits") {
           computed.shapes.emplace_back(name, tensor.shape());
         }
-        if (!weights) return;
-        for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
+        std::optional<std::size_t> attention;
+        for (std::size_t i = 0; weights && i < plan.attentions.size(); ++i) {
           if (plan.attentions[i].prefix + "weights" != name) continue;
           computed.attentions[i].weights = tensor;
+          attention = i;
         }
+        if (take) take(computed, attention);
       },
       [&](std::size_t sample, std::size_t position, const Tensor& logits) {
         computed.predictions[sample].push_back(prediction_of(position, logits, *request.folder));

@@ -8,6 +8,6 @@ namespace attn {
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder);
 
 /// Reads the texts of a plan whose computation is `request` with its model.
-Computed compute_model(const Plan& plan, const ModelRequest& request);
+Computed compute_model(const Plan& plan, const ModelRequest& request, const TakeComputed& take);
 
 }  // namespace attn

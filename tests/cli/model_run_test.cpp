@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -55,6 +56,64 @@ TEST_CASE("documents with a model of every family give what its own library give
     ++count;
   }
   CHECK(count == 38);
+}
+
+TEST_CASE(
+    "maps that are written layer by layer are those that are kept to the end, and so are "
+    "pictures") {
+  const TemporaryFolder folder;
+  for (const char* name : {"gpt2_bare_names", "t5_relu_tied"}) {
+    CAPTURE(name);
+    const std::string document = (cases / name / "input.json").string();
+    for (const char* format : {"npz", "safetensors", "npy"}) {
+      CAPTURE(format);
+      const Outcome outcome =
+          attn_cli({"run", document, "--tensors", format, "--plots", "heatmap", "--dpi", "40",
+                    "--stages", "--logits", "--json", "--out", format},
+                   folder.path());
+      REQUIRE(outcome.exit_code == 0);
+      const attn::TensorFile kept = attn::TensorFile::open(folder / "npz/tensors.npz");
+      for (const std::string& tensor : kept.names()) {
+        CAPTURE(tensor);
+        const attn::Tensor want = kept.read(tensor);
+        const attn::Tensor got =
+            format == std::string("npy")
+                ? attn::TensorFile::open(folder / "npy" / (tensor + ".npy")).read("")
+                : attn::TensorFile::open(folder / format / ("tensors." + std::string(format)))
+                      .read(tensor);
+        REQUIRE(got.shape() == want.shape());
+        REQUIRE(got.dtype() == want.dtype());
+        CHECK(std::memcmp(got.bytes(), want.bytes(), want.size() * attn::size_of(want.dtype())) ==
+              0);
+      }
+      std::size_t pictures = 0;
+      for (const auto& entry : fs::directory_iterator(folder / "npz")) {
+        if (entry.path().extension() != ".png") continue;
+        CHECK(read_text(entry.path()) == read_text(folder / format / entry.path().filename()));
+        ++pictures;
+      }
+      CHECK(pictures > 1);
+    }
+    const auto weights = [&](const char* format) {
+      const std::string report = attn_cli({"run", document, "--tensors", format, "--plots", "none",
+                                           "--json", "--out", format},
+                                          folder.path())
+                                     .output;
+      return report.substr(0, report.find("\"files\""));
+    };
+    CHECK(weights("npz") == weights("safetensors"));
+  }
+}
+
+TEST_CASE("a run of a model that fails while its maps are written leaves nothing") {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      attn_cli({"run", (cases / "gpt2_bare_names" / "input.json").string(), "--tensors",
+                "safetensors", "--plots", "none", "--head", "99", "--out", "r"},
+               folder.path());
+  CHECK(outcome.exit_code != 0);
+  CHECK(outcome.errors.find("there is no head 99") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder / "r"));
 }
 
 TEST_CASE("a model without a tokenizer shows ids, and predicts by them what comes next") {

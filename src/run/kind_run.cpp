@@ -1,0 +1,471 @@
+#include "run/kind_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <variant>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/new_elements.hpp"
+#include "document/mask_reader.hpp"
+#include "pictures/mask_picture.hpp"
+#include "pictures/stages_picture.hpp"
+#include "result/file_tasks.hpp"
+#include "result/output_folder.hpp"
+#include "result/result_writer.hpp"
+#include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
+#include "support/nearest_name.hpp"
+
+namespace attn {
+namespace {
+
+std::vector<std::string> named(std::vector<std::string> labels, std::size_t count,
+                               const char* prefix) {
+  for (std::size_t i = labels.size(); i < count; ++i)
+    labels.push_back(prefix + std::to_string(i + 1));
+  return labels;
+}
+
+bool show_stages(const std::vector<PlotKind>& plots) {
+  return std::any_of(plots.begin(), plots.end(), [](PlotKind kind) {
+    return picture_kind(kind).shows == PictureKind::Shows::stages;
+  });
+}
+
+// A map of bins has no single positions.
+void check_pooled(const RunOptions& options) {
+  const MapSelection& selection = options.selection;
+  const auto refuse = [](const char* field) {
+    throw Error(ErrorKind::usage,
+                std::string(field) + " chooses positions, and pooled weights have bins", field,
+                std::string("leave out ") + field +
+                    ", or the document's \"pool\" and DocumentOptions::pool");
+  };
+  if (selection.queries) refuse("MapSelection::queries");
+  if (selection.keys) refuse("MapSelection::keys");
+  if (selection.drop_first > 0) refuse("MapSelection::drop_first");
+  if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
+  if (selection.renormalize) refuse("MapSelection::renormalize");
+  if (show_stages(options.plots)) {
+    throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn",
+                "RunOptions::plots",
+                "leave out stages, or the document's \"pool\" and DocumentOptions::pool");
+  }
+}
+
+// Of one kind; more than models have layers.
+constexpr std::size_t most_pictures = 200;
+
+// Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
+// "encoder.layers.0.self".
+std::string sort_of(const std::string& name) {
+  const std::size_t layers = name.find("layers.");
+  if (layers == std::string::npos) return name;
+  return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
+}
+
+// The place of a layer's number in a name, "layers.11.self", and its digits; none if there is none.
+std::pair<std::size_t, std::size_t> layer_number(const std::string& name) {
+  constexpr std::string_view before = "layers.";
+  const std::size_t at = name.find(before);
+  if (at == std::string::npos) return {name.size(), 0};
+  const std::size_t first = at + before.size();
+  return {first, std::min(name.find('.', first), name.size()) - first};
+}
+
+std::size_t layer_digits(const std::string& name) {
+  return layer_number(name).second;
+}
+
+// Files of layers stand in their order by name: layers.02 before layers.10.
+std::string in_order(std::string name, std::size_t digits) {
+  const auto [first, own] = layer_number(name);
+  if (own > 0 && own < digits) name.insert(first, digits - own, '0');
+  return name;
+}
+
+bool is_weights(std::string_view name) {
+  return name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights") ||
+         name.ends_with("pooled_allowed");
+}
+
+bool is_stage(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
+  return name == "scores" || name == "capped" || name == "masked" || name == "lse";
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+std::string extension(PictureFormat format) {
+  for (const auto& [name, value] : picture_formats()) {
+    if (value == format) return "." + std::string(name);
+  }
+  return "";
+}
+
+KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
+                 std::filesystem::path out)
+    : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
+  const std::optional<Pooling>& pool = plan_.options().pool;
+  if (pool) check_pooled(options);
+  if (!options.answer) plots_ = options.plots;
+  if (!pool && !wants_weights() && !options.reported_weights &&
+      element_count(plan_.attentions[0].geometry.weights_shape()) >
+          options.most_weights_for_heatmap &&
+      std::erase(plots_, PlotKind::heatmap) > 0) {
+    warn(
+        "the heatmap of so many weights is left out: ask for a map of bins with "
+        "DocumentOptions::pool 1024");
+  }
+  if (plan_.model && std::erase(plots_, PlotKind::stages) > 0) {
+    warn("the stages of a model's scores are not drawn: explain() shows those of a query");
+  }
+  plan_.options().weights = wants_weights() || draws_weights() || options.reported_weights;
+  plan_.options().stages = options.stages || show_stages(plots_);
+  plan_.options().threads = options.threads;
+  report_.document = document.name();
+  report_.title = plan_.title;
+  report_.description = plan_.description;
+  report_.kind = plan_.kind;
+  report_.dtype = plan_.options().dtype;
+  report_.sample = options.sample;
+  report_.head = options.head;
+  for (const auto& tokens : plan_.recovered_tokens) {
+    std::string text;
+    for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
+    report_.recovered.push_back(std::move(text));
+  }
+}
+
+KindRun::~KindRun() {
+  stream_.reset();
+  std::error_code ignored;
+  if (made_folder_) std::filesystem::remove(out_, ignored);
+}
+
+void KindRun::compute(const std::function<void(std::size_t)>& progress) {
+  plan_.options().progress = progress;
+  for (const PlannedAttention& attention : plan_.attentions) {
+    report_.weights.emplace_back().name =
+        attention.prefix + (plan_.options().pool ? "pooled_weights" : "weights");
+  }
+  drawables_.resize(plan_.attentions.size());
+  shown_ = ShownMatrices(plan_.attentions.size());
+  open_stream();
+  const auto start = Clock::now();
+  computed_ = attn::compute(plan_, [this](Computed& computed, std::optional<std::size_t> of) {
+    const auto taken = Clock::now();
+    take(computed, of);
+    seconds_ -= seconds_since(taken);
+  });
+  seconds_ += seconds_since(start);
+  if (computed_.empty_rows > 0) {
+    plan_.warnings.push_back(
+        count_text(computed_.empty_rows, "query has", "queries have") + " no key left to see: " +
+        (computed_.empty_rows == 1 ? "its" : "their") + " weights and output are zero");
+  }
+  if (plan_.model) {
+    report_.model = std::move(plan_.model);
+    report_.model->predictions = std::move(computed_.predictions);
+  }
+  check_only();
+  for (const auto& [name, tensor] : computed_.tensors) {
+    if (name == "output" && is_wanted(name)) report_.output = tensor;
+  }
+  report_.shapes = plan_.shapes;
+  report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
+  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+    if (drawables_[i].column.empty()) note(computed_, i);
+    drawables_[i].shapes = report_.shapes;
+    report_.weights[i].mask = mask_text(plan_.attentions[i].mask);
+  }
+}
+
+// Every picture but the comparison: one for each attention, or for all layers.
+void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
+  for (const PlotKind kind : plots_) {
+    std::vector<PlannedPicture> all = planned_pictures(kind);
+    if (all.size() > most_pictures) {
+      warn("only the first " + std::to_string(most_pictures) + " of " + std::to_string(all.size()) +
+           " pictures of the kind " + all[0].name + " are drawn: draw the others from the result");
+      all.resize(most_pictures);
+    }
+    for (const PlannedPicture& planned : all) {
+      picture_names_.push_back(planned.name + extension(options_.format));
+      pictures_.emplace_back();
+      tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {
+        pictures_[at] = draw(picture_kind(kind), maps);
+      });
+    }
+  }
+}
+
+void KindRun::answer(JsonWriter& json, const Provenance* provenance) {
+  write_result(result(provenance), json);
+  report_.warnings = plan_.warnings;
+}
+
+bool KindRun::wants_weights() const {
+  return options_.weights && plan_.weights &&
+         (options_.only.empty() ||
+          std::any_of(options_.only.begin(), options_.only.end(), is_weights));
+}
+
+bool KindRun::is_wanted(const std::string& name) const {
+  return options_.only.empty() ||
+         std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& wanted) {
+           return name == wanted || name.ends_with("." + wanted);
+         });
+}
+
+void KindRun::check_only() const {
+  for (const std::string& wanted : options_.only) {
+    std::vector<std::string_view> names;
+    bool found = false;
+    for (const auto& [name, tensor] : computed_.tensors) {
+      names.emplace_back(name);
+      found |= name == wanted || name.ends_with("." + wanted);
+    }
+    if (!found) {
+      throw input_error("the result has no tensor \"" + wanted + "\"", "RunOptions::only",
+                        suggestion(wanted, names));
+    }
+  }
+}
+
+ResultFile KindRun::result(const Provenance* provenance) const {
+  ResultFile file;
+  file.kind = report_.kind;
+  file.dtype = report_.dtype;
+  file.title = plan_.title;
+  file.description = plan_.description;
+  file.labels = computed_.attentions.back().labels;
+  file.shapes = report_.shapes;
+  file.model = report_.model ? &*report_.model : nullptr;
+  file.warnings = plan_.warnings;
+  file.pictures = picture_names_;
+  file.provenance = provenance;
+  if (options_.timing) file.seconds = seconds_;
+  for (const auto& [name, tensor] : computed_.tensors) {
+    if (is_weights(name) && !wants_weights()) continue;
+    if (is_stage(name) && !options_.stages) continue;
+    if (is_wanted(name)) file.tensors.emplace_back(name, tensor);
+  }
+  return file;
+}
+
+void KindRun::write(const Provenance* provenance) {
+  for (const Picture& picture : pictures_) {
+    for (const std::string& warning : picture.warnings) {
+      if (std::find(plan_.warnings.begin(), plan_.warnings.end(), warning) ==
+          plan_.warnings.end()) {
+        plan_.warnings.push_back(warning);
+      }
+    }
+  }
+  make_folder();
+  FileTasks tasks;
+  for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    tasks.add(out_ / picture_names_[i],
+              [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
+  }
+  // The result comes last, so that it names only what is there.
+  ResultFile file = result(provenance);
+  file.places = stream_ ? stream_->finish(tasks)
+                        : plan_tensors(file.tensors, options_.tensors,
+                                       plan_.attentions[0].heads_only(), out_, tasks);
+  report_.files = tasks.write(options_.threads);
+  made_folder_ = false;
+  report_.files.push_back(out_ / "result.json");
+  write_result(file, report_.files.back(), options_.threads);
+  report_.warnings = plan_.warnings;
+}
+
+bool KindRun::draws_weights() const {
+  return std::any_of(plots_.begin(), plots_.end(),
+                     [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
+}
+
+ShownMatrices::ShownMatrices(std::size_t count) : count_(count) {}
+
+Tensor ShownMatrices::copied(const Tensor& matrix) {
+  if (!matrix) return matrix;
+  const std::size_t bytes = matrix.size() * size_of(matrix.dtype());
+  if (!room_) {
+    size_ = count_ * bytes;
+    room_ = new_elements<std::byte>(size_);
+  }
+  std::shared_ptr<std::byte> owner = room_;
+  std::byte* to = room_.get() + used_;
+  if (bytes > size_ - used_) {
+    owner = new_elements<std::byte>(bytes);
+    to = owner.get();
+  } else {
+    // The next one begins where any number may.
+    constexpr std::size_t line = 64;
+    used_ = std::min(size_, (used_ + bytes + line - 1) / line * line);
+  }
+  std::memcpy(to, matrix.bytes(), bytes);
+  return Tensor::borrowed(matrix.shape(), matrix.dtype(), to, owner);
+}
+
+void KindRun::make_folder() {
+  if (out_ != options_.out) make_folders_below(options_.out, out_.filename());
+  std::error_code ignored;
+  made_folder_ = made_folder_ || !std::filesystem::exists(out_, ignored);
+  make_output_folder(out_);
+}
+
+// A model's tensors go into their files one by one.
+void KindRun::open_stream() {
+  const auto* model = std::get_if<ModelRequest>(&plan_.computation);
+  if (options_.answer || !options_.only.empty()) return;
+  if (model == nullptr || !wants_weights() || !TensorStream::takes(options_.tensors)) return;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const NamedTensor& token : plan_.tokens) tensors.emplace_back(token.name, token.tensor);
+  const ModelFolder& folder = *model->folder;
+  for (auto& [name, shape] :
+       foreseen_tensors(folder.architecture, folder.weights, model->texts, *model)) {
+    tensors.emplace_back(name, shape_only(std::move(shape), model->dtype));
+  }
+  make_folder();
+  stream_.emplace(options_.tensors, std::move(tensors), out_);
+}
+
+// Whether pictures are drawn from whole maps, and not from what was chosen of each.
+bool KindRun::draws_whole_maps() const {
+  return std::any_of(plots_.begin(), plots_.end(), [this](PlotKind kind) {
+    return picture_kind(kind).shows_weights() &&
+           (kind != PlotKind::heatmap || options_.selection.heads == MapSelection::Heads::all);
+  });
+}
+
+// Of what is in a file already, or in no file, only what is shown of it is kept.
+void KindRun::take(Computed& computed, std::optional<std::size_t> attention) {
+  auto& [name, tensor] = computed.tensors.back();
+  if (stream_) stream_->put(name, tensor);
+  if (attention) note(computed, *attention);
+  if (attention ? !stream_ && wants_weights() : !stream_ || name == "output") return;
+  const Tensor shape = shape_only(tensor.shape(), tensor.dtype());
+  tensor = shape;
+  if (!attention || draws_whole_maps()) return;
+  computed.attentions[*attention].weights = shape;
+  drawables_[*attention].weights = shape;
+  ReportedWeights& reported = report_.weights[*attention];
+  const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
+  reported.heatmap.weights = shown_.copied(reported.heatmap.weights);
+  reported.weights = same ? reported.heatmap.weights : shown_.copied(reported.weights);
+  drawables_[*attention].chosen = reported.heatmap;
+}
+
+void KindRun::note(const Computed& computed, std::size_t at) {
+  drawables_[at] = drawable_of(computed, at);
+  if (drawables_[at].weights) report(at, report_.weights[at]);
+}
+
+// The first picture of a kind goes by the bare name.
+std::vector<KindRun::PlannedPicture> KindRun::planned_pictures(PlotKind kind) const {
+  std::vector<PlannedPicture> planned;
+  const PictureKind& row = picture_kind(kind);
+  if (row.unit == PictureKind::Unit::several) return planned;
+  const std::string stem(row.info.name);
+  if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
+  const bool together = row.unit == PictureKind::Unit::sort;
+  const std::string& last = plan_.attentions.back().prefix;
+  const std::size_t layers = layer_digits(last);
+  std::vector<std::string> sorts;
+  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+    std::string sort = plan_.attentions[i].prefix;
+    if (!sort.empty()) sort.pop_back();
+    if (together) sort = sort_of(sort);
+    // Layers of a model see a window or all.
+    if (kind == PlotKind::mask && report_.model && plan_.attentions[i].mask.window) {
+      sort += ".window";
+    }
+    const auto known = std::find(sorts.begin(), sorts.end(), sort);
+    if (known == sorts.end()) {
+      sorts.push_back(sort);
+      planned.push_back({i == 0 ? stem : stem + "." + in_order(sort, layers), {i}});
+    } else {
+      planned[static_cast<std::size_t>(known - sorts.begin())].maps.push_back(i);
+    }
+  }
+  return planned;
+}
+
+Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {
+  const PlannedAttention& attention = plan_.attentions[at];
+  const ComputedAttention& map = computed.attentions[at];
+  Drawable drawable;
+  drawable.column = info(plan_.kind).name;
+  drawable.tensor = report_.weights[at].name;
+  drawable.weights = map.weights;
+  drawable.allowed = map.allowed;
+  drawable.scores = map.scores;
+  drawable.capped = map.capped;
+  drawable.masked = map.masked;
+  drawable.heads_only = attention.heads_only();
+  drawable.formulas = stage_formulas(plan_, attention);
+  drawable.mask = [this, &attention] {
+    return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection, 1);
+  };
+  drawable.labels = map.labels;
+  drawable.title = plan_.title;
+  drawable.cells = map.cells;
+  return drawable;
+}
+
+void KindRun::report(std::size_t at, ReportedWeights& result) {
+  Drawable& drawable = drawables_[at];
+  const DrawableMaps maps = maps_of(drawable);
+  result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
+  drawable.chosen = result.heatmap;
+  if (wants_weights()) {
+    result.weights = maps.weights.matrix(options_.sample, options_.head);
+    result.query_labels = named(Labels::of_sample(drawable.labels.query, options_.sample),
+                                maps.weights.queries(), "Q_");
+    result.key_labels =
+        named(Labels::of_sample(drawable.labels.key, options_.sample), maps.weights.keys(), "K_");
+  }
+  if (drawable.allowed && !plan_.options().pool) {
+    const auto allowed = drawable.allowed.values<std::uint8_t>();
+    result.cells = allowed.size();
+    result.hidden =
+        static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
+  }
+}
+
+Drawing KindRun::drawing_of(std::vector<Drawable> drawables) const {
+  return {std::move(drawables), options_.sample, options_.head,
+          options_.selection,   options_.plot,   options_.format};
+}
+
+Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {
+  std::vector<Drawable> drawables;
+  for (const std::size_t at : of) drawables.push_back(drawables_[at]);
+  Drawing drawing = drawing_of(std::move(drawables));
+  if (kind.shows == PictureKind::Shows::sizes) {
+    PlotOptions& options = drawing.options;
+    options.title.reset();
+    options.xlabel.reset();
+    options.ylabel.reset();
+    options.figsize.reset();
+  }
+  return kind.draw(drawing);
+}
+
+}  // namespace attn
