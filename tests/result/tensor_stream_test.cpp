@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 
 #include "attention/geometry.hpp"
@@ -62,11 +63,12 @@ TEST_CASE("a stream refuses a tensor that was not foreseen, and leaves no file")
   {
     attn::TensorStream stream(TensorFormat::safetensors, foreseen(), folder.path());
     stream.put("token_ids", streamed[0].second);
-    CHECK(error_from([&] { stream.put("output", streamed[2].second); }) ==
+    constexpr auto kind = attn::ErrorKind::internal;
+    CHECK(error_from([&] { stream.put("output", streamed[2].second); }, kind) ==
           "a result has other tensors than were foreseen\n"
           "  where: output");
     attn::FileTasks tasks;
-    CHECK(error_from([&] { stream.finish(tasks); }) ==
+    CHECK(error_from([&] { stream.finish(tasks); }, kind) ==
           "a result has other tensors than were foreseen\n"
           "  where: output");
   }
