@@ -64,7 +64,7 @@ class Panels {
     return sizeof(T) == sizeof(float) ? kernels::product_panel_floats()
                                       : kernels::product_panel_doubles();
   }
-  std::size_t packed_count(std::size_t columns, bool) const { return columns * width_; }
+  std::size_t packed_count(std::size_t columns) const { return columns * width_; }
   std::size_t room_count(const Rows<T>& w, std::size_t) const {
     return w.in_memory != nullptr || w.side_by_side ? 0 : panel() * width_;
   }
@@ -120,7 +120,7 @@ class Panels {
   std::size_t rows_, width_;
 };
 
-// Rows of W, and of x, split for matrix tiles.
+// Rows of W, all of them bfloat16, for matrix tiles, and rows of x split for them.
 class SplitPanels {
  public:
   static constexpr std::size_t block_rows = kernels::split_row_block;
@@ -135,8 +135,8 @@ class SplitPanels {
   }
 
   static std::size_t panel() { return kernels::split_panel_columns; }
-  std::size_t packed_count(std::size_t columns, bool narrow) const {
-    return kernels::split_w_count(columns, width_, narrow);
+  std::size_t packed_count(std::size_t columns) const {
+    return kernels::split_w_count(columns, width_);
   }
   std::size_t room_count(const Rows<float>& w, std::size_t group_columns) const {
     if (w.in_memory != nullptr) return 0;
@@ -155,20 +155,20 @@ class SplitPanels {
             float* room) const {
     if (w.in_memory != nullptr) {
       return kernels::split_w_rows({w.in_memory + (w.side_by_side ? first : first * w.stride),
-                                    w.stride, count, width_, w.side_by_side, w.narrow},
+                                    w.stride, count, width_, w.side_by_side},
                                    to);
     }
     if (w.side_by_side) {
       w.make(first, count, count, room);
-      return kernels::split_w_rows({room, count, count, width_, true, w.narrow}, to);
+      return kernels::split_w_rows({room, count, count, width_, true}, to);
     }
     bool fits = true;
     for (std::size_t left = 0; left < count; left += panel()) {
       const std::size_t columns = std::min(panel(), count - left);
       w.make(first + left, columns, width_, room);
-      fits = kernels::split_w_rows({room, width_, columns, width_, false, w.narrow},
-                                   to + packed_count(left, w.narrow)) &&
-             fits;
+      fits =
+          kernels::split_w_rows({room, width_, columns, width_, false}, to + packed_count(left)) &&
+          fits;
     }
     return fits;
   }
@@ -178,8 +178,8 @@ class SplitPanels {
     const std::size_t row = block * block_rows, columns = task.rows.count;
     kernels::multiply_split_rows({split_x_.get() + block * block_count_,
                                   std::min(block_rows, rows_ - row), width_,
-                                  static_cast<const std::uint16_t*>(group.packed_rows),
-                                  task.rows.narrow, group.count, task.bias_from(group.first),
+                                  static_cast<const std::uint16_t*>(group.packed_rows), group.count,
+                                  task.bias_from(group.first),
                                   task.y.get() + row * columns + group.first, columns, scratch});
   }
 
@@ -208,7 +208,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   std::size_t count = 0, packed_count = 0, room_count = 0;
   for (const Task<T>& task : tasks) {
     count += (task.rows.count + group_columns - 1) / group_columns;
-    packed_count = std::max(packed_count, way.packed_count(group_columns, task.rows.narrow));
+    packed_count = std::max(packed_count, way.packed_count(group_columns));
     room_count = std::max(room_count, way.room_count(task.rows, group_columns));
   }
   std::vector<ColumnGroup> groups(count);
@@ -306,14 +306,15 @@ void multiply_all(std::vector<Task<T>>& tasks, const Tensor& x, std::size_t thre
     task.bias = task.bias.converted(dtype_of<T>());
     task.y = new_elements<T>(rows * task.rows.count);
   }
-  const bool side_by_side = std::any_of(tasks.begin(), tasks.end(),
-                                        [](const auto& task) { return task.rows.side_by_side; });
-  if (rows <= kernels::few_product_rows && !side_by_side) {
+  const auto all = [&](const auto& is) { return std::all_of(tasks.begin(), tasks.end(), is); };
+  if (rows <= kernels::few_product_rows &&
+      all([](const Task<T>& task) { return !task.rows.side_by_side; })) {
     multiply_few(tasks, from, rows, threads);
     return;
   }
   if constexpr (std::is_same_v<T, float>) {
     if (kernels::splits_product(rows, width) &&
+        all([](const Task<T>& task) { return task.rows.narrow; }) &&
         multiply_all<T>(SplitPanels(from, rows, width), tasks, rows, threads)) {
       return;
     }

@@ -11,7 +11,7 @@ namespace attn::cli {
 
 void keep_freed_memory() noexcept {
 #ifdef __GLIBC__
-  constexpr int largest_block = 8 << 20U;
+  constexpr int largest_block = 14 << 20U;
   constexpr int most_unused = 256 << 20U;
   mallopt(M_MMAP_THRESHOLD, largest_block);
   mallopt(M_TRIM_THRESHOLD, most_unused);

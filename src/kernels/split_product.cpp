@@ -58,15 +58,6 @@ HWY_INLINE void store_narrow(hn::Vec<Floats> first, hn::Vec<Floats> second, std:
              words, reinterpret_cast<std::uint32_t*>(to));
 }
 
-template <bool narrow>
-HWY_INLINE void store_pairs(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
-  if constexpr (narrow) {
-    store_narrow(first, second, to);
-  } else {
-    store_split(first, second, to);
-  }
-}
-
 bool split_x(const SplitSource& rows, std::uint16_t* to) {
   const std::size_t steps = tile_steps(rows.width);
   bool fits = true;
@@ -86,11 +77,9 @@ bool split_x(const SplitSource& rows, std::uint16_t* to) {
   return fits;
 }
 
-// Columns of the right operand from rows: 16 rows become 16 columns of each part of each tile.
-template <bool narrow>
+// Columns of the right operand from rows: 16 rows become 16 columns of each tile.
 bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
-  constexpr std::size_t parts = narrow ? 1 : 3;
-  alignas(64) std::array<std::uint16_t, parts * tile_numbers> turned;
+  alignas(64) std::array<std::uint16_t, tile_numbers> turned;
   alignas(64) std::array<std::uint32_t, tile_numbers / 2> largest;
   const Words words;
   bool fits = true;
@@ -100,7 +89,7 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
       present[j - first] = rows.first + j * rows.stride;
     }
     largest.fill(0);
-    for (std::size_t k = 0; k < rows.width; k += tile_depth, to += parts * tile_numbers) {
+    for (std::size_t k = 0; k < rows.width; k += tile_depth, to += tile_numbers) {
       for (std::size_t j = 0; j < tile_side; ++j) {
         // Rows are read in parts too short for the processor to foresee the next.
         if (present[j] != nullptr) {
@@ -111,16 +100,13 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
         const auto b = part_of_row(present[j], rows.width, k + tile_side);
         std::uint32_t* own = largest.data() + j * tile_side;
         hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_pairs<narrow>(a, b, turned.data() + j * tile_depth);
+        store_narrow(a, b, turned.data() + j * tile_depth);
       }
-      for (std::size_t part = 0; part < parts; ++part) {
-        const auto* pairs =
-            reinterpret_cast<const std::uint32_t*>(turned.data() + part * tile_numbers);
-        auto* tile = reinterpret_cast<std::uint32_t*>(to + part * tile_numbers);
-        for (std::size_t j = 0; j < tile_side; j += 4) {
-          for (std::size_t i = 0; i < tile_side; i += 4) {
-            transpose_pairs(pairs + j * tile_side + i, tile + i * tile_side + j);
-          }
+      const auto* pairs = reinterpret_cast<const std::uint32_t*>(turned.data());
+      auto* tile = reinterpret_cast<std::uint32_t*>(to);
+      for (std::size_t j = 0; j < tile_side; j += 4) {
+        for (std::size_t i = 0; i < tile_side; i += 4) {
+          transpose_pairs(pairs + j * tile_side + i, tile + i * tile_side + j);
         }
       }
     }
@@ -132,9 +118,7 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
 }
 
 // The same from rows that stand side by side: pairs of lines are rows of the tiles.
-template <bool narrow>
 bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
-  constexpr std::size_t numbers = (narrow ? 1 : 3) * tile_numbers;
   const Words words;
   const std::size_t steps = tile_steps(rows.width), end = rounded_up(rows.count, panel);
   alignas(64) std::array<std::uint32_t, product_group> largest{};
@@ -150,8 +134,8 @@ bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
         const auto b = part_of_row(b_line, rows.count, column);
         std::uint32_t* own = largest.data() + column;
         hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_pairs<narrow>(a, b,
-                            to + (column / tile_side * steps + step) * numbers + k * tile_depth);
+        store_narrow(a, b,
+                     to + (column / tile_side * steps + step) * tile_numbers + k * tile_depth);
       }
     }
   }
@@ -159,19 +143,14 @@ bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
 }
 
 bool split_w(const SplitSource& rows, std::uint16_t* to) {
-  if (rows.side_by_side) {
-    return rows.narrow ? split_columns_of_w<true>(rows, to) : split_columns_of_w<false>(rows, to);
-  }
-  return rows.narrow ? split_rows_of_w<true>(rows, to) : split_rows_of_w<false>(rows, to);
+  return rows.side_by_side ? split_columns_of_w(rows, to) : split_rows_of_w(rows, to);
 }
 
 void multiply(const SplitRowProduct& product) {
   const MatrixTiles tiles;
   const std::size_t steps = tile_steps(product.width);
   const std::size_t x_row = steps * split_tile_numbers;
-  const std::size_t w_tile = product.narrow ? tile_numbers : split_tile_numbers;
-  const std::size_t w_row = steps * w_tile;
-  const auto multiply_tiles = product.narrow ? multiply_narrow_tiles : multiply_split_tiles;
+  const std::size_t w_row = steps * tile_numbers;
   for (std::size_t far = 0; far < steps; far += far_steps) {
     const std::size_t far_end = std::min(far + far_steps, steps);
     for (std::size_t row = 0; row < product.rows; row += panel) {
@@ -180,9 +159,10 @@ void multiply(const SplitRowProduct& product) {
         const std::size_t count = std::min(near_steps, far_end - near);
         const std::uint16_t* left = x + near * split_tile_numbers;
         for (std::size_t column = 0; column < product.columns; column += panel) {
-          const std::uint16_t* right = product.w + column / tile_side * w_row + near * w_tile;
-          multiply_tiles({left, left + x_row, right, right + w_row, count},
-                         product.scratch + row * product_group + column, product_group, near > 0);
+          const std::uint16_t* right = product.w + column / tile_side * w_row + near * tile_numbers;
+          multiply_narrow_tiles({left, left + x_row, right, right + w_row, count},
+                                product.scratch + row * product_group + column, product_group,
+                                near > 0);
         }
       }
     }
@@ -254,8 +234,8 @@ std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept {
   return 3 * whole(rows) * whole(width);
 }
 
-std::size_t split_w_count(std::size_t columns, std::size_t width, bool narrow) noexcept {
-  return (narrow ? 1 : 3) * whole(columns) * whole(width);
+std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept {
+  return whole(columns) * whole(width);
 }
 
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept {

@@ -25,7 +25,7 @@ using Block = std::vector<T, attn::BlockAllocator<T>>;
 
 struct SplitSizes {
   std::size_t rows, width, columns;
-  bool side_by_side = false, narrow = false;
+  bool side_by_side = false;
 };
 
 struct SplitOperands {
@@ -43,8 +43,7 @@ SplitOperands random_split_operands(const SplitSizes& sizes) {
   SplitOperands operands{numbers(sizes.rows * sizes.width), numbers(sizes.columns * sizes.width),
                          numbers(sizes.columns)};
   for (float& number : operands.w) {
-    if (sizes.narrow)
-      number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) >> 16 << 16);
+    number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) >> 16 << 16);
   }
   return operands;
 }
@@ -53,25 +52,24 @@ SplitOperands random_split_operands(const SplitSizes& sizes) {
 std::vector<float> split_product(const SplitSizes& sizes, const SplitOperands& operands,
                                  bool with_bias, std::size_t gap = 0) {
   Block<std::uint16_t> x(kernels::split_x_count(sizes.rows, sizes.width));
-  Block<std::uint16_t> w(kernels::split_w_count(sizes.columns, sizes.width, sizes.narrow));
+  Block<std::uint16_t> w(kernels::split_w_count(sizes.columns, sizes.width));
   REQUIRE(
       kernels::split_x_rows({operands.x.data(), sizes.width, sizes.rows, sizes.width}, x.data()));
   REQUIRE(
       kernels::split_w_rows({operands.w.data(), sizes.side_by_side ? sizes.columns : sizes.width,
-                             sizes.columns, sizes.width, sizes.side_by_side, sizes.narrow},
+                             sizes.columns, sizes.width, sizes.side_by_side},
                             w.data()));
   Block<float> scratch(kernels::split_row_block * kernels::product_group);
   const std::size_t stride = sizes.columns + gap;
   std::vector<float> y(sizes.rows * stride, std::numeric_limits<float>::infinity());
-  kernels::multiply_split_rows({x.data(), sizes.rows, sizes.width, w.data(), sizes.narrow,
-                                sizes.columns, with_bias ? operands.bias.data() : nullptr, y.data(),
-                                stride, scratch.data()});
+  kernels::multiply_split_rows({x.data(), sizes.rows, sizes.width, w.data(), sizes.columns,
+                                with_bias ? operands.bias.data() : nullptr, y.data(), stride,
+                                scratch.data()});
   return y;
 }
 
 // The largest error of a sum as a part of what is allowed: 2⁻²¹ of what the sizes of its terms come
-// to, which the products that are left out stay below, and a rounding for each 32 terms and each
-// of 4 of these, of at most so much as well.
+// to, more than the roundings of the products of each 32 terms add up to for these widths.
 double largest_split_error(const SplitSizes& sizes, bool with_bias) {
   const SplitOperands operands = random_split_operands(sizes);
   const std::vector<float> y = split_product(sizes, operands, with_bias);
@@ -107,7 +105,7 @@ bool splits_rows(std::vector<float> row) {
 bool splits_columns(const std::vector<float>& numbers, bool side_by_side) {
   constexpr std::size_t count = 3;
   const std::size_t width = numbers.size() / count;
-  Block<std::uint16_t> to(kernels::split_w_count(count, width, false));
+  Block<std::uint16_t> to(kernels::split_w_count(count, width));
   return kernels::split_w_rows(
       {numbers.data(), side_by_side ? count : width, count, width, side_by_side}, to.data());
 }
@@ -117,24 +115,21 @@ bool splits_columns(const std::vector<float>& numbers, bool side_by_side) {
 TEST_CASE("a product on matrix tiles is that of the definition for every remainder of the tiles") {
   if (!tiles_in_use()) return;
   for (const bool side_by_side : {false, true}) {
-    for (const bool narrow : {false, true}) {
-      CAPTURE(side_by_side);
-      CAPTURE(narrow);
-      for (std::size_t rows = 1; rows <= 34; ++rows) {
-        CHECK(largest_split_error({rows, 40, 33, side_by_side, narrow}, true) <= 1);
-      }
-      for (std::size_t columns = 1; columns <= 66; ++columns) {
-        CHECK(largest_split_error({33, 33, columns, side_by_side, narrow}, columns % 2 == 0) <= 1);
-      }
-      for (std::size_t width = 1; width <= 66; ++width) {
-        CHECK(largest_split_error({17, width, 18, side_by_side, narrow}, true) <= 1);
-      }
-      for (const std::size_t width : {127, 128, 129, 767, 768, 769, 1600}) {
-        CHECK(largest_split_error({40, width, 50, side_by_side, narrow}, true) <= 1);
-      }
-      for (const std::size_t columns : {191, 192}) {
-        CHECK(largest_split_error({128, 100, columns, side_by_side, narrow}, false) <= 1);
-      }
+    CAPTURE(side_by_side);
+    for (std::size_t rows = 1; rows <= 34; ++rows) {
+      CHECK(largest_split_error({rows, 40, 33, side_by_side}, true) <= 1);
+    }
+    for (std::size_t columns = 1; columns <= 66; ++columns) {
+      CHECK(largest_split_error({33, 33, columns, side_by_side}, columns % 2 == 0) <= 1);
+    }
+    for (std::size_t width = 1; width <= 66; ++width) {
+      CHECK(largest_split_error({17, width, 18, side_by_side}, true) <= 1);
+    }
+    for (const std::size_t width : {127, 128, 129, 767, 768, 769, 1600}) {
+      CHECK(largest_split_error({40, width, 50, side_by_side}, true) <= 1);
+    }
+    for (const std::size_t columns : {191, 192}) {
+      CHECK(largest_split_error({128, 100, columns, side_by_side}, false) <= 1);
     }
   }
 }
