@@ -109,10 +109,12 @@ Command bench_command() {
   flags.add("--window", "L,R", "Keys seen around each query; -1 = all",
             [&](const std::string& text) { request.window = window_of(text); });
   flags.toggle("--rotary", request.rotary, "Turn queries and keys by their positions");
+  flags.toggle("--norms", request.norms, "Give queries and keys RMS norms");
   flags.toggle("--alibi", request.alibi, "Add linear biases by distance");
+  flags.toggle("--relative-bias", request.relative_bias, "Add biases by buckets of distances");
   flags.toggle("--sinks", request.sinks, "Give each head a sink");
   flags.toggle("--weights", request.weights, "Write the weights out too");
-  flags.choice("--dtype", request.dtype, document_dtypes().first(2), "TYPE");
+  flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
   add_common(flags, given->common);
   return command;
 }

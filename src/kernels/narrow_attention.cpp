@@ -247,7 +247,7 @@ class Panel {
       block_.mask.added(block_.mask.context, query, base + own.first, own.end - own.first, room_);
       for (std::size_t key = own.first; key < own.end; ++key) {
         T& score = scores_[key * columns + i];
-        score = with_added(score, room_[key - own.first]);
+        score = with_added(score, room_[key - own.first], static_cast<T>(log2_e));
       }
     }
     const V hidden = hn::Set(d, -infinite<T>);
@@ -318,9 +318,8 @@ class Panel {
     }
     const Tag d;
     const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
-    const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
-    const V least0 = hn::Add(hn::Sub(round, turn0), room);
-    const V least1 = hn::Add(hn::Sub(round, turn1), room);
+    const V least = hn::Set(d, least_score(T(0)));
+    const V least0 = hn::Sub(least, turn0), least1 = hn::Sub(least, turn1);
     // Of few keys at a time (LongSums says why).
     V total0 = hn::Zero(d), total1 = total0;
     T* s = scores_ + seen.first * columns;

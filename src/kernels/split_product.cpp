@@ -63,7 +63,7 @@ HWY_INLINE void store_pairs(hn::Vec<Floats> first, hn::Vec<Floats> second, std::
   if constexpr (narrow) {
     store_narrow(first, second, to);
   } else {
-    store_split(first, second, to);
+    store_parts<3>(first, second, to);
   }
 }
 
@@ -79,7 +79,7 @@ bool split_x(const SplitSource& rows, std::uint16_t* to) {
       const auto a = part_of_row(row, rows.width, k);
       const auto b = part_of_row(row, rows.width, k + tile_side);
       largest = hn::Max(largest, hn::Max(sizes_of(a), sizes_of(b)));
-      store_split(a, b, tile);
+      store_parts<3>(a, b, tile);
     }
     fits = fits && holds(largest_of(largest));
   }
