@@ -435,23 +435,24 @@ std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
   const auto add = [&](bool given, const auto& give) {
     if (given) give(parts.emplace_back(plain));
   };
-  add(options.rotary.has_value(), [&](AttentionOptions& part) { part.rotary = options.rotary; });
-  if (options.rotary) {
-    // Angles and places by themselves: the one may be wrong beside the other.
-    add(true, [&](AttentionOptions& part) {
-      part.rotary = options.rotary;
-      part.rotary->positions = part.rotary->key_positions = {};
+  const auto add_rotary = [&](const auto& change) {
+    add(true, [&](AttentionOptions& part) { change(part.rotary.emplace(*options.rotary)); });
+  };
+  if (options.rotary) add_rotary([](Rotary&) {});
+  if (options.rotary && !options.rotary->cos && !options.rotary->sin) {
+    // Angles and places by themselves, which do not look at each other but in tables.
+    add_rotary([](Rotary& rotary) { rotary.positions = rotary.key_positions = {}; });
+    add_rotary([](Rotary& rotary) {
+      rotary.positions = rotary.key_positions = {};
+      rotary.theta = Rotary().theta;
+      rotary.width = 2;
     });
-    add(!options.rotary->cos && !options.rotary->sin, [&](AttentionOptions& part) {
-      part.rotary = options.rotary;
-      part.rotary->positions = part.rotary->key_positions = {};
-      part.rotary->theta = Rotary().theta;
-      part.rotary->width = 2;
+    add_rotary([](Rotary& rotary) {
+      rotary.positions = rotary.key_positions = {};
+      rotary.theta = Rotary().theta;
+      rotary.scaling = {};
     });
-    add(static_cast<bool>(options.rotary->key_positions), [&](AttentionOptions& part) {
-      part.rotary = options.rotary;
-      part.rotary->positions = {};
-    });
+    add_rotary([](Rotary& rotary) { rotary.positions = {}; });
   }
   add(options.query_norm.has_value(),
       [&](AttentionOptions& part) { part.query_norm = options.query_norm; });

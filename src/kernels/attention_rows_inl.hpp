@@ -57,6 +57,27 @@ StripView view_of(const BlockMask<T>& mask, std::size_t row, std::size_t rows) {
   return view;
 }
 
+// Blocks of keys, `step` from multiples of that on. Where distances add to the scores the last keys
+// come first: with ALiBi the keys before a query score the more the nearer they are, and largest
+// scores that grow with each block would cost as much as its exponentials.
+class KeySteps {
+ public:
+  template <class T>
+  KeySteps(const BlockMask<T>& mask, const Range& keys, std::size_t step)
+      : first_(keys.first / step), step_(step), backwards_(mask.terms != nullptr) {
+    if (!keys.empty()) count_ = (keys.end + step - 1) / step - first_;
+  }
+
+  std::size_t count() const { return count_; }
+  std::size_t base(std::size_t i) const {
+    return (first_ + (backwards_ ? count_ - 1 - i : i)) * step_;
+  }
+
+ private:
+  std::size_t first_, step_, count_ = 0;
+  bool backwards_;
+};
+
 // A score and what a mask adds to it, times `unit`.
 template <class T>
 HWY_INLINE T with_added(T score, T term, T unit) {

@@ -138,8 +138,9 @@ class Panel {
       return;
     }
     const StripView view = view_of(block_.mask, first, count_);
-    for (std::size_t base = view.any.first / key_block * key_block; base < view.any.end;
-         base += key_block) {
+    const KeySteps steps(block_.mask, view.any, key_block);
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+      const std::size_t base = steps.base(step);
       const std::size_t keys = std::min(key_block, block_.sizes.keys - base);
       const bool full =
           block_.mask.added == nullptr && view.all.first <= base && base + keys <= view.all.end;

@@ -42,7 +42,9 @@ class SplitBlock : OnlineSoftmax<float> {
     if (!in_range_) return {.out_of_range = true};
     {
       const MatrixTiles tiles;
-      for (std::size_t base = 0; base < block_.sizes.keys; base += key_step) {
+      const KeySteps steps(block_.mask, {0, block_.sizes.keys}, key_step);
+      for (std::size_t i = 0; i < steps.count(); ++i) {
+        const std::size_t base = steps.base(i);
         const std::size_t keys = std::min(key_step, block_.sizes.keys - base);
         for (std::size_t row = 0; row < block_.queries; row += strip_rows) {
           const StripView& strip = views_[row / strip_rows];

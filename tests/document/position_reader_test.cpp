@@ -42,7 +42,7 @@ TEST_CASE("all members of a position that cannot be read are told") {
         "row 1 has 2 numbers, but the row before it has 1 @ /rotary/positions/1\n"
         "expected a whole number of at least 1, found 0 @ /relative_bias/buckets\n"
         "expected a whole number of at least 1, found -1 @ /relative_bias/max_distance\n"
-        "expected a tensor, found a string @ /relative_bias/table\n"
+        "the string \"x\" is no tensor @ /relative_bias/table\n"
         "row 1 has 2 numbers, but the row before it has 1 @ /query_norm/weight/1\n"
         "unknown kind of norm \"l2\" @ /query_norm/kind\n"
         "row 1 has 2 numbers, but the row before it has 1 @ /sinks/1\n");
@@ -58,6 +58,7 @@ TEST_CASE("all that does not fit together with the heads is told") {
         "positions [2] does not fit 2 samples of 3 queries @ /rotary/positions\n"
         "theta is not a finite positive number @ /rotary/theta\n"
         "the factor of the rotary scaling does not do @ /rotary/scaling/factor\n"
+        "6 columns are to be turned, but a head has 4 @ /rotary/width\n"
         "key_positions [1] does not fit 2 samples of 3 new keys @ /rotary/key_positions\n"
         "the weight [1] of query_norm does not fit heads of width 4 @ /query_norm/weight\n"
         "the weight [2] of key_norm does not fit heads of width 4 @ /key_norm/weight\n"
