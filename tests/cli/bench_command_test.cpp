@@ -120,10 +120,10 @@ TEST_CASE("bench says what its flags take") {
           "attn-cli: \"1,-2\" is not what --window takes\n"
           "  where: --window\n"
           "  help:  give the keys to each side as L,R; -1 = unbounded\n");
-  refused({"--dtype", "float16"}, 2,
-          "attn-cli: \"float16\" is not what --dtype takes\n"
+  refused({"--dtype", "float8"}, 2,
+          "attn-cli: \"float8\" is not what --dtype takes\n"
           "  where: --dtype\n"
-          "  help:  did you mean \"float32\"?\n");
+          "  help:  did you mean \"float64\"?\n");
   refused({"--attention", "additiv"}, 3,
           "attn-cli: unknown kind of attention \"additiv\"\n"
           "  where: --attention\n"

@@ -65,7 +65,8 @@ TEST_CASE("the type that each file holds is told, whatever it is read as") {
   folder.write("bf16.json", R"({"format":1,"dtype":"bfloat16","tensors":{"x":[0.5,-2]}})");
   folder.write("wide.json", R"({"format":1,"dtype":"bfloat16","tensors":{"x":[0.5000001,-2]}})");
   folder.write("refers.json",
-               R"({"format":1,"tensors":{"x":{"file":"bf16.safetensors","name":"x"}}})");
+               R"({"format":1,"dtype":"bfloat16","tensors":
+                   {"x":{"file":"bf16.safetensors","name":"x","dtype":"bfloat16"}}})");
   CHECK(types("bf16.safetensors", "f16.safetensors") == "bfloat16, float16");
   CHECK(types("f32.npz", "f16.npz") == "float32, float16");
   CHECK(types("f64.npy", "bf16.json") == "float64, bfloat16");
