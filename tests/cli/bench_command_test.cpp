@@ -123,7 +123,7 @@ TEST_CASE("bench says what its flags take") {
   refused({"--dtype", "float8"}, 2,
           "attn-cli: \"float8\" is not what --dtype takes\n"
           "  where: --dtype\n"
-          "  help:  did you mean \"float64\"?\n");
+          "  help:  did you mean \"float32\"?\n");
   refused({"--attention", "additiv"}, 3,
           "attn-cli: unknown kind of attention \"additiv\"\n"
           "  where: --attention\n"
