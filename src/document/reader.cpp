@@ -387,10 +387,14 @@ class Reader {
 
   // A part of a mask that does not fit is told and left out, so that the rest can be checked.
   bool plan_attentions() {
+    std::size_t before = problems_.errors().size();
     while (!attempt_named([&] {
       plan_.computation = computation();
       plan_.attentions = attentions_of(plan_.computation);
     })) {
+      // Several would be told anew.
+      if (problems_.errors().size() > before + 1) return false;
+      before = problems_.errors().size();
       const std::string& where = problems_.errors().back().where();
       const auto leave_out = [&](Mask& mask, const char* lens, const char* parts) {
         if (where.starts_with(lens)) return bool(std::exchange(mask.valid_lens, {}));
