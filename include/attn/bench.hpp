@@ -18,11 +18,13 @@ struct BenchRequest {
   DType dtype = DType::float32;
   bool causal = false;
   std::optional<Window> window;
-  bool rotary = false;      ///< queries and keys are turned by their positions
-  bool alibi = false;       ///< distances are added to the scores
-  bool sinks = false;       ///< each head has a sink
-  bool weights = false;     ///< whether the weights are written out too
-  std::size_t threads = 0;  ///< 0 = as many as the machine has
+  bool rotary = false;         ///< queries and keys are turned by their positions
+  bool norms = false;          ///< queries and keys have RMS norms
+  bool alibi = false;          ///< distances are added to the scores
+  bool relative_bias = false;  ///< so are biases by 32 buckets of them
+  bool sinks = false;          ///< each head has a sink
+  bool weights = false;        ///< whether the weights are written out too
+  std::size_t threads = 0;     ///< 0 = as many as the machine has
 };
 
 /// The shapes that docs/performance.md compares: of `request`, the kind, the mask and the rest, but

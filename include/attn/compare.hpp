@@ -35,7 +35,7 @@ struct TensorComparison {
   enum class Outcome { within, beyond, shapes_differ, only_in_a, only_in_b };
   struct Side {
     Shape shape;
-    DType dtype = DType::float32;
+    std::string type;  ///< that the file holds: "bfloat16", "float32", "int32"…
   };
   /// An error and the index of its element, the first one of several. Without any error it is 0 and
   /// has no index.

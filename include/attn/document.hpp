@@ -39,6 +39,12 @@ std::string document_schema();
 /// A small complete document of that kind, ready to run.
 std::string example_document(Kind kind);
 
+/// Something that goes with a kind, such as rotary positions, with a small complete document.
+struct ExampleTopic {
+  std::string_view name, meaning, document;
+};
+std::span<const ExampleTopic> example_topics() noexcept;
+
 /// One part of a mask, as users write it.
 struct MaskPart {
   std::string_view name, meaning;

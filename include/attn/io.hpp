@@ -46,6 +46,10 @@ class TensorFile {
   /// takes the only tensor of the file.
   Tensor read(std::string_view name) const;
 
+  /// The type that the file holds it in, which read() may widen: "bfloat16", "int32"… Numbers of
+  /// JSON have that of their result, if it holds them, else float64.
+  std::string stored_type(std::string_view name) const;
+
   class Content;
 
  private:

@@ -39,17 +39,29 @@ AttentionResult attend(const AttentionRequest& given) {
   check_options(request, geometry);
   const Visibility visibility(request.mask, geometry);
   const Shape from = request.pool ? Shape{geometry.queries, geometry.keys} : Shape();
-  if (is_narrow(request.dtype)) round_inputs(request.score, request.dtype);
-  if (fast_path_pays(geometry) && !is_narrow(request.dtype)) {
-    if (std::optional<AttentionResult> fast = fast_attention(request, geometry, visibility)) {
-      fast->pooled_from = from;
-      return *std::move(fast);
-    }
+  const bool narrow = is_narrow(request.dtype);
+  if (narrow) round_inputs(request.score, request.dtype);
+  const auto fast = [&]() -> std::optional<AttentionResult> {
+    if (!fast_path_pays(geometry)) return std::nullopt;
+    std::optional<AttentionResult> result = fast_attention(request, geometry, visibility);
+    if (result) result->pooled_from = from;
+    return result;
+  };
+  // Kernels of single precision prepare heads as fast as they compare them; a narrow type's take
+  // what the definition makes of them, rounded.
+  if (!narrow) {
+    if (auto result = fast()) return *std::move(result);
   }
   if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
     Sequences& sequences = *sequences_of(request.score);
     sequences = preparation.prepared(sequences, DType::float64);
-    if (is_narrow(request.dtype)) round_inputs(request.score, request.dtype);
+    request.rotary.reset();
+    request.query_norm.reset();
+    request.key_norm.reset();
+    if (narrow) round_inputs(request.score, request.dtype);
+  }
+  if (narrow) {
+    if (auto result = fast()) return *std::move(result);
   }
   AttentionResult result = reference_attention(request, geometry, visibility);
   result.pooled_from = from;

@@ -1,33 +1,18 @@
 #include "attention/fast_path.hpp"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "attention/additive_scores.hpp"
 #include "attention/all_finite.hpp"
-#include "attention/head_packing.hpp"
 #include "attention/head_preparation.hpp"
-#include "attention/head_rows.hpp"
+#include "attention/kernel_attention.hpp"
 #include "attention/linear.hpp"
-#include "attention/new_elements.hpp"
-#include "attention/pooled_map.hpp"
-#include "attention/position_bias.hpp"
-#include "kernels/attention_weights.hpp"
-#include "kernels/few_queries.hpp"
-#include "kernels/fused_attention.hpp"
-#include "kernels/narrow_attention.hpp"
-#include "kernels/split_attention.hpp"
-#include "support/parallel_for.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -38,460 +23,6 @@ bool normal(double x) {
   return x == 0 || (std::abs(x) < std::numeric_limits<T>::max() / 2 &&
                     std::abs(x) > std::numeric_limits<T>::min());
 }
-
-// The kernel whose arrangement suits the sizes.
-template <class T>
-KernelKind kernel_for(const AttentionOptions& request, const Geometry& geometry, bool products) {
-  if (request.weights) return KernelKind::whole_rows;
-  if (request.pool || !products) return KernelKind::blocks;
-  if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
-  const bool narrow = geometry.query_width <= kernels::narrow_width &&
-                      geometry.value_width <= kernels::narrow_width;
-  if (narrow) return KernelKind::narrow_heads;
-  const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
-  const bool tiles = std::is_same_v<T, float> && geometry.queries >= 32 && kernels::splits(sizes);
-  return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
-}
-
-// Whole strips or panels of queries, and little enough of them for the threads to share. A block
-// passes over all keys and values: where these outgrow the second-level cache, as wide ones do, in
-// blocks as large as the kernel takes.
-std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
-  if (kernel == KernelKind::narrow_heads) return 128;
-  if (kernel == KernelKind::tile_blocks) {
-    return sizes.width + sizes.value_width >= 768 ? kernels::split_query_block : 96;
-  }
-  return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
-}
-
-// Computes in T what is wanted in R.
-template <class T, class R = T>
-class FastAttention {
- public:
-  // With `scores`, these are added to the products before the mask.
-  FastAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
-                const Geometry& geometry, const Visibility& visibility,
-                const AdditiveScores* scores = nullptr)
-      : request_(request),
-        scale_(scale),
-        geometry_(geometry),
-        visibility_(visibility),
-        scores_(scores),
-        kernel_(kernel_for<T>(request, geometry, scores == nullptr)),
-        query_(sequences.query, geometry.heads),
-        key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
-        value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
-        sizes_{geometry.keys, geometry.query_width, geometry.value_width},
-        group_(geometry.heads / geometry.kv_heads),
-        intervals_only_(visibility.only_intervals()),
-        sinks_(request.sinks.converted(DType::float64)) {
-    if (const PositionBias bias(request, geometry); bias) tabulate(bias);
-    if (request.pool) {
-      pooled_.emplace(*request.pool, geometry, kernels::query_block);
-      blocks_ = pooled_->blocks().size();
-      for (std::size_t bin = 0; bin < pooled_->key_bins(); ++bin) {
-        const std::size_t end = pooled_->first_key(bin + 1);
-        for (std::size_t key = pooled_->first_key(bin); key < end; key += kernels::most_bin_keys) {
-          first_keys_.push_back(static_cast<std::uint32_t>(key));
-          bin_columns_.push_back(static_cast<std::uint32_t>(bin));
-        }
-      }
-      first_keys_.push_back(static_cast<std::uint32_t>(geometry.keys));
-    }
-  }
-
-  std::optional<AttentionResult> compute() {
-    const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
-    output_ = new_elements<T>(element_count(output_shape));
-    if (request_.weights) {
-      weights_ = new_elements<R>(element_count(map_shape));
-      if (request_.mask.present()) {
-        allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
-      }
-    }
-    compute_heads();
-    if (out_of_range_) return std::nullopt;
-    if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
-
-    AttentionResult result;
-    result.empty_rows = empty_rows_;
-    result.output = filled(output_shape, output_).converted(request_.dtype);
-    if (weights_) result.weights = filled(map_shape, weights_);
-    if (allowed_) result.allowed = filled(map_shape, allowed_);
-    if (pooled_) {
-      result.pooled = pooled_->weights(request_.dtype);
-      if (request_.mask.present()) result.pooled_allowed = pooled_->allowed();
-    }
-    return result;
-  }
-
- private:
-  // What a position bias adds, by head and distance, from the first that is ever read on.
-  void tabulate(const PositionBias& bias) {
-    std::ptrdiff_t least = visibility_.offset(0), most = least;
-    for (std::size_t b = 1; b < geometry_.batch; ++b) {
-      least = std::min(least, visibility_.offset(b));
-      most = std::max(most, visibility_.offset(b));
-    }
-    constexpr auto margin = static_cast<std::ptrdiff_t>(kernels::distance_margin);
-    first_distance_ = -(static_cast<std::ptrdiff_t>(geometry_.queries) + most) - margin;
-    const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(geometry_.keys) - least + margin;
-    distances_ = static_cast<std::size_t>(end - first_distance_);
-    terms_ = new_elements<T>(geometry_.heads * distances_);
-    constexpr double largest = static_cast<double>(std::numeric_limits<T>::max()) / 128;
-    parallel_for(geometry_.heads, request_.threads, [&](std::size_t head) {
-      T* const terms = terms_.get() + head * distances_;
-      for (std::size_t i = 0; i < distances_; ++i) {
-        const double term = bias.term(head, first_distance_ + static_cast<std::ptrdiff_t>(i));
-        terms[i] = static_cast<T>(std::clamp(term, -largest, largest));
-      }
-    });
-  }
-
-  void compute_heads() {
-    block_queries_ = block_queries(kernel_, sizes_);
-    if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
-    const std::size_t heads = geometry_.batch * geometry_.kv_heads;
-    const std::size_t threads = thread_count(request_.threads);
-    if (kernel_ == KernelKind::few_queries) {
-      by_keys(heads, threads);
-    } else if (heads >= 4 * threads || threads == 1) {
-      by_heads(heads, threads);
-    } else {
-      by_blocks(heads, threads);
-    }
-  }
-
-  // Calls task(i, scratch) for i in 0…count−1, each thread with buffers of its own.
-  template <class MakeState, class Task>
-  void share(std::size_t count, std::size_t threads, const MakeState& make_state,
-             const Task& task) {
-    std::atomic<std::size_t> next{0};
-    const std::size_t workers = std::min(threads, count);
-    parallel_for(workers, workers, [&](std::size_t) {
-      auto state = make_state();
-      for (std::size_t i = next++; i < count && !out_of_range_; i = next++) task(i, state);
-    });
-  }
-
-  KeyHead<T> rows_of(std::size_t batch, std::size_t kv_head) const {
-    KeyHead<T> rows;
-    rows.keys.reserve(geometry_.keys);
-    rows.values.reserve(geometry_.keys);
-    for (std::size_t i = 0; i < geometry_.keys; ++i) {
-      rows.keys.push_back(key_(batch, kv_head, i).data());
-      rows.values.push_back(value_(batch, kv_head, i).data());
-    }
-    return rows;
-  }
-
-  // A thread's scratch holds what the kernels need, then the scores of a block of queries, from a
-  // cache line on.
-  static std::size_t whole_lines(std::size_t count) {
-    constexpr std::size_t line = 64 / sizeof(T);
-    return (count + line - 1) / line * line;
-  }
-  std::size_t kernel_count() const {
-    return whole_lines(
-        kernel_ == KernelKind::whole_rows     ? kernels::weights_scratch_count<T, R>(sizes_)
-        : kernel_ == KernelKind::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
-        : kernel_ == KernelKind::tile_blocks
-            ? kernels::split_scratch_count(sizes_)
-            : kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
-  }
-  std::size_t score_count() const {
-    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
-  }
-  std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
-
-  // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
-  // stays in its cache.
-  void by_heads(std::size_t heads, std::size_t threads) {
-    struct State {
-      HeadPacking<T> packing;
-      std::shared_ptr<T> scratch;
-    };
-    share(
-        heads, threads,
-        [&] {
-          return State{HeadPacking<T>(kernel_, sizes_), scratch()};
-        },
-        [&](std::size_t at, State& state) {
-          const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
-          const KeyHead<T> rows = rows_of(batch, kv_head);
-          state.packing.fill(rows);
-          for (std::size_t i = 0; i < group_ * blocks_; ++i) {
-            attend(batch, kv_head * group_ + i / blocks_, i % blocks_, state.packing.head(),
-                   state.scratch.get());
-          }
-        });
-  }
-
-  // Few heads: all are packed, then the threads share the blocks of queries, the last ones first:
-  // with a causal mask these take longest.
-  void by_blocks(std::size_t heads, std::size_t threads) {
-    std::vector<HeadPacking<T>> packings(heads);
-    std::vector<KeyHead<T>> rows(heads);
-    const std::size_t parts = HeadPacking<T>::parts(kernel_);
-    parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = HeadPacking<T>(kernel_, sizes_);
-      rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      if (parts == 1) packings[at].fill(rows[at]);
-    });
-    if (parts > 1) {
-      // With fewer heads than threads there are several at work on one.
-      parallel_for(parts * heads, threads, [&](std::size_t at) {
-        packings[at / parts].fill(rows[at / parts], at % parts);
-      });
-    }
-    const std::size_t query_heads = heads * group_;
-    share(
-        query_heads * blocks_, threads, [&] { return scratch(); },
-        [&](std::size_t at, const std::shared_ptr<T>& own) {
-          const std::size_t head = at % query_heads, block = blocks_ - 1 - at / query_heads;
-          attend(head / geometry_.heads, head % geometry_.heads, block,
-                 packings[head / group_].head(), own.get());
-        });
-  }
-
-  // Few queries: the threads share parts of the keys, which are read where they are.
-  void by_keys(std::size_t heads, std::size_t threads) {
-    const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
-    const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
-    const auto partials = new_elements<T>(heads * group_ * parts * count);
-    std::vector<KeyHead<T>> rows(heads);
-    std::vector<kernels::PackedHead<T>> packed(heads);
-    parallel_for(heads, threads, [&](std::size_t at) {
-      rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      packed[at].key_rows = rows[at].keys.data();
-      packed[at].value_rows = rows[at].values.data();
-    });
-    std::atomic<bool> any_odd = false;
-    parallel_for(heads * parts, threads, [&](std::size_t at) {
-      const std::size_t kv_head = at / parts, part = at % parts;
-      const std::size_t first = part * kernels::key_part;
-      for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
-        const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
-        const bool odd = kernels::attend_keys(task.block, packed[kv_head], first,
-                                              std::min(kernels::key_part, geometry_.keys - first),
-                                              partials.get() + (head * parts + part) * count);
-        if (odd) any_odd = true;
-      }
-    });
-    std::vector<std::uint32_t> odd_keys;
-    for (std::size_t head = 0; head < heads * group_; ++head) {
-      const std::size_t kv_head = head / group_;
-      if (any_odd && head % group_ == 0) {
-        odd_keys = odd_keys_of(rows[kv_head]);
-      }
-      packed[kv_head].odd_keys = odd_keys.data();
-      packed[kv_head].odd_count = odd_keys.size();
-      const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
-      note(kernels::merge_partials(task.block, packed[kv_head],
-                                   partials.get() + head * parts * count, parts));
-      if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
-    }
-  }
-
-  // The keys whose values are not finite.
-  std::vector<std::uint32_t> odd_keys_of(const KeyHead<T>& rows) const {
-    std::vector<std::uint32_t> odd;
-    for (std::size_t key = 0; key < rows.values.size(); ++key) {
-      const T* const row = rows.values[key];
-      if (!std::all_of(row, row + geometry_.value_width, [](T x) { return std::isfinite(x); })) {
-        odd.push_back(static_cast<std::uint32_t>(key));
-      }
-    }
-    return odd;
-  }
-
-  // A block of queries as the kernels take it.
-  struct Task {
-    std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
-    const FastAttention* attention;
-    std::size_t batch, head, first_query;
-    const float* scores;
-    kernels::QueryBlock<T> block{};
-
-    // `room` takes the scores that are no products.
-    Task(const FastAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index, float* room)
-        : attention(&self),
-          batch(batch_index),
-          head(head_index),
-          first_query(index * self.block_queries_),
-          scores(room) {
-      const Geometry& geometry = self.geometry_;
-      block.queries = std::min(self.block_queries_, geometry.queries - first_query);
-      if (self.pooled_) {
-        first_query = self.pooled_->blocks()[index].first;
-        block.queries = self.pooled_->blocks()[index].count;
-      }
-      for (std::size_t i = 0; i < block.queries; ++i) {
-        const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
-        starts[i] = static_cast<std::uint32_t>(seen.first);
-        ends[i] = static_cast<std::uint32_t>(seen.end);
-      }
-      block.sizes = self.sizes_;
-      block.query = self.query_(batch, head, first_query).data();
-      block.query_stride = self.query_.stride();
-      block.scale = self.scale_;
-      block.softcap = self.request_.softcap.value_or(0);
-      block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this,
-                    nullptr};
-      if (self.terms_) {
-        const std::ptrdiff_t place =
-            static_cast<std::ptrdiff_t>(first_query) + self.visibility_.offset(batch);
-        block.mask.terms =
-            self.terms_.get() + head * self.distances_ - (place + self.first_distance_);
-      }
-      if (self.sinks_) block.sink = self.sinks_.template values<double>()[head];
-      block.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
-      if (self.scores_ != nullptr) {
-        self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
-                              {ends.data(), block.queries}, room);
-        block.mask.added = &add_scores;
-      }
-      const std::size_t width = geometry.value_width;
-      if (geometry.joined) {
-        block.output_stride = geometry.heads * width;
-        block.output = self.output_.get() +
-                       (batch * geometry.queries + first_query) * block.output_stride +
-                       head * width;
-      } else {
-        block.output_stride = width;
-        block.output = self.output_.get() + self.row(batch, head, first_query) * width;
-      }
-    }
-    Task(const Task&) = delete;
-    Task& operator=(const Task&) = delete;
-
-    // The terms of a mask that are not intervals.
-    static void add(const void* context, std::size_t query, std::size_t first_key,
-                    std::size_t count, T* row) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
-                                      std::span(row, count));
-    }
-
-    // These and the scores that are no products.
-    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
-                           std::size_t count, T* row) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      constexpr T hidden = -std::numeric_limits<T>::infinity();
-      const float* scores = self.scores + query * self.attention->scores_->stride() + first_key;
-      if (!self.attention->intervals_only_) {
-        add(context, query, first_key, count, row);
-        for (std::size_t j = 0; j < count; ++j) {
-          row[j] = row[j] == hidden ? hidden : row[j] + static_cast<T>(scores[j]);
-        }
-        return;
-      }
-      const auto place = [&](std::size_t key) {
-        return std::clamp(key, first_key, first_key + count) - first_key;
-      };
-      const std::size_t start = place(self.starts[query]);
-      const std::size_t end = std::max(start, place(self.ends[query]));
-      std::fill(row, row + start, hidden);
-      std::copy(scores + start, scores + end, row + start);
-      std::fill(row + end, row + count, hidden);
-    }
-  };
-
-  std::size_t row(std::size_t batch, std::size_t head, std::size_t query) const {
-    return (batch * geometry_.heads + head) * geometry_.queries + query;
-  }
-
-  void note(const kernels::BlockOutcome& outcome) {
-    empty_rows_ += outcome.empty_rows;
-    if (outcome.overflow) overflow_ = true;
-    if (outcome.out_of_range) out_of_range_ = true;
-  }
-
-  void attend(std::size_t batch, std::size_t head, std::size_t block,
-              const kernels::PackedHead<T>& packed, T* scratch) {
-    auto* const scores = static_cast<float*>(static_cast<void*>(scratch + kernel_count()));
-    const Task task(*this, batch, head, block, scores);
-    if (kernel_ == KernelKind::narrow_heads) {
-      note(kernels::attend_narrow_block(task.block, packed, scratch));
-    } else if (kernel_ == KernelKind::whole_rows) {
-      R* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
-      note(kernels::weigh_block(task.block, packed, weights, scratch));
-      if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
-    } else if (pooled_) {
-      attend_pooled(task, block, packed, scratch);
-    } else if (kernel_ == KernelKind::tile_blocks) {
-      if constexpr (std::is_same_v<T, float>) {
-        note(kernels::attend_split_block(task.block, packed, scratch));
-      }
-    } else {
-      note(kernels::attend_block(task.block, packed, nullptr, scratch));
-    }
-    if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
-    if (pooled_ && request_.mask.present()) see_pooled(task, block);
-    if (!allowed_) return;
-    for (std::size_t i = 0; i < task.block.queries; ++i) {
-      const std::size_t query = task.first_query + i;
-      visibility_.see(batch, head, query,
-                      {allowed_.get() + row(batch, head, query) * geometry_.keys, geometry_.keys});
-    }
-  }
-
-  void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
-                     T* scratch) {
-    const std::size_t first_bin = pooled_->blocks()[block].first_bin;
-    std::array<std::uint32_t, kernels::query_block> query_bins{};
-    for (std::size_t i = 0; i < task.block.queries; ++i) {
-      query_bins[i] =
-          static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
-    }
-    const std::size_t map = task.batch * geometry_.heads + task.head;
-    const kernels::WeightBins bins{
-        first_keys_.data(),         bin_columns_.size(),
-        query_bins.data(),          request_.pool->reduction == Pooling::Reduction::max,
-        pooled_->cells(map, block), bin_columns_.data(),
-        pooled_->key_bins()};
-    note(kernels::attend_block(task.block, packed, &bins, scratch));
-  }
-
-  void see_pooled(const Task& task, std::size_t block) {
-    const std::size_t map = task.batch * geometry_.heads + task.head;
-    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
-    for (std::size_t i = 0; i < task.block.queries; ++i) {
-      if (intervals_only_) {
-        pooled_->see(map, block, i, task.starts[i], task.ends[i]);
-      } else {
-        visibility_.see(task.batch, task.head, task.first_query + i, seen);
-        pooled_->see(map, block, i, seen);
-      }
-    }
-  }
-
-  bool inputs_finite() const { return query_.finite() && key_.finite() && value_.finite(); }
-
-  const AttentionOptions& request_;
-  double scale_;
-  const Geometry& geometry_;
-  const Visibility& visibility_;
-  const AdditiveScores* scores_;
-  KernelKind kernel_;
-  HeadRows<T> query_, key_, value_;
-  kernels::HeadSizes sizes_;
-  std::size_t group_, block_queries_ = 0, blocks_ = 0;
-  bool intervals_only_;
-  Tensor sinks_;
-  std::shared_ptr<T> terms_;  // [heads, distances_], the first of them at first_distance_
-  std::ptrdiff_t first_distance_ = 0;
-  std::size_t distances_ = 0;
-  std::shared_ptr<T> output_;
-  std::shared_ptr<R> weights_;
-  std::shared_ptr<std::uint8_t> allowed_;
-  std::optional<PooledMap> pooled_;
-  // Of the pooled map's bins of keys, wide ones cut: their first keys, and the end; their columns.
-  std::vector<std::uint32_t> first_keys_, bin_columns_;
-  std::atomic<std::size_t> empty_rows_ = 0;
-  std::atomic<bool> overflow_ = false, out_of_range_ = false;
-};
 
 // k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
 // whether they stand apart or side by side.
@@ -561,11 +92,10 @@ class FastScore {
     Geometry geometry = geometry_;
     geometry.query_width = geometry.key_width = 1;
     if (auto single =
-            FastAttention<float>(options, sequences, 1, geometry, visibility_, &scores).compute()) {
+            kernel_attention<float>(options, sequences, 1, geometry, visibility_, &scores)) {
       return single;
     }
-    return FastAttention<double, float>(options, sequences, 1, geometry, visibility_, &scores)
-        .compute();
+    return kernel_attention<double, float>(options, sequences, 1, geometry, visibility_, &scores);
   }
 
  private:
@@ -580,6 +110,7 @@ class FastScore {
   // for either, if they can be.
   template <class MakeSequences>
   std::optional<AttentionResult> products(const MakeSequences& make) const {
+    if (is_narrow(request_.dtype)) return computed<float, float>(make(DType::float32));
     if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
     if (auto single = computed<float, float>(make(DType::float32))) return single;
     return computed<double, float>(make(DType::float64));
@@ -588,7 +119,7 @@ class FastScore {
   template <class T, class R>
   std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
     if (!sequences) return std::nullopt;
-    return FastAttention<T, R>(request_, *sequences, scale_, geometry_, visibility_).compute();
+    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_);
   }
 
   const AttentionRequest& request_;
@@ -601,8 +132,10 @@ class FastScore {
 // Whether the kernels compute all that is asked for: no stages, dropout or finite fill.
 bool supported(const AttentionOptions& options) {
   const auto holds = [&](double x) {
-    return options.dtype == DType::float32 ? normal<float>(x) : normal<double>(x);
+    return options.dtype == DType::float64 ? normal<double>(x) : normal<float>(x);
   };
+  // Bins of rounded weights are left to the reference.
+  if (is_narrow(options.dtype) && options.pool) return false;
   return !options.stages && !options.dropout && !options.mask.fill &&
          holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }

@@ -6,9 +6,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "attention/kernel_choice.hpp"
 #include "attention/new_elements.hpp"
 #include "kernels/narrow_attention.hpp"
 #include "kernels/packed_head.hpp"
+#include "kernels/rounded_attention.hpp"
 #include "kernels/split_attention.hpp"
 
 namespace attn {
@@ -18,9 +20,6 @@ template <class T>
 struct KeyHead {
   std::vector<const T*> keys, values;
 };
-
-/// Which kernel computes.
-enum class KernelKind { whole_rows, few_queries, narrow_heads, tile_blocks, blocks };
 
 /// A key head as a kernel wants it. T is float or double, float for tiles.
 template <class T>
@@ -37,7 +36,9 @@ class HeadPacking {
         head_{keys_.get(), values_.get(), {}, {}, odd_keys_.data(), 0, unfit_keys_.data()} {}
 
   /// Parts of the packing that threads may do at the same time.
-  static std::size_t parts(KernelKind kernel) { return kernel == KernelKind::tile_blocks ? 2 : 1; }
+  static std::size_t parts(KernelKind kernel) {
+    return kernel == KernelKind::tile_blocks || kernel == KernelKind::rounded_pairs ? 2 : 1;
+  }
 
   void fill(const KeyHead<T>& rows, std::size_t part) {
     if constexpr (std::is_same_v<T, float>) {
@@ -46,6 +47,14 @@ class HeadPacking {
           kernels::pack_split_keys(sizes_, rows.keys.data(), head_);
         } else {
           kernels::pack_split_values(sizes_, rows.values.data(), head_);
+        }
+        return;
+      }
+      if (kernel_ == KernelKind::rounded_pairs) {
+        if (part == 0) {
+          kernels::pack_key_pairs(sizes_, rows.keys.data(), head_);
+        } else {
+          kernels::pack_value_pairs(sizes_, rows.values.data(), head_);
         }
         return;
       }
@@ -66,11 +75,13 @@ class HeadPacking {
   std::size_t key_count() const {
     if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_key_count<T>(sizes_);
     if (kernel_ == KernelKind::tile_blocks) return kernels::split_key_count(sizes_);
+    if (kernel_ == KernelKind::rounded_pairs) return kernels::pair_key_count(sizes_);
     return kernels::packed_key_count<T>(sizes_);
   }
   std::size_t value_count() const {
     if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_value_count<T>(sizes_);
     if (kernel_ == KernelKind::tile_blocks) return kernels::split_value_count(sizes_);
+    if (kernel_ == KernelKind::rounded_pairs) return kernels::pair_value_count(sizes_);
     return kernels::packed_value_count<T>(sizes_);
   }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -12,9 +14,11 @@
 
 #include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
+#include "kernels/head_row_preparation.hpp"
 #include "support/count_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
+#include "support/several_errors.hpp"
 
 namespace attn {
 namespace {
@@ -123,27 +127,54 @@ std::int64_t largest(const Positions& positions) {
 }
 
 // One row of a head in place.
-template <class T>
-void normalise(T* row, std::size_t width, const HeadNorm& norm, double eps) {
+void normalise(double* row, std::size_t width, const HeadNorm& norm, double eps) {
   const double* weight = norm.weight.values<double>().data();
   const double* bias = norm.bias ? norm.bias.values<double>().data() : nullptr;
   double mean = 0, squares = 0;
   if (norm.kind == NormKind::layer) {
-    for (std::size_t k = 0; k < width; ++k) mean += static_cast<double>(row[k]);
+    for (std::size_t k = 0; k < width; ++k) mean += row[k];
     mean /= static_cast<double>(width);
   }
   for (std::size_t k = 0; k < width; ++k) {
-    const double deviation = static_cast<double>(row[k]) - mean;
+    const double deviation = row[k] - mean;
     squares += deviation * deviation;
   }
   const double factor = 1 / std::sqrt(squares / static_cast<double>(width) + eps);
   for (std::size_t k = 0; k < width; ++k) {
-    const double value = (static_cast<double>(row[k]) - mean) * factor * weight[k];
-    row[k] = static_cast<T>(bias == nullptr ? value : value + bias[k]);
+    const double value = (row[k] - mean) * factor * weight[k];
+    row[k] = bias == nullptr ? value : value + bias[k];
   }
 }
 
 }  // namespace
+
+// Angles of some rows at a time. In single precision those of positions that follow each other are
+// sums of the first one's and of steps, which are made once: cosines take longer than all the rest.
+class HeadPreparation::AngleBlocks {
+ public:
+  AngleBlocks(const HeadPreparation& preparation, std::size_t rows, bool by_steps)
+      : preparation_(preparation) {
+    if (!by_steps || !preparation.frequencies_) return;
+    std::vector<std::int64_t> positions(rows);
+    std::iota(positions.begin(), positions.end(), 0);
+    RotaryFrequencies plain = *preparation.frequencies_;
+    plain.amplitude = 1;
+    steps_.emplace(plain, positions);
+  }
+
+  RotaryAngles angles(std::size_t batch, const std::vector<std::int64_t>& positions) const {
+    bool consecutive = steps_.has_value();
+    for (std::size_t i = 1; consecutive && i < positions.size(); ++i) {
+      consecutive = positions[i] == positions[i - 1] + 1;
+    }
+    if (!consecutive) return preparation_.angles(batch, positions);
+    return {preparation_.angles(batch, {positions[0]}), *steps_, positions.size()};
+  }
+
+ private:
+  const HeadPreparation& preparation_;
+  std::optional<RotaryAngles> steps_;
+};
 
 HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
                                  const Visibility& visibility)
@@ -317,6 +348,7 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<He
   const std::shared_ptr<T> to = new_elements<T>(element_count(shape));
   constexpr std::size_t block = 32;
   const std::size_t blocks = (length + block - 1) / block;
+  const AngleBlocks angle_blocks(*this, block, std::is_same_v<T, float>);
   parallel_for(samples * blocks, threads_, [&](std::size_t task) {
     const std::size_t b = task / blocks, first = task % blocks * block;
     const std::size_t count = std::min(block, length - first);
@@ -324,20 +356,43 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<He
     if (rotary_) {
       std::vector<std::int64_t> places;
       for (std::size_t i = 0; i < count; ++i) places.push_back(positions.at(b, first + i));
-      turned = angles(b, places);
+      turned = angle_blocks.angles(b, places);
     }
-    const T* source = from.data() + (repeated ? 0 : b) * of_sample;
     for (std::size_t h = 0; h < heads; ++h) {
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t at = h * head_step + (first + i) * row_step;
-        T* row = to.get() + b * of_sample + at;
-        std::copy_n(source + at, width, row);
-        if (norm) normalise(row, width, *norm, eps_);
-        if (turned) turn(row, *turned, i, rotary_->interleaved);
-      }
+      const std::size_t at = h * head_step + first * row_step;
+      prepare_rows_of(from.data() + (repeated ? 0 : b) * of_sample + at, count, width, row_step,
+                      norm, turned, to.get() + b * of_sample + at);
     }
   });
   return filled(std::move(shape), to);
+}
+
+// In double precision row by row, as the definition has it.
+void HeadPreparation::prepare_rows_of(const double* from, std::size_t count, std::size_t width,
+                                      std::size_t stride, const std::optional<HeadNorm>& norm,
+                                      const std::optional<RotaryAngles>& angles, double* to) const {
+  for (std::size_t i = 0; i < count; ++i, from += stride, to += stride) {
+    std::copy_n(from, width, to);
+    if (norm) normalise(to, width, *norm, eps_);
+    if (angles) turn(to, *angles, i, rotary_->interleaved);
+  }
+}
+
+void HeadPreparation::prepare_rows_of(const float* from, std::size_t count, std::size_t width,
+                                      std::size_t stride, const std::optional<HeadNorm>& norm,
+                                      const std::optional<RotaryAngles>& angles, float* to) const {
+  std::optional<kernels::RowNorm> row_norm;
+  if (norm) {
+    row_norm = {norm->weight.values<double>().data(),
+                norm->bias ? norm->bias.values<double>().data() : nullptr, eps_,
+                norm->kind == NormKind::layer};
+  }
+  std::optional<kernels::RowTurns> turns;
+  if (angles) {
+    turns = {angles->cos.data(), angles->sin.data(), angles->pairs, rotary_->interleaved};
+  }
+  kernels::prepare_rows(from, count, width, stride, row_norm ? &*row_norm : nullptr,
+                        turns ? &*turns : nullptr, to);
 }
 
 Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision) const {
@@ -353,21 +408,85 @@ Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision)
   return result;
 }
 
-void check_options(const AttentionOptions& options, const Geometry& geometry) {
-  const Visibility visibility(options.mask, geometry);
-  const HeadPreparation preparation(options, geometry, visibility);
-  const PositionBias bias(options, geometry);
-  if (!options.sinks) return;
-  if (options.sinks.shape() != Shape{geometry.heads}) {
-    throw input_error("sinks " + text(options.sinks.shape()) + " does not fit " +
-                          count_text(geometry.heads, "query head"),
-                      "/sinks", "give one number a query head, " + text({geometry.heads}));
+namespace {
+
+void check_sinks(const Tensor& given, std::size_t heads) {
+  if (given.shape() != Shape{heads}) {
+    throw input_error(
+        "sinks " + text(given.shape()) + " does not fit " + count_text(heads, "query head"),
+        "/sinks", "give one number a query head, " + text({heads}));
   }
-  const Tensor sinks = options.sinks.converted(DType::float64);
+  const Tensor sinks = given.converted(DType::float64);
   for (const double sink : sinks.values<double>()) {
     if (std::isfinite(sink)) continue;
     throw input_error("a sink is not a finite number", "/sinks", "give finite numbers");
   }
+}
+
+// The options that are checked one without the other: each with what has to be there for it.
+std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
+  AttentionOptions plain = options;
+  plain.rotary.reset();
+  plain.query_norm.reset();
+  plain.key_norm.reset();
+  plain.relative_bias.reset();
+  plain.mask.alibi.reset();
+  std::vector<AttentionOptions> parts;
+  const auto add = [&](bool given, const auto& give) {
+    if (given) give(parts.emplace_back(plain));
+  };
+  const auto add_rotary = [&](const auto& change) {
+    add(true, [&](AttentionOptions& part) { change(part.rotary.emplace(*options.rotary)); });
+  };
+  if (options.rotary) add_rotary([](Rotary&) {});
+  if (options.rotary && !options.rotary->cos && !options.rotary->sin) {
+    // Angles and places by themselves, which do not look at each other but in tables.
+    add_rotary([](Rotary& rotary) { rotary.positions = rotary.key_positions = {}; });
+    add_rotary([](Rotary& rotary) {
+      rotary.positions = rotary.key_positions = {};
+      rotary.theta = Rotary().theta;
+      rotary.width = 2;
+    });
+    add_rotary([](Rotary& rotary) {
+      rotary.positions = rotary.key_positions = {};
+      rotary.theta = Rotary().theta;
+      rotary.scaling = {};
+    });
+    add_rotary([](Rotary& rotary) { rotary.positions = {}; });
+  }
+  add(options.query_norm.has_value(),
+      [&](AttentionOptions& part) { part.query_norm = options.query_norm; });
+  add(options.key_norm.has_value(),
+      [&](AttentionOptions& part) { part.key_norm = options.key_norm; });
+  add(options.mask.alibi.has_value(),
+      [&](AttentionOptions& part) { part.mask.alibi = options.mask.alibi; });
+  add(options.relative_bias.has_value(),
+      [&](AttentionOptions& part) { part.relative_bias = options.relative_bias; });
+  return parts;
+}
+
+}  // namespace
+
+void check_options(const AttentionOptions& options, const Geometry& geometry) {
+  std::vector<Error> errors;
+  const auto attempt = [&](const auto& check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      const auto same = [&](const Error& known) {
+        return known.problem() == error.problem() && known.where() == error.where();
+      };
+      if (std::none_of(errors.begin(), errors.end(), same)) errors.push_back(error);
+    }
+  };
+  const Visibility visibility(options.mask, geometry);
+  for (const AttentionOptions& part : parts_of(options)) {
+    attempt([&] { const HeadPreparation preparation(part, geometry, visibility); });
+    attempt([&] { const PositionBias bias(part, geometry); });
+  }
+  if (options.sinks) attempt([&] { check_sinks(options.sinks, geometry.heads); });
+  if (!errors.empty()) throw SeveralErrors(std::move(errors));
 }
 
 }  // namespace attn

@@ -55,6 +55,14 @@ class HeadPreparation {
   template <class T>
   Tensor prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
                        const Positions& positions, std::size_t heads) const;
+  // Rows of one head, which stand so many numbers apart.
+  void prepare_rows_of(const double* from, std::size_t count, std::size_t width, std::size_t stride,
+                       const std::optional<HeadNorm>& norm,
+                       const std::optional<RotaryAngles>& angles, double* to) const;
+  void prepare_rows_of(const float* from, std::size_t count, std::size_t width, std::size_t stride,
+                       const std::optional<HeadNorm>& norm,
+                       const std::optional<RotaryAngles>& angles, float* to) const;
+  class AngleBlocks;
 
   std::optional<Rotary> rotary_;
   std::optional<HeadNorm> query_norm_, key_norm_;  ///< their weights in float64
@@ -66,7 +74,8 @@ class HeadPreparation {
   bool sample_tables_ = false;  ///< whether each sample has cosines and sines of its own
 };
 
-/// Checks all that a mask, positions, norms and sinks have to fit. Throws Error(input).
+/// Checks all that a mask, positions, norms and sinks have to fit. Throws Error(input), of all but
+/// the mask as SeveralErrors.
 void check_options(const AttentionOptions& options, const Geometry& geometry);
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -127,6 +128,12 @@ std::size_t PositionBias::bucket(std::int64_t distance) const {
 double PositionBias::relative(std::size_t head, std::int64_t distance) const {
   if (!relative_) return 0;
   return relative_->table.values<double>()[bucket(distance) * relative_->table.shape()[1] + head];
+}
+
+DType weights_dtype(const AttentionOptions& options) {
+  const bool widens =
+      options.mask.bias || options.mask.alibi || options.relative_bias || options.sinks;
+  return widens ? widened(options.dtype) : options.dtype;
 }
 
 }  // namespace attn

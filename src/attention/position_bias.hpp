@@ -44,4 +44,8 @@ class PositionBias {
   std::optional<RelativeBias> relative_;
 };
 
+/// The type of the weights and of all that a bias has been added to: biases, terms by distance and
+/// sinks are float32 in narrow types too, and so is what they are added to, by PyTorch's promotion.
+DType weights_dtype(const AttentionOptions& options);
+
 }  // namespace attn

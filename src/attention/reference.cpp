@@ -220,19 +220,17 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const PositionBias position_bias(request, geometry);
   const Tensor sinks = request.sinks.converted(DType::float64);
 
-  // Biases and sinks are float32 in narrow types too, and so is all that they have been added to.
-  const bool widens = request.mask.bias || position_bias || sinks;
-  const DType weights_dtype = widens ? widened(request.dtype) : request.dtype;
-  const Rounding round(request.dtype), round_weights(weights_dtype);
+  const DType weights_type = weights_dtype(request);
+  const Rounding round(request.dtype), round_weights(weights_type);
 
   const Shape weights_shape = geometry.weights_shape();
-  Collector weights(request.weights, weights_shape, weights_dtype);
+  Collector weights(request.weights, weights_shape, weights_type);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
   const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
-  Collector dropped(static_cast<bool>(kept), weights_shape, weights_dtype);
+  Collector dropped(static_cast<bool>(kept), weights_shape, weights_type);
   Collector scores(request.stages, weights_shape, request.dtype);
   Collector capped(request.stages, weights_shape, request.dtype);
-  Collector masked(request.stages, weights_shape, weights_dtype);
+  Collector masked(request.stages, weights_shape, weights_type);
   Collector lse(request.stages, geometry.row_shape(), widened(request.dtype));
   std::vector<std::uint8_t> allowed(
       request.weights && request.mask.present() ? element_count(weights_shape) : 0);

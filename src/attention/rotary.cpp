@@ -108,6 +108,19 @@ RotaryAngles::RotaryAngles(const RotaryFrequencies& frequencies,
   }
 }
 
+RotaryAngles::RotaryAngles(const RotaryAngles& start, const RotaryAngles& steps, std::size_t count)
+    : cos(count * start.pairs), sin(count * start.pairs), pairs(start.pairs) {
+  const double *c = start.cos.data(), *s = start.sin.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double *c_step = steps.cos.data() + i * pairs, *s_step = steps.sin.data() + i * pairs;
+    double *const c_sum = cos.data() + i * pairs, *const s_sum = sin.data() + i * pairs;
+    for (std::size_t n = 0; n < pairs; ++n) {
+      c_sum[n] = c[n] * c_step[n] - s[n] * s_step[n];
+      s_sum[n] = s[n] * c_step[n] + c[n] * s_step[n];
+    }
+  }
+}
+
 RotaryAngles::RotaryAngles(const double* cos_table, const double* sin_table, std::size_t pairs_,
                            const std::vector<std::int64_t>& positions)
     : pairs(pairs_) {

@@ -30,6 +30,8 @@ struct RotaryAngles {
   /// Rows of given tables, int64 positions within them.
   RotaryAngles(const double* cos_table, const double* sin_table, std::size_t pairs,
                const std::vector<std::int64_t>& positions);
+  /// The sums of one row of angles and those of some steps, each a rounding more than by itself.
+  RotaryAngles(const RotaryAngles& start, const RotaryAngles& steps, std::size_t count);
 };
 
 /// Turns one row of a head in place; `row` numbers the rows of the angles.

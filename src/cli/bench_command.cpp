@@ -61,10 +61,12 @@ std::vector<BenchRequest> requests_of(const GivenToBench& given) {
   if (!requests.empty()) return requests;
   requests = usual_shapes(request);
   if (given.kind) return requests;
+  const bool narrow = request.dtype == DType::bfloat16 || request.dtype == DType::float16;
   if (!request.weights) {
     requests.push_back(requests[1]);
     requests.back().weights = true;
   }
+  if (narrow) return requests;  // in which additive attention is not computed
   BenchRequest additive = request;
   additive.kind = Kind::additive;
   for (const BenchRequest& usual : usual_shapes(additive)) requests.push_back(usual);
@@ -109,10 +111,12 @@ Command bench_command() {
   flags.add("--window", "L,R", "Keys seen around each query; -1 = all",
             [&](const std::string& text) { request.window = window_of(text); });
   flags.toggle("--rotary", request.rotary, "Turn queries and keys by their positions");
+  flags.toggle("--norms", request.norms, "Give queries and keys RMS norms");
   flags.toggle("--alibi", request.alibi, "Add linear biases by distance");
+  flags.toggle("--relative-bias", request.relative_bias, "Add biases by buckets of distances");
   flags.toggle("--sinks", request.sinks, "Give each head a sink");
   flags.toggle("--weights", request.weights, "Write the weights out too");
-  flags.choice("--dtype", request.dtype, document_dtypes().first(2), "TYPE");
+  flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
   add_common(flags, given->common);
   return command;
 }

@@ -16,6 +16,17 @@ int print_example(const std::vector<std::string>& given) {
     throw Error(ErrorKind::usage, given.empty() ? "no kind given" : "more than one kind given",
                 "attn-cli example", "name one of the kinds that attn-cli list shows");
   }
+  for (const ExampleTopic& topic : example_topics()) {
+    if (topic.name != given[0]) continue;
+    print(std::string(topic.document));
+    return 0;
+  }
+  std::vector<std::string_view> names = names_of(kinds());
+  for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
+  if (find_kind(given[0]) == nullptr) {
+    throw input_error("there is no example \"" + given[0] + "\"", "attn-cli example",
+                      suggestion(given[0], names));
+  }
   print(example_document(kind_named(given[0], "attn-cli example")));
   return 0;
 }
@@ -24,11 +35,16 @@ int print_example(const std::vector<std::string>& given) {
 
 Command example_command() {
   const auto given = std::make_shared<std::vector<std::string>>();
-  const auto names = names_of(kinds());
+  auto names = names_of(kinds());
+  std::string topics = "Kind of attention, or one of";
+  for (const ExampleTopic& topic : example_topics()) {
+    names.push_back(topic.name);
+    topics += " " + std::string(topic.name);
+  }
   return {"example",
           "Print a small document of a kind, ready to run",
           {"KIND",
-           "Kind of attention",
+           topics,
            [&given = *given](const std::vector<std::string>& words) { given = words; },
            {names.begin(), names.end()}},
           {},

@@ -125,12 +125,22 @@ class ComparedFile {
     return json_ ? json_->names() : tensors_->names();
   }
 
-  Tensor read(const std::string& name) {
-    if (tensors_) return tensors_->read(name);
+  struct Stored {
+    Tensor tensor;
+    std::string type;
+  };
+  Stored read(const std::string& name) {
+    if (tensors_) return {tensors_->read(name), tensors_->stored_type(name)};
     try {
-      return json_->read(index_.at(name), [&](const std::string& file, const std::string& tensor) {
-        return source_.file(file).read(tensor);
-      });
+      Stored stored;
+      stored.tensor =
+          json_->read(index_.at(name), [&](const std::string& file, const std::string& tensor) {
+            const TensorFile& other = source_.file(file);
+            stored.type = other.stored_type(tensor);
+            return other.read(tensor);
+          });
+      if (stored.type.empty()) stored.type = attn::name(json_->stored_type(stored.tensor));
+      return stored;
     } catch (const Error& error) {
       throw error.inside(name_);
     }
@@ -172,7 +182,7 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
     return;
   }
   const TensorComparison& tensor = comparison.tensors[*chosen];
-  DifferenceMap map{a.read(*pairs[*chosen].a), b.read(*pairs[*chosen].b), tensor.name,
+  DifferenceMap map{a.read(*pairs[*chosen].a).tensor, b.read(*pairs[*chosen].b).tensor, tensor.name,
                     tensor.absolute.index.value_or(Shape(tensor.a.shape.size())),
                     labels_of(tensor.name, request.a, access)};
   comparison.pictured = pictured_name(map);
@@ -211,12 +221,13 @@ Comparison compared(const CompareRequest& request, FileAccess access) {
     TensorComparison tensor;
     tensor.name = pair.a && !pair.a->empty() ? *pair.a : pair.b.value_or("");
     // Read here, so that no more than one pair is in memory at a time.
-    const Tensor in_a = pair.a ? a.read(*pair.a) : Tensor();
-    const Tensor in_b = pair.b ? b.read(*pair.b) : Tensor();
+    const auto stored_a = pair.a ? a.read(*pair.a) : ComparedFile::Stored();
+    const auto stored_b = pair.b ? b.read(*pair.b) : ComparedFile::Stored();
+    const Tensor &in_a = stored_a.tensor, &in_b = stored_b.tensor;
     check_element_limit(in_a.size(), access.limits.elements, comparison.a);
     check_element_limit(in_b.size(), access.limits.elements, comparison.b);
-    tensor.a = {in_a.shape(), in_a.dtype()};
-    tensor.b = {in_b.shape(), in_b.dtype()};
+    tensor.a = {in_a.shape(), stored_a.type};
+    tensor.b = {in_b.shape(), stored_b.type};
     if (!pair.b) {
       tensor.outcome = Outcome::only_in_a;
     } else if (!pair.a) {

@@ -49,7 +49,7 @@ bool is_compared(const TensorComparison& tensor) {
 
 // "float32", "float32 and float64", or "int64, exactly".
 std::string types_text(const TensorComparison& tensor) {
-  const std::string a = name(tensor.a.dtype), b = name(tensor.b.dtype);
+  const std::string &a = tensor.a.type, &b = tensor.b.type;
   return (a == b ? a : a + " and " + b) + (tensor.exact ? ", exactly" : "");
 }
 
@@ -114,7 +114,7 @@ void write_side(JsonWriter& json, const char* key, const TensorComparison::Side&
   json.key("shape");
   json.value(side.shape);
   json.key("dtype");
-  json.value(name(side.dtype));
+  json.value(side.type);
   json.end_object();
 }
 

@@ -30,11 +30,12 @@ std::optional<double> read_dropout(const JsonValue& value, const std::string& po
   return probability;
 }
 
-Dropout torch_dropout(double p, const TorchRandom& random) {
+Dropout torch_dropout(double p, const TorchRandom& random, bool in_turn) {
   const auto own = std::make_shared<TorchRandom>(random);
-  return {p, [own, p](const Shape& shape) {
+  return {p, [own, p, in_turn](const Shape& shape) {
             std::vector<std::uint8_t> kept(element_count(shape));
-            own->bernoulli(kept, 1 - p);
+            TorchRandom again = *own;
+            (in_turn ? *own : again).bernoulli(kept, 1 - p);
             return Tensor(shape, std::move(kept));
           }};
 }

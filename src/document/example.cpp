@@ -1,13 +1,99 @@
+#include <array>
 #include <string>
 
 #include "attn/document.hpp"
 
 namespace attn {
+namespace {
+
+constexpr std::array<ExampleTopic, 8> topics{{
+    {"rotary", "queries and keys turned by their positions", R"({
+  "attention": "scaled_dot_product",
+  "description": "One row repeated: turned by their positions, rows that are alike compare by distance alone.",
+  "query": [[1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0]],
+  "rotary": {"theta": 100},
+  "mask": {"causal": true},
+  "scale": 2
+}
+)"},
+    {"alibi", "linear biases by distance", R"({
+  "attention": "scaled_dot_product",
+  "description": "Equal scores: all that tells the keys of a head apart is its slope times the distance.",
+  "query": {"zeros": [1, 4, 8, 2]},
+  "mask": {"causal": true, "alibi": true}
+}
+)"},
+    {"relative_bias", "a bias for each bucket of distances, as T5 has it", R"({
+  "attention": "scaled_dot_product",
+  "seed": 2,
+  "scale": 1,
+  "query": {"randn": [1, 2, 8, 4]},
+  "relative_bias": {"table": {"randn": [8, 2]}, "buckets": 8, "max_distance": 16}
+}
+)"},
+    {"sinks", "one more logit a head, which takes weight and gives nothing", R"({
+  "attention": "scaled_dot_product",
+  "seed": 3,
+  "query": {"randn": [1, 2, 6, 8]},
+  "mask": {"causal": true},
+  "sinks": [-4, 1]
+}
+)"},
+    {"norms", "RMS norms of queries and keys", R"({
+  "attention": "scaled_dot_product",
+  "seed": 5,
+  "query": {"randn": [1, 2, 5, 4]},
+  "key": {"randn": [1, 2, 5, 4]},
+  "query_norm": {"weight": [2, 2, 2, 2]},
+  "key_norm": {"weight": [1, 1, 1, 1]}
+}
+)"},
+    {"bfloat16", "each step rounded as under PyTorch's autocast", R"({
+  "attention": "scaled_dot_product",
+  "dtype": "bfloat16",
+  "seed": 4,
+  "scale": 1,
+  "query": {"randn": [6, 24]},
+  "key": {"randn": [6, 24]},
+  "value": {"full": [6, 1], "value": 0.125}
+}
+)"},
+    {"gradient", "derivatives by all that goes into an attention", R"({
+  "attention": "scaled_dot_product",
+  "query": [[1.0, 0.0], [0.0, 1.0]],
+  "key": [[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
+  "value": [[1.0], [2.0], [3.0]],
+  "mask": {"causal": true, "align": "lower_right"},
+  "gradient": {"output": [[1.0], [-1.0]]}
+}
+)"},
+    {"llama", "a layer as today's decoders have it: rotary, RMS norms, a gate", R"({
+  "attention": "encoder_layer",
+  "heads": 2,
+  "kv_heads": 1,
+  "feed_forward": 16,
+  "activation": "swiglu",
+  "norm": "pre",
+  "norm_kind": "rms",
+  "rotary": {},
+  "mask": {"causal": true},
+  "seed": 1,
+  "x": {"randn": [1, 5, 8]},
+  "parameters": {"init": "torch"}
+}
+)"},
+}};
+
+}  // namespace
 
 std::string example_document(Kind kind) {
   const KindInfo& row = info(kind);
   return "{\n  \"attention\": \"" + std::string(row.name) + "\",\n" + std::string(row.example) +
          "\n}\n";
+}
+
+std::span<const ExampleTopic> example_topics() noexcept {
+  return topics;
 }
 
 }  // namespace attn

@@ -11,6 +11,7 @@
 #include "attn/named.hpp"
 
 #include "document/object.hpp"
+#include "document/problems.hpp"
 
 namespace attn {
 namespace {
@@ -115,35 +116,40 @@ NormKind read_norm_kind(const JsonValue& value, const std::string& pointer) {
   return expect_choice(value, pointer, "kind of norm", norm_kinds);
 }
 
+// Each member is read though another one could not be; all that is wrong is thrown together.
 Rotary read_rotary(const JsonValue& value, const std::string& pointer, DType dtype,
                    TensorSource& tensors) {
   constexpr std::array<std::string_view, 8> known{
       "theta", "width", "interleaved", "scaling", "positions", "key_positions", "cos", "sin"};
-  expect_known_keys(value, known, pointer);
-  const Members members(value, pointer);
+  const Members members(expect_object(value, pointer), pointer);
+  Problems problems;
+  problems.attempt([&] { expect_known_keys(value, known, pointer); });
   Rotary rotary;
   const bool tables = members.find("cos") || members.find("sin");
   for (const char* name : {"theta", "width", "scaling"}) {
     if (!tables || !members.find(name)) continue;
-    throw input_error(std::string("\"") + name + "\" has no meaning beside given cosines and sines",
-                      members.place(name), "leave it out: the tables say all angles");
+    problems.add(
+        input_error(std::string("\"") + name + "\" has no meaning beside given cosines and sines",
+                    members.place(name), "leave it out: the tables say all angles"));
   }
-  rotary.theta = members.number("theta").value_or(rotary.theta);
-  rotary.width = members.count("width");
-  rotary.interleaved = members.boolean("interleaved").value_or(false);
+  problems.attempt([&] { rotary.theta = members.number("theta").value_or(rotary.theta); });
+  problems.attempt([&] { rotary.width = members.count("width"); });
+  problems.attempt([&] { rotary.interleaved = members.boolean("interleaved").value_or(false); });
   if (const JsonValue* scaling = members.find("scaling")) {
-    rotary.scaling = read_scaling(*scaling, members.place("scaling"));
+    problems.attempt([&] { rotary.scaling = read_scaling(*scaling, members.place("scaling")); });
   }
   // In the order of the document: that is the order in which its random tensors are drawn.
   for (const JsonMember& member : value.members()) {
     const auto read = [&](const char* name, Tensor& tensor, DType type) {
-      if (member.key == name) tensor = tensors.read(member.value, type, members.place(name));
+      if (member.key != name) return;
+      problems.attempt([&] { tensor = tensors.read(member.value, type, members.place(name)); });
     };
     read("positions", rotary.positions, DType::int64);
     read("key_positions", rotary.key_positions, DType::int64);
     read("cos", rotary.cos, dtype);
     read("sin", rotary.sin, dtype);
   }
+  problems.throw_all();
   return rotary;
 }
 
@@ -164,13 +170,15 @@ Alibi read_alibi(const JsonValue& value, const std::string& pointer) {
   };
   if (!value.is(JsonValue::Type::object)) return {read_slopes(value, pointer), false};
   constexpr std::array<std::string_view, 2> known{"slopes", "symmetric"};
-  expect_known_keys(value, known, pointer);
   const Members members(value, pointer);
+  Problems problems;
+  problems.attempt([&] { expect_known_keys(value, known, pointer); });
   Alibi alibi;
   if (const JsonValue* slopes = members.find("slopes")) {
-    alibi.slopes = read_slopes(*slopes, members.place("slopes"));
+    problems.attempt([&] { alibi.slopes = read_slopes(*slopes, members.place("slopes")); });
   }
-  alibi.symmetric = members.boolean("symmetric").value_or(false);
+  problems.attempt([&] { alibi.symmetric = members.boolean("symmetric").value_or(false); });
+  problems.throw_all();
   return alibi;
 }
 
@@ -178,29 +186,38 @@ RelativeBias read_relative_bias(const JsonValue& value, const std::string& point
                                 TensorSource& tensors) {
   constexpr std::array<std::string_view, 4> known{"table", "buckets", "max_distance",
                                                   "bidirectional"};
-  expect_known_keys(value, known, pointer);
-  const Members members(value, pointer);
+  const Members members(expect_object(value, pointer), pointer);
+  Problems problems;
+  problems.attempt([&] { expect_known_keys(value, known, pointer); });
   RelativeBias bias;
-  bias.buckets = members.count("buckets").value_or(bias.buckets);
-  bias.max_distance = members.count("max_distance").value_or(bias.max_distance);
-  bias.bidirectional = members.boolean("bidirectional").value_or(bias.bidirectional);
+  problems.attempt([&] { bias.buckets = members.count("buckets").value_or(bias.buckets); });
+  problems.attempt(
+      [&] { bias.max_distance = members.count("max_distance").value_or(bias.max_distance); });
+  problems.attempt(
+      [&] { bias.bidirectional = members.boolean("bidirectional").value_or(bias.bidirectional); });
   if (const JsonValue* table = members.find("table")) {
-    bias.table = tensors.read(*table, dtype, members.place("table"));
+    problems.attempt([&] { bias.table = tensors.read(*table, dtype, members.place("table")); });
   }
+  problems.throw_all();
   return bias;
 }
 
 HeadNorm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
                         TensorSource& tensors) {
   constexpr std::array<std::string_view, 3> known{"weight", "bias", "kind"};
-  expect_known_keys(value, known, pointer);
+  const JsonValue& object = expect_object(value, pointer);
+  Problems problems;
+  problems.attempt([&] { expect_known_keys(value, known, pointer); });
   HeadNorm norm;
-  for (const JsonMember& member : value.members()) {
+  for (const JsonMember& member : object.members()) {
     const std::string at = pointer_to(pointer, member.key);
-    if (member.key == "weight") norm.weight = tensors.read(member.value, dtype, at);
-    if (member.key == "bias") norm.bias = tensors.read(member.value, dtype, at);
-    if (member.key == "kind") norm.kind = read_norm_kind(member.value, at);
+    problems.attempt([&] {
+      if (member.key == "weight") norm.weight = tensors.read(member.value, dtype, at);
+      if (member.key == "bias") norm.bias = tensors.read(member.value, dtype, at);
+      if (member.key == "kind") norm.kind = read_norm_kind(member.value, at);
+    });
   }
+  problems.throw_all();
   return norm;
 }
 

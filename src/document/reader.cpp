@@ -22,6 +22,7 @@
 #include "document/tensor_source.hpp"
 #include "document/token_reader.hpp"
 #include "support/overloaded.hpp"
+#include "support/several_errors.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -46,8 +47,11 @@ class Reader {
     // What could not be read would only cause further complaints.
     if (problems_.errors().size() == before_tensors) read_learned();
     read_masks();
+    const std::size_t before_positions = problems_.errors().size();
     read_positions();
-    const std::span<const Error> found = std::span(problems_.errors()).subspan(before_options);
+    // One of these that could not be read does not keep the others from being held together.
+    const std::span<const Error> found =
+        std::span(problems_.errors()).subspan(before_options, before_positions - before_options);
     if (std::all_of(found.begin(), found.end(), leaves_sizes)) finish();
     return std::move(plan_);
   }
@@ -333,7 +337,8 @@ class Reader {
     problems_.attempt([&] {
       if (!dropout_) return;
       options_.dropout =
-          torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"));
+          torch_dropout(*dropout_, tensors_.generator("/dropout", "dropout in training"),
+                        is(Family::transformer));
     });
     // Another mask of the user's own may hide what lies ahead.
     const Mask& mask = options_.mask;
@@ -365,20 +370,31 @@ class Reader {
   template <class Step>
   bool attempt_named(const Step& step) {
     return problems_.attempt([&] {
+      const auto told = [&](const Error& error) {
+        return learned_.names.named(names_of_tensors().named(error));
+      };
       try {
         step();
+      } catch (const SeveralErrors& several) {
+        std::vector<Error> errors;
+        for (const Error& error : several.errors()) errors.push_back(told(error));
+        throw SeveralErrors(std::move(errors));
       } catch (const Error& error) {
-        throw learned_.names.named(names_of_tensors().named(error));
+        throw told(error);
       }
     });
   }
 
   // A part of a mask that does not fit is told and left out, so that the rest can be checked.
   bool plan_attentions() {
+    std::size_t before = problems_.errors().size();
     while (!attempt_named([&] {
       plan_.computation = computation();
       plan_.attentions = attentions_of(plan_.computation);
     })) {
+      // Several would be told anew.
+      if (problems_.errors().size() > before + 1) return false;
+      before = problems_.errors().size();
       const std::string& where = problems_.errors().back().where();
       const auto leave_out = [&](Mask& mask, const char* lens, const char* parts) {
         if (where.starts_with(lens)) return bool(std::exchange(mask.valid_lens, {}));

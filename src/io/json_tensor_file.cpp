@@ -1,8 +1,12 @@
 #include "io/json_tensor_file.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -42,10 +46,12 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
   }
   const JsonValue* dtype = root.find("dtype");
   // Numbers of the narrow types are written as those of float32.
-  if (dtype != nullptr && dtype->is(JsonValue::Type::string) &&
-      (dtype->string() == "float32" || dtype->string() == "bfloat16" ||
-       dtype->string() == "float16")) {
-    dtype_ = DType::float32;
+  if (dtype != nullptr && dtype->is(JsonValue::Type::string)) {
+    for (const DType known : {DType::float32, DType::bfloat16, DType::float16}) {
+      if (dtype->string() != name(known)) continue;
+      dtype_ = DType::float32;
+      if (is_narrow(known)) narrow_ = known;
+    }
   }
   const JsonValue* tensors = root.find("tensors");
   if (tensors != nullptr && tensors->is(JsonValue::Type::object)) {
@@ -62,6 +68,16 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
   if (names_.empty()) {
     throw input_error("the JSON object holds no tensor", "", help);
   }
+}
+
+DType JsonTensorFile::stored_type(const Tensor& read) const {
+  if (!narrow_ || read.dtype() != DType::float32) return read.dtype();
+  const auto numbers = read.values<float>();
+  const bool holds = std::all_of(numbers.begin(), numbers.end(), [&](float x) {
+    const auto exact = static_cast<double>(x);
+    return std::isnan(x) || nearest_narrow(exact, *narrow_) == exact;
+  });
+  return holds ? *narrow_ : read.dtype();
 }
 
 Tensor JsonTensorFile::read(std::size_t index, const OpenTensor& open) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,9 +36,13 @@ class JsonTensorFile {
   /// Throws Error(input) at the JSON pointer of what is wrong.
   Tensor read(std::size_t index, const OpenTensor& open) const;
 
+  /// What was read, inside the text: the narrow type of the result if it holds the numbers.
+  DType stored_type(const Tensor& read) const;
+
  private:
   std::unique_ptr<const JsonValue> root_;
   DType dtype_ = DType::float64;
+  std::optional<DType> narrow_;
   std::vector<std::string> names_, pointers_;
   std::vector<const JsonValue*> values_;  // in *root_
 };

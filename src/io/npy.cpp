@@ -227,7 +227,8 @@ std::string counted_bytes(std::size_t count) {
 
 }  // namespace
 
-Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                 ElementType* type) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(npy_magic)) {
     throw input_error("this is no .npy file", byte_place(0), save_array_again);
@@ -278,6 +279,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
                       "a .npy file holds one array: save several with numpy.savez");
   }
   array.bytes = bytes.subspan(data_at);
+  if (type != nullptr) *type = array.type;
   return tensor_from(array);
 }
 

@@ -162,7 +162,7 @@ void check_claims(const zip_stat_t& status, const Limits& limits) {
   }
 }
 
-Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
+Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits, ElementType* type) {
   zip_stat_t status;
   if (zip_stat_index(archive, index, 0, &status) != 0) {
     throw input_error(zip_strerror(archive), "", save_archive_again);
@@ -195,7 +195,7 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits) {
     throw input_error("the member is not as large as the zip archive says", "",
                       "the file is damaged: copy or download it again");
   }
-  return parse_npy({buffer.get(), status.size}, buffer);
+  return parse_npy({buffer.get(), status.size}, buffer, type);
 }
 
 }  // namespace
@@ -249,11 +249,11 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
   }
 }
 
-Tensor Npz::read(std::size_t index) const {
+Tensor Npz::read(std::size_t index, ElementType* type) const {
   // libzip's handles belong to one thread at a time; opening costs a look at the table of contents.
   const Archive archive = open_archive(bytes_);
   try {
-    return read_member(archive.get(), members_[index], limits_);
+    return read_member(archive.get(), members_[index], limits_, type);
   } catch (const Error& error) {
     throw error.inside("member " + in_quotes(names_[index]));
   }

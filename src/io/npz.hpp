@@ -11,6 +11,8 @@
 #include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
+#include "io/raw_array.hpp"
+
 namespace attn {
 
 /// A zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
@@ -27,8 +29,8 @@ class Npz {
   const std::vector<std::string>& names() const noexcept { return names_; }
 
   /// Throws Error(input) naming the member if it is damaged, encrypted, larger than the limit, or
-  /// no .npy file. Several threads may read at once.
-  Tensor read(std::size_t index) const;
+  /// no .npy file. Several threads may read at once. `type`, if given, gets what the elements are.
+  Tensor read(std::size_t index, ElementType* type = nullptr) const;
 
  private:
   std::span<const std::byte> bytes_;

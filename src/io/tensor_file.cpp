@@ -54,6 +54,7 @@ std::string_view guess(std::string_view bytes) {
 struct Npy {
   static constexpr std::string_view format_name = "npy";
   Tensor tensor;
+  ElementType type = ElementType::float32;
   std::vector<std::string> names{""};
 };
 
@@ -62,7 +63,11 @@ using Parsed = std::variant<Npy, Npz, Safetensors, JsonTensorFile>;
 Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
              const Limits& limits) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.starts_with(npy_magic)) return Npy{parse_npy(bytes, std::move(owner))};
+  if (text.starts_with(npy_magic)) {
+    Npy npy;
+    npy.tensor = parse_npy(bytes, std::move(owner), &npy.type);
+    return npy;
+  }
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
     return Npz(bytes, std::move(owner), limits);
   }
@@ -124,6 +129,32 @@ class TensorFile::Content {
         return follow(file, tensor, references);
       };
       return std::get<JsonTensorFile>(parsed_).read(index, open_tensor);
+    } catch (const Error& error) {
+      throw error.inside(name_);
+    }
+  }
+
+  std::string stored_type(std::string_view name, int references) const {
+    try {
+      const std::size_t index = find(name);
+      if (const auto* npy = std::get_if<Npy>(&parsed_)) return attn::name(npy->type);
+      if (const auto* npz = std::get_if<Npz>(&parsed_)) {
+        ElementType type{};
+        npz->read(index, &type);
+        return attn::name(type);
+      }
+      if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) {
+        return attn::name(safetensors->raw(index).type);
+      }
+      std::string elsewhere;
+      const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
+        Tensor found = follow(file, tensor, references);
+        elsewhere = open(*folder_ / file, access_)->stored_type(tensor, references + 1);
+        return found;
+      };
+      const auto& json = std::get<JsonTensorFile>(parsed_);
+      const Tensor read = json.read(index, open_tensor);
+      return elsewhere.empty() ? attn::name(json.stored_type(read)) : elsewhere;
     } catch (const Error& error) {
       throw error.inside(name_);
     }
@@ -206,6 +237,10 @@ const std::vector<std::string>& TensorFile::names() const noexcept {
 
 Tensor TensorFile::read(std::string_view name) const {
   return content_->read(name, 0);
+}
+
+std::string TensorFile::stored_type(std::string_view name) const {
+  return content_->stored_type(name, 0);
 }
 
 }  // namespace attn

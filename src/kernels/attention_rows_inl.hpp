@@ -57,33 +57,59 @@ StripView view_of(const BlockMask<T>& mask, std::size_t row, std::size_t rows) {
   return view;
 }
 
-// A score and what a mask adds to it.
+// Blocks of keys, `step` from multiples of that on. Where distances add to the scores the last keys
+// come first: with ALiBi the keys before a query score the more the nearer they are, and largest
+// scores that grow with each block would cost as much as its exponentials.
+class KeySteps {
+ public:
+  template <class T>
+  KeySteps(const BlockMask<T>& mask, const Range& keys, std::size_t step)
+      : first_(keys.first / step), step_(step), backwards_(mask.terms != nullptr) {
+    if (!keys.empty()) count_ = (keys.end + step - 1) / step - first_;
+  }
+
+  std::size_t count() const { return count_; }
+  std::size_t base(std::size_t i) const {
+    return (first_ + (backwards_ ? count_ - 1 - i : i)) * step_;
+  }
+
+ private:
+  std::size_t first_, step_, count_ = 0;
+  bool backwards_;
+};
+
+// A score and what a mask adds to it, times `unit`.
 template <class T>
-HWY_INLINE T with_added(T score, T term) {
+HWY_INLINE T with_added(T score, T term, T unit) {
   if (term == -infinite<T>) return term;
   // A NaN of a bias may have digits, which power_of_two() does not pass on.
-  return term == term ? score + term * static_cast<T>(log2_e) : std::numeric_limits<T>::quiet_NaN();
+  return term == term ? score + term * unit : std::numeric_limits<T>::quiet_NaN();
 }
 
-// Adds to the scores base + [first, end) of a query what their distances add, in whole vectors from
-// a multiple of these on.
+// What the distances of the keys base + 0, 1… from a query add to their scores.
+template <class T>
+const T* terms_of(const BlockMask<T>& mask, std::size_t query, std::size_t base) {
+  return mask.terms + static_cast<std::ptrdiff_t>(base) - static_cast<std::ptrdiff_t>(query);
+}
+
+// Adds these to the scores base + [first, end), in whole vectors from a multiple of these on.
 template <class T>
 HWY_INLINE void add_terms(const BlockMask<T>& mask, std::size_t query, std::size_t base,
-                          const Range& range, T* scores) {
+                          const Range& range, T* scores, T of_one) {
   const hn::ScalableTag<T> d;
-  const auto unit = hn::Set(d, static_cast<T>(log2_e));
-  const T* const terms =
-      mask.terms + static_cast<std::ptrdiff_t>(base) - static_cast<std::ptrdiff_t>(query);
+  const auto unit = hn::Set(d, of_one);
+  const T* const terms = terms_of(mask, query, base);
   for (std::size_t j = range.first / lanes_of<T> * lanes_of<T>; j < range.end; j += lanes_of<T>) {
     hn::StoreU(hn::MulAdd(hn::LoadU(d, terms + j), unit, hn::LoadU(d, scores + j)), d, scores + j);
   }
 }
 
 // Softcap, biases and mask of one row's scores within the range; −∞ from there to `whole`. `room`
-// takes the terms that are added.
+// takes the terms that are added, `unit` is what a score of 1 is here.
 template <class T>
 void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
-                 const Range& range, const Range& whole, T* scores, T* room) {
+                 const Range& range, const Range& whole, T* scores, T* room,
+                 T unit = static_cast<T>(log2_e)) {
   const hn::ScalableTag<T> d;
   if (softcap > 0 && !range.empty()) {
     const auto cap = hn::Set(d, softcap);
@@ -93,11 +119,11 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
       hn::StoreU(hn::Mul(cap, hyperbolic_tangent(d, x)), d, scores + j);
     }
   }
-  if (mask.terms != nullptr) add_terms(mask, query, base, range, scores);
+  if (mask.terms != nullptr) add_terms(mask, query, base, range, scores, unit);
   if (mask.added != nullptr && !range.empty()) {
     mask.added(mask.context, query, base + range.first, range.end - range.first, room);
     for (std::size_t j = range.first; j < range.end; ++j) {
-      scores[j] = with_added(scores[j], room[j - range.first]);
+      scores[j] = with_added(scores[j], room[j - range.first], unit);
     }
   }
   const std::size_t first = range.empty() ? whole.end : range.first;
@@ -106,20 +132,29 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
 }
 
 // Whether one of the scores exceeds `largest`, which then becomes their largest. NaN aside, which
-// enters through the sums alone.
-template <class T>
-HWY_INLINE bool exceeded(const T* scores, const Range& range, T& largest) {
+// enters through the sums alone. With `terms` these are added to the scores on the way.
+template <bool with_terms = false, class T>
+HWY_INLINE bool exceeded(T* scores, const Range& range, T& largest, const T* terms = nullptr) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t step = lanes_of<T>;
+  const auto unit = hn::Set(d, static_cast<T>(log2_e));
+  const auto score = [&](std::size_t j) HWY_ATTR {
+    auto x = hn::LoadU(d, scores + j);
+    if constexpr (with_terms) {
+      x = hn::MulAdd(hn::LoadU(d, terms + j), unit, x);
+      hn::StoreU(x, d, scores + j);
+    }
+    return x;
+  };
   auto a = hn::Set(d, largest), b = a, c = a, e = a;
   std::size_t j = range.first;
   for (; j + 4 * step <= range.end; j += 4 * step) {
-    a = larger(d, hn::LoadU(d, scores + j), a);
-    b = larger(d, hn::LoadU(d, scores + j + step), b);
-    c = larger(d, hn::LoadU(d, scores + j + 2 * step), c);
-    e = larger(d, hn::LoadU(d, scores + j + 3 * step), e);
+    a = larger(d, score(j), a);
+    b = larger(d, score(j + step), b);
+    c = larger(d, score(j + 2 * step), c);
+    e = larger(d, score(j + 3 * step), e);
   }
-  for (; j < range.end; j += step) a = larger(d, hn::LoadU(d, scores + j), a);
+  for (; j < range.end; j += step) a = larger(d, score(j), a);
   a = hn::Max(hn::Max(a, b), hn::Max(c, e));
   if (hn::AllFalse(d, hn::Gt(a, hn::Set(d, largest)))) return false;
   largest = hn::GetLane(hn::MaxOfLanes(d, a));
@@ -159,6 +194,15 @@ bool sink_exceeds(const QueryBlock<T>& block, T shift) {
   return sizeof(T) == sizeof(float) && block.sink * log2_e > static_cast<double>(shift) + 40;
 }
 
+// The least score whose power counts, for what `turned` has turned: a weight below half the least
+// number of T is 0. Smaller powers would leave the normal numbers in products with small values,
+// and processors take a hundred times as long over those.
+template <class T>
+T least_score(T turned) {
+  constexpr T weightless = sizeof(T) == sizeof(float) ? T(154) : T(1078);
+  return shift_of(turned) - (weightless - Shift<T>::lift);
+}
+
 template <class T>
 void subtract(T* scores, const Range& range, T value) {
   for (std::size_t j = range.first; j < range.end; ++j) scores[j] -= value;
@@ -171,7 +215,7 @@ HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shif
   const hn::ScalableTag<T> d;
   constexpr std::size_t step = lanes_of<T>, part = 32 * step;
   const auto turned = hn::Set(d, shift.turned);
-  const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
+  const auto least = hn::Set(d, least_score(shift.turned));
   auto sum = hn::Zero(d);
   for (std::size_t j = range.first; j < range.end;) {
     const std::size_t end = std::min(range.end, j + part);

@@ -61,7 +61,9 @@ class Block : OnlineSoftmax<T> {
       seen.end = std::max(seen.end, views_[s].any.end);
     }
     const std::size_t step = blocking_.keys;
-    for (std::size_t base = seen.first / step * step; base < seen.end; base += step) {
+    const KeySteps steps(block_.mask, seen, step);
+    for (std::size_t i = 0; i < steps.count(); ++i) {
+      const std::size_t base = steps.base(i);
       const std::size_t keys = std::min(step, block_.sizes.keys - base);
       for (std::size_t strip = 0; strip < strips; strip += blocking_.strips) {
         add_keys(strip, std::min(blocking_.strips, strips - strip), base, keys);

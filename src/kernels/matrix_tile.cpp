@@ -109,7 +109,7 @@ MatrixTiles::~MatrixTiles() {
 
 // Compilers do not know what memory the instructions of tiles touch: no other access stands between
 // the fences.
-__attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const SplitProduct& product,
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const TileProduct& product,
                                                                        float* c,
                                                                        std::size_t c_stride,
                                                                        bool add) noexcept {
@@ -137,7 +137,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Spl
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-__attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const SplitProduct& product,
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const TileProduct& product,
                                                                         float* c,
                                                                         std::size_t c_stride,
                                                                         bool add) noexcept {
@@ -161,6 +161,21 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const Sp
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_bfloat16_tiles(
+    const TileProduct& product, float* c, std::size_t c_stride, bool add) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const auto stride = static_cast<long>(c_stride * sizeof(float));
+  load_sums(c, c_stride, stride, add);
+  for (std::size_t step = 0; step < product.steps; ++step) {
+    const std::size_t at = step * tile_numbers;
+    _tile_loadd(6, product.right + at, line);
+    _tile_loadd(7, product.next_right + at, line);
+    multiply_left(product.left + at, product.lower_left + at);
+  }
+  store_sums(c, c_stride, stride);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 }  // namespace attn::kernels
 
 #else
@@ -172,8 +187,9 @@ bool matrix_tiles_present() noexcept {
 }
 MatrixTiles::MatrixTiles() noexcept = default;
 MatrixTiles::~MatrixTiles() = default;
-void multiply_split_tiles(const SplitProduct&, float*, std::size_t, bool) noexcept {}
-void multiply_narrow_tiles(const SplitProduct&, float*, std::size_t, bool) noexcept {}
+void multiply_split_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
+void multiply_narrow_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
+void multiply_bfloat16_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
 
 }  // namespace attn::kernels
 

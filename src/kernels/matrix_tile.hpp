@@ -25,8 +25,8 @@ class MatrixTiles {
 constexpr std::size_t tile_side = 16, tile_depth = 32;
 constexpr std::size_t tile_numbers = tile_side * tile_depth, split_tile_numbers = 3 * tile_numbers;
 
-/// Two by two rows of split tiles, one tile a step; the tiles of a row follow each other.
-struct SplitProduct {
+/// Two by two rows of tiles, one a step; the tiles of a row follow each other.
+struct TileProduct {
   const std::uint16_t *left, *lower_left;
   const std::uint16_t *right, *next_right;
   std::size_t steps;
@@ -36,12 +36,17 @@ struct SplitProduct {
 /// parts the six largest (Henry, Tang and Heinecke 2019, section III). Second parts are below 2⁻⁷
 /// and third ones below 2⁻¹⁵ of a number, so that what is left out is below 2⁻²¹ of a product, and
 /// about 2⁻²⁴, a rounding of a float, on average. Parts below 2⁻¹²⁶ count as zeros.
-void multiply_split_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
+void multiply_split_tiles(const TileProduct& product, float* c, std::size_t c_stride,
                           bool add) noexcept;
 
 /// The same where b is in bfloat16 already: of its tiles there are the first parts alone, one after
 /// the other. Nothing is left out then.
-void multiply_narrow_tiles(const SplitProduct& product, float* c, std::size_t c_stride,
+void multiply_narrow_tiles(const TileProduct& product, float* c, std::size_t c_stride,
                            bool add) noexcept;
+
+/// The same where both are in bfloat16, one part each: [16][32] a tile. Their products are exact
+/// and summed in float.
+void multiply_bfloat16_tiles(const TileProduct& product, float* c, std::size_t c_stride,
+                             bool add) noexcept;
 
 }  // namespace attn::kernels

@@ -12,6 +12,7 @@
 
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/long_sums_inl.hpp"
+#include "kernels/narrow_packing_inl.hpp"
 #include "kernels/odd_values_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,86 +23,6 @@ constexpr std::size_t key_block = 192;  // whose scores for a panel stay in the 
 static_assert(key_block % tile_rows == 0);
 // Less than sum_depth, as a lane's exponentials are summed one after the other as well.
 constexpr std::size_t value_depth = 64;
-constexpr std::size_t line = 64;
-
-template <class T>
-constexpr std::size_t in_lines(std::size_t count) {
-  return rounded_up(count, line / sizeof(T));
-}
-
-// The rows of the tile that adds values: those that leave the fewest of them empty.
-std::size_t value_rows_of(std::size_t width) {
-  std::size_t best = 4;
-  for (std::size_t rows : tile_rows == 12 ? std::array<std::size_t, 3>{4, 8, 12}
-                                          : std::array<std::size_t, 3>{4, 6, 6}) {
-    if (rounded_up(width, rows) <= rounded_up(width, best)) best = rows;
-  }
-  return best;
-}
-
-template <class T>
-std::size_t key_count(const HeadSizes& sizes) {
-  return in_lines<T>(rounded_up(sizes.keys, tile_rows) * sizes.width);
-}
-
-template <class T>
-std::size_t value_count(const HeadSizes& sizes) {
-  return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, value_rows_of(sizes.value_width)));
-}
-
-template <class T>
-Extent<T> copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRICT to) {
-  Extent<T> extent;
-  for (std::size_t k = 0; k < count; ++k) {
-    to[k] = from[k];
-    const T size = std::abs(from[k]);
-    const bool finite = size < infinite<T>;
-    extent.largest = finite && size > extent.largest ? size : extent.largest;
-    extent.finite &= finite;
-  }
-  return extent;
-}
-
-// Keys as they stand; values as panels [keys][value rows] of columns.
-template <class T>
-void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
-          PackedHead<T>& head) {
-  const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
-  head.key_rows = key_rows;
-  head.value_rows = value_rows;
-  head.odd_count = 0;
-  head.largest_value = 0;
-  T largest_key = 0;
-  const std::size_t value_width = sizes.value_width;
-  constexpr std::size_t together = 16;
-  Extent<T> all;
-  for (std::size_t key = 0; key < sizes.keys; ++key) {
-    if (key % together == 0) {
-      all = extent_of(value_rows + key, std::min(together, sizes.keys - key), value_width);
-    }
-    T* to = head.keys + key * width;
-    const Extent<T> keys = copy_row(key_rows[key], width, to);
-    largest_key = std::max(largest_key, keys.largest);
-    if (!keys.finite) forget_digits(to, width);
-    const T* from = value_rows[key];
-    for (std::size_t column = 0; column < value_width; column += rows) {
-      T* part = head.values + column * sizes.keys + key * rows;
-      const std::size_t count = std::min(rows, value_width - column);
-      std::copy_n(from + column, count, part);
-      for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
-    }
-    const Extent<T> values = all.finite ? all : extent_of(from, value_width);
-    head.largest_value = std::max(head.largest_value, values.largest);
-    if (values.finite) continue;
-    head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
-    for (std::size_t column = 0; column < value_width; column += rows) {
-      std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
-    }
-  }
-  head.longest_key = largest_key * std::sqrt(static_cast<T>(width));
-  std::fill_n(head.keys + sizes.keys * width,
-              (rounded_up(sizes.keys, tile_rows) - sizes.keys) * width, T(0));
-}
 
 // Queries in the lanes of two vectors.
 template <class T>
@@ -116,7 +37,7 @@ class Panel {
         head_(head),
         limits_(score_limits<T>(block.sizes.width)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
-        value_tile_(value_rows_of(block.sizes.value_width)),
+        value_tile_(narrow::value_rows_of(block.sizes.value_width)),
         output_width_(rounded_up(block.sizes.value_width, value_tile_)),
         sums_(scratch, (output_width_ + 1) * columns),
         queries_(scratch + sums_.scratch_count((output_width_ + 1) * columns)),
@@ -125,7 +46,8 @@ class Panel {
         room_(scores_ + key_block * columns) {}
 
   static std::size_t scratch_count(const HeadSizes& sizes) {
-    const std::size_t rows = rounded_up(sizes.value_width, value_rows_of(sizes.value_width)) + 1;
+    const std::size_t rows =
+        rounded_up(sizes.value_width, narrow::value_rows_of(sizes.value_width)) + 1;
     return LongSums<T>::scratch_count(rows * columns) +
            (sizes.width + states + key_block) * columns + key_block;
   }
@@ -138,8 +60,9 @@ class Panel {
       return;
     }
     const StripView view = view_of(block_.mask, first, count_);
-    for (std::size_t base = view.any.first / key_block * key_block; base < view.any.end;
-         base += key_block) {
+    const KeySteps steps(block_.mask, view.any, key_block);
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+      const std::size_t base = steps.base(step);
       const std::size_t keys = std::min(key_block, block_.sizes.keys - base);
       const bool full =
           block_.mask.added == nullptr && view.all.first <= base && base + keys <= view.all.end;
@@ -247,7 +170,7 @@ class Panel {
       block_.mask.added(block_.mask.context, query, base + own.first, own.end - own.first, room_);
       for (std::size_t key = own.first; key < own.end; ++key) {
         T& score = scores_[key * columns + i];
-        score = with_added(score, room_[key - own.first]);
+        score = with_added(score, room_[key - own.first], static_cast<T>(log2_e));
       }
     }
     const V hidden = hn::Set(d, -infinite<T>);
@@ -318,9 +241,8 @@ class Panel {
     }
     const Tag d;
     const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
-    const V round = hn::Set(d, rounding<T>), room = hn::Set(d, least_power(T(0)));
-    const V least0 = hn::Add(hn::Sub(round, turn0), room);
-    const V least1 = hn::Add(hn::Sub(round, turn1), room);
+    const V least = hn::Set(d, least_score(T(0)));
+    const V least0 = hn::Sub(least, turn0), least1 = hn::Sub(least, turn1);
     // Of few keys at a time (LongSums says why).
     V total0 = hn::Zero(d), total1 = total0;
     T* s = scores_ + seen.first * columns;
@@ -405,16 +327,16 @@ BlockOutcome attend(const QueryBlock<T>& block, const PackedHead<T>& head, T* sc
 }  // namespace
 
 std::size_t narrow_key_floats(const HeadSizes& sizes) {
-  return key_count<float>(sizes);
+  return narrow::key_count<float>(sizes);
 }
 std::size_t narrow_key_doubles(const HeadSizes& sizes) {
-  return key_count<double>(sizes);
+  return narrow::key_count<double>(sizes);
 }
 std::size_t narrow_value_floats(const HeadSizes& sizes) {
-  return value_count<float>(sizes);
+  return narrow::value_count<float>(sizes);
 }
 std::size_t narrow_value_doubles(const HeadSizes& sizes) {
-  return value_count<double>(sizes);
+  return narrow::value_count<double>(sizes);
 }
 std::size_t narrow_floats(const HeadSizes& sizes) {
   return Panel<float>::scratch_count(sizes);
@@ -424,11 +346,11 @@ std::size_t narrow_doubles(const HeadSizes& sizes) {
 }
 void pack_narrow_floats(const HeadSizes& sizes, const float* const* key_rows,
                         const float* const* value_rows, PackedHead<float>& head) {
-  pack(sizes, key_rows, value_rows, head);
+  narrow::pack(sizes, key_rows, value_rows, head);
 }
 void pack_narrow_doubles(const HeadSizes& sizes, const double* const* key_rows,
                          const double* const* value_rows, PackedHead<double>& head) {
-  pack(sizes, key_rows, value_rows, head);
+  narrow::pack(sizes, key_rows, value_rows, head);
 }
 BlockOutcome attend_narrow_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
                                   float* scratch) {

@@ -63,7 +63,9 @@ class OnlineSoftmax {
       const Range own = Range{block_.mask.first[row], block_.mask.end[row]}.within(base, seen.end);
       mask_scores(block_.mask, softcap_, row, base, own, whole, scores, room_);
     } else if (block_.mask.terms != nullptr) {
-      add_terms(block_.mask, row, base, whole, scores);
+      const T* const terms = terms_of(block_.mask, row, base);
+      if (exceeded<true>(scores, whole, largest_[row], terms)) raise(row);
+      return;
     }
     if (exceeded(scores, whole, largest_[row])) raise(row);
   }

@@ -42,7 +42,9 @@ class SplitBlock : OnlineSoftmax<float> {
     if (!in_range_) return {.out_of_range = true};
     {
       const MatrixTiles tiles;
-      for (std::size_t base = 0; base < block_.sizes.keys; base += key_step) {
+      const KeySteps steps(block_.mask, {0, block_.sizes.keys}, key_step);
+      for (std::size_t i = 0; i < steps.count(); ++i) {
+        const std::size_t base = steps.base(i);
         const std::size_t keys = std::min(key_step, block_.sizes.keys - base);
         for (std::size_t row = 0; row < block_.queries; row += strip_rows) {
           const StripView& strip = views_[row / strip_rows];
@@ -109,7 +111,7 @@ class SplitBlock : OnlineSoftmax<float> {
     in_range_ = split && longest <= largest_split && limits_.hold(longest, head.longest_key) &&
                 values_fit(head.largest_value, block.sizes.keys);
     if (!in_range_) return;
-    split_rows(rows.data(), block.queries, block.sizes.width, scale, queries_);
+    split_rows<3>(rows.data(), block.queries, block.sizes.width, scale, queries_);
     for (std::size_t row = 0; row < block.queries; row += strip_rows) {
       views_[row / strip_rows] =
           view_of(block.mask, row, std::min(strip_rows, block.queries - row));
@@ -186,14 +188,14 @@ class SplitBlock : OnlineSoftmax<float> {
                                             std::uint16_t* to) {
     const Floats d;
     const auto turned = hn::Set(d, shift.turned);
-    const auto least = hn::Set(d, least_power(shift_of(shift.turned)));
+    const auto least = hn::Set(d, least_score(shift.turned));
     auto a = hn::Zero(d), b = a;
     for (std::size_t j = range.first; j < range.end; j += tile_depth) {
       const auto x = power_of_two<hidden>(d, hn::LoadU(d, scores + j), turned, least);
       const auto y = power_of_two<hidden>(d, hn::LoadU(d, scores + j + tile_side), turned, least);
       a = hn::Add(a, x);
       b = hn::Add(b, y);
-      store_split(x, y, to + j / tile_depth * split_tile_numbers);
+      store_parts<3>(x, y, to + j / tile_depth * split_tile_numbers);
     }
     hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(a, b)), d, total);
   }
@@ -218,11 +220,11 @@ std::size_t scratch_count(const HeadSizes& sizes) {
 }
 void pack_keys(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
   head.key_rows = rows;
-  split_keys(sizes, rows, parts_in(head.keys), head);
+  split_keys<3>(sizes, rows, parts_in(head.keys), head);
 }
 void pack_values(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
   head.value_rows = rows;
-  split_values(sizes, rows, parts_in(head.values), head);
+  split_values<3>(sizes, rows, parts_in(head.values), head);
 }
 BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch) {
   return SplitBlock(block, head, scratch).compute();

@@ -70,7 +70,7 @@ bool split_x(const SplitSource& rows, std::uint16_t* to) {
       const auto a = part_of_row(row, rows.width, k);
       const auto b = part_of_row(row, rows.width, k + tile_side);
       largest = hn::Max(largest, hn::Max(sizes_of(a), sizes_of(b)));
-      store_split(a, b, tile);
+      store_parts<3>(a, b, tile);
     }
     fits = fits && holds(largest_of(largest));
   }

@@ -1,4 +1,5 @@
-// Rows of floats as split tiles (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by
+// Rows of floats as tiles of one part, which holds them if they are bfloat16, or of three
+// (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by
 // side, in both operands alike: which ones make a pair changes only the order of a sum. Compiled
 // for AVX-512 alone, which all processors with matrix tiles have.
 
@@ -29,19 +30,20 @@ using Floats = hn::ScalableTag<float>;
 using Words = hn::ScalableTag<std::uint32_t>;
 static_assert(lanes_of<float> == tile_side);
 
-// One row of each part of a split tile: lane i of each vector makes the i-th pair. Parts are cut
-// off, not rounded, so that what is left of a number is exact.
-HWY_INLINE void store_split(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
+// One row of each part of a tile: lane i of each vector makes the i-th pair. Parts are cut off, not
+// rounded, so that what is left of a number is exact.
+template <std::size_t parts>
+HWY_INLINE void store_parts(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
   const Floats d;
   const Words words;
   const auto upper = hn::Set(words, 0xFFFF0000U);
 #pragma GCC unroll 3
-  for (std::size_t part = 0; part < 3; ++part) {
+  for (std::size_t part = 0; part < parts; ++part) {
     const auto low = hn::BitCast(words, first);
     const auto high = hn::And(hn::BitCast(words, second), upper);
     hn::StoreU(hn::Or(hn::ShiftRight<16>(low), high), words,
                reinterpret_cast<std::uint32_t*>(to + part * tile_numbers));
-    if (part == 2) break;
+    if (part + 1 == parts) break;
     first = hn::Sub(first, hn::BitCast(d, hn::And(low, upper)));
     second = hn::Sub(second, hn::BitCast(d, high));
   }
@@ -63,20 +65,22 @@ constexpr std::size_t tile_steps(std::size_t count) {
 // any product.
 constexpr float largest_split = 0x1p60F;
 
-// The rows times the factor as left operand: [rows / 16][steps] split tiles, rows of zeros up to a
+// The rows times the factor as left operand: [rows / 16][steps] tiles, rows of zeros up to a
 // multiple of 32.
-inline void split_rows(const float* const* rows, std::size_t count, std::size_t width, float factor,
-                       std::uint16_t* to) {
+template <std::size_t parts>
+void split_rows(const float* const* rows, std::size_t count, std::size_t width, float factor,
+                std::uint16_t* to) {
   const Floats d;
   const auto scale = hn::Set(d, factor);
   const std::size_t steps = tile_steps(width);
   for (std::size_t i = 0; i < rounded_up(count, 2 * tile_side); ++i) {
     const float* row = i < count ? rows[i] : nullptr;
     std::uint16_t* tile =
-        to + i / tile_side * steps * split_tile_numbers + i % tile_side * tile_depth;
-    for (std::size_t step = 0; step < steps; ++step, tile += split_tile_numbers) {
-      store_split(hn::Mul(scale, part_of_row(row, width, step * tile_depth)),
-                  hn::Mul(scale, part_of_row(row, width, step * tile_depth + tile_side)), tile);
+        to + i / tile_side * steps * parts * tile_numbers + i % tile_side * tile_depth;
+    for (std::size_t step = 0; step < steps; ++step, tile += parts * tile_numbers) {
+      store_parts<parts>(hn::Mul(scale, part_of_row(row, width, step * tile_depth)),
+                         hn::Mul(scale, part_of_row(row, width, step * tile_depth + tile_side)),
+                         tile);
     }
   }
 }
@@ -94,11 +98,12 @@ HWY_INLINE void transpose_pairs(const std::uint32_t* from, std::uint32_t* to) {
   hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * tile_side);
 }
 
-// The keys as columns of the right operand: [keys / 16][steps] split tiles, columns of zeros up to
-// a multiple of 32.
-inline void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
-                       PackedHead<float>& head) {
-  alignas(64) std::array<std::uint16_t, split_tile_numbers> turned;
+// The keys as columns of the right operand: [keys / 16][steps] tiles, columns of zeros up to a
+// multiple of 32. Three parts cannot hold the longest keys, which are noted.
+template <std::size_t parts>
+void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
+                PackedHead<float>& head) {
+  alignas(64) std::array<std::uint16_t, parts * tile_numbers> turned;
   const std::size_t steps = tile_steps(sizes.width);
   head.unfit_count = 0;
   head.longest_key = 0;
@@ -106,20 +111,20 @@ inline void split_keys(const HeadSizes& sizes, const float* const* rows, std::ui
     std::array<const float*, tile_side> present{};
     for (std::size_t key = first; key < std::min(first + tile_side, sizes.keys); ++key) {
       const float length = length_of_squares(squares_of(rows[key], sizes.width), sizes.width);
-      if (length <= largest_split) {
+      if (parts == 1 || length <= largest_split) {
         present[key - first] = rows[key];
         head.longest_key = std::max(head.longest_key, length);
       } else {
         head.unfit_keys[head.unfit_count++] = static_cast<std::uint32_t>(key);
       }
     }
-    for (std::size_t step = 0; step < steps; ++step, to += split_tile_numbers) {
+    for (std::size_t step = 0; step < steps; ++step, to += parts * tile_numbers) {
       for (std::size_t j = 0; j < tile_side; ++j) {
-        store_split(part_of_row(present[j], sizes.width, step * tile_depth),
-                    part_of_row(present[j], sizes.width, step * tile_depth + tile_side),
-                    turned.data() + j * tile_depth);
+        store_parts<parts>(part_of_row(present[j], sizes.width, step * tile_depth),
+                           part_of_row(present[j], sizes.width, step * tile_depth + tile_side),
+                           turned.data() + j * tile_depth);
       }
-      for (std::size_t part = 0; part < 3; ++part) {
+      for (std::size_t part = 0; part < parts; ++part) {
         const auto* pairs =
             reinterpret_cast<const std::uint32_t*>(turned.data() + part * tile_numbers);
         auto* tile = reinterpret_cast<std::uint32_t*>(to + part * tile_numbers);
@@ -133,10 +138,11 @@ inline void split_keys(const HeadSizes& sizes, const float* const* rows, std::ui
   }
 }
 
-// The values as right operand: [value_width / 16][steps of keys] split tiles, zeros up to a
-// multiple of 32 columns and keys. Rows that are not finite are zeros and noted.
-inline void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
-                         PackedHead<float>& head) {
+// The values as right operand: [value_width / 16][steps of keys] tiles, zeros up to a multiple of
+// 32 columns and keys. Rows that are not finite are zeros and noted.
+template <std::size_t parts>
+void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
+                  PackedHead<float>& head) {
   const std::size_t steps = tile_steps(sizes.keys);
   const std::size_t columns = rounded_up(sizes.value_width, 2 * tile_side);
   head.odd_count = 0;
@@ -156,10 +162,10 @@ inline void split_values(const HeadSizes& sizes, const float* const* rows, std::
       }
     }
     for (std::size_t column = 0; column < columns; column += tile_side) {
-      std::uint16_t* tile = to + (column / tile_side * steps + step) * split_tile_numbers;
+      std::uint16_t* tile = to + (column / tile_side * steps + step) * parts * tile_numbers;
       for (std::size_t k = 0; k < tile_side; ++k, tile += tile_depth) {
-        store_split(part_of_row(present[k], sizes.value_width, column),
-                    part_of_row(present[k + tile_side], sizes.value_width, column), tile);
+        store_parts<parts>(part_of_row(present[k], sizes.value_width, column),
+                           part_of_row(present[k + tile_side], sizes.value_width, column), tile);
       }
     }
   }

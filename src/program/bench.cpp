@@ -118,7 +118,14 @@ AttentionRequest attention_of(const BenchRequest& request) {
   attention.mask.causal = request.causal;
   attention.mask.window = request.window;
   if (request.rotary) attention.rotary.emplace();
+  if (request.norms) {
+    attention.query_norm = attention.key_norm = HeadNorm{random({width}, 10)};
+  }
   if (request.alibi) attention.mask.alibi.emplace();
+  if (request.relative_bias) {
+    RelativeBias& bias = attention.relative_bias.emplace();
+    bias.table = random({bias.buckets, request.heads}, 11);
+  }
   if (request.sinks) attention.sinks = random({request.heads}, 9);
   attention.weights = request.weights;
   attention.threads = request.threads;
@@ -150,13 +157,15 @@ std::string side_text(const std::optional<std::size_t>& side) {
 
 std::string attention_text(const BenchRequest& request) {
   std::string text(info(request.kind).name);
-  if (request.dtype == DType::float64) text += " float64";
+  if (request.dtype != DType::float32) text += std::string(" ") + name(request.dtype);
   if (request.causal) text += " causal";
   if (request.window) {
     text += " window " + side_text(request.window->left) + "," + side_text(request.window->right);
   }
   if (request.rotary) text += " rotary";
+  if (request.norms) text += " norms";
   if (request.alibi) text += " alibi";
+  if (request.relative_bias) text += " relative bias";
   if (request.sinks) text += " sinks";
   if (request.weights) text += " weights";
   return text;

@@ -54,6 +54,26 @@ inline std::uint16_t narrow_bits(double x, DType dtype) {
   return static_cast<std::uint16_t>(sign | steps);
 }
 
+/// The same of floats, many at a time: what compilers make vectors of.
+inline std::uint16_t bfloat16_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t nearest = (bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U;
+  const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  return static_cast<std::uint16_t>(nan ? bits >> 16U | 0x40U : nearest);
+}
+inline std::uint16_t float16_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t size = bits & 0x7FFFFFFFU, sign = bits >> 16U & 0x8000U;
+  // From 2⁻¹⁴ on exponents move by 112; below, steps are of 2⁻²⁴, those of floats from ½ on.
+  const std::uint32_t normal = (size + 0xFFFU + (size >> 13U & 1U) - (112U << 23U)) >> 13U;
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) -
+                              std::bit_cast<std::uint32_t>(0.5F);
+  std::uint32_t result = size < std::bit_cast<std::uint32_t>(0x1p-14F) ? small : normal;
+  if (size >= std::bit_cast<std::uint32_t>(65520.0F)) result = 0x7C00U;
+  if (size > 0x7F800000U) result = 0x7E00U;
+  return static_cast<std::uint16_t>(sign | result);
+}
+
 inline float bfloat16_number(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }

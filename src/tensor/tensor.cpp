@@ -40,21 +40,38 @@ Tensor convert(const Tensor& from) {
   return Tensor(from.shape(), std::move(elements));
 }
 
+// to[i] = convert(from[i]), in memory that is not set to zero first.
+template <class To, class From, class Convert>
+std::shared_ptr<To[]> each(const From* from, std::size_t count, const Convert& convert) {
+  auto to = std::make_shared_for_overwrite<To[]>(count);
+  To* const out = to.get();
+  for (std::size_t i = 0; i < count; ++i) out[i] = convert(from[i]);
+  return to;
+}
+
 // The numbers of a narrow type, which float32 holds exactly.
 Tensor widened_numbers(const Tensor& narrow) {
   const auto* bits = static_cast<const std::uint16_t*>(narrow.bytes());
-  const auto number = narrow.dtype() == DType::bfloat16 ? bfloat16_number : float16_number;
-  std::vector<float> elements(narrow.size());
-  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = number(bits[i]);
-  return Tensor(narrow.shape(), std::move(elements));
+  const auto numbers =
+      narrow.dtype() == DType::bfloat16
+          ? each<float>(bits, narrow.size(), [](std::uint16_t x) { return bfloat16_number(x); })
+          : each<float>(bits, narrow.size(), [](std::uint16_t x) { return float16_number(x); });
+  return Tensor::borrowed(narrow.shape(), DType::float32, numbers.get(), numbers);
 }
 
 Tensor narrowed(const Tensor& from, DType dtype) {
-  const Tensor numbers = from.converted(DType::float64);
-  const auto values = numbers.values<double>();
-  auto bits = std::make_shared<std::vector<std::uint16_t>>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) (*bits)[i] = narrow_bits(values[i], dtype);
-  return Tensor::borrowed(from.shape(), dtype, bits->data(), bits);
+  std::shared_ptr<std::uint16_t[]> bits;
+  if (from.dtype() == DType::float32) {
+    const float* const numbers = from.values<float>().data();
+    bits = dtype == DType::bfloat16
+               ? each<std::uint16_t>(numbers, from.size(), [](float x) { return bfloat16_bits(x); })
+               : each<std::uint16_t>(numbers, from.size(), [](float x) { return float16_bits(x); });
+  } else {
+    const Tensor numbers = from.converted(DType::float64);
+    bits = each<std::uint16_t>(numbers.values<double>().data(), from.size(),
+                               [dtype](double x) { return narrow_bits(x, dtype); });
+  }
+  return Tensor::borrowed(from.shape(), dtype, bits.get(), bits);
 }
 
 template <class To>
@@ -70,7 +87,7 @@ Tensor convert_to(const Tensor& from) {
       return convert<To, std::uint8_t>(from);
     case DType::bfloat16:
     case DType::float16:
-      return convert<To, float>(widened_numbers(from));
+      return widened_numbers(from).converted(dtype_of<To>());
   }
   return {};
 }

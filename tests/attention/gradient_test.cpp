@@ -140,6 +140,21 @@ TEST_CASE("gradients pass through rotations, distances, sinks and a past") {
   check(random, request);
 }
 
+TEST_CASE("gradients pass through the weights that dropout keeps") {
+  RandomRequests random(79);
+  AttentionRequest request = random.request(Kind::scaled_dot_product, {2, 4, 3, 4}, {2, 2, 6, 4});
+  request.sinks = random.normal({4});
+  request.mask.causal = true;
+  request.mask.align = attn::Alignment::lower_right;
+  const Tensor kept = random.flags({2, 4, 3, 6}, 0.6);
+  request.dropout = attn::Dropout{0.4, [&](const Shape&) { return kept; }};
+  check(random, request);
+  // Nothing is kept: nothing comes back.
+  request.dropout = attn::Dropout{
+      1, [&](const Shape& shape) { return Tensor(shape, std::vector<std::uint8_t>(144, 0)); }};
+  check(random, request);
+}
+
 TEST_CASE("a tensor with several uses has the sum of its gradients") {
   RandomRequests random(73);
   AttentionRequest request = random.request(Kind::dot_product, {1, 2, 4, 3}, {1, 2, 4, 3});

@@ -40,6 +40,15 @@ TEST_CASE("bench prints a heading and a line for each shape") {
   CHECK(std::regex_match(lines[3], std::regex("1,1,3,3,2" + numbers + rest)));
 }
 
+TEST_CASE("bench names all that it adds to an attention") {
+  const Outcome outcome =
+      attn_cli({"bench", "--shape", "1,2,8,9,4", "--rotary", "--norms", "--alibi",
+                "--relative-bias", "--sinks", "--dtype", "bfloat16"});
+  CHECK(outcome.exit_code == 0);
+  const std::string end = "  scaled_dot_product bfloat16 rotary norms alibi relative bias sinks\n";
+  CHECK(outcome.output.ends_with(end));
+}
+
 TEST_CASE("bench --json prints one object a line, with the numbers of the text") {
   const Outcome products = attn_cli(
       {"bench", "--json", "--shape", "1,2,8,9,4", "--shape", "2,1,3,1,5", "--threads", "2"});
@@ -111,8 +120,8 @@ TEST_CASE("bench says what its flags take") {
           "attn-cli: \"1,-2\" is not what --window takes\n"
           "  where: --window\n"
           "  help:  give the keys to each side as L,R; -1 = unbounded\n");
-  refused({"--dtype", "float16"}, 2,
-          "attn-cli: \"float16\" is not what --dtype takes\n"
+  refused({"--dtype", "float8"}, 2,
+          "attn-cli: \"float8\" is not what --dtype takes\n"
           "  where: --dtype\n"
           "  help:  did you mean \"float32\"?\n");
   refused({"--attention", "additiv"}, 3,

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/document.hpp"
 #include "attn/run.hpp"
 #include "attn/spec.hpp"
 
@@ -22,14 +23,32 @@ TEST_CASE("the example of every kind runs as printed") {
   }
 }
 
+TEST_CASE("the example of every topic runs as printed") {
+  const TemporaryFolder folder;
+  for (const attn::ExampleTopic& topic : attn::example_topics()) {
+    CAPTURE(topic.name);
+    const std::string name(topic.name);
+    const Outcome example = attn_cli({"example", name});
+    CHECK(example.output == topic.document);
+    const Outcome run =
+        attn_cli({"run", "-", "--plots", "none", "--out", name}, folder.path(), example.output);
+    CHECK(run.exit_code == 0);
+    CHECK(run.errors.empty());
+  }
+}
+
 TEST_CASE("an example of an unknown kind names the nearest") {
   const Outcome example = attn_cli({"example", "multihead"});
   CHECK(example.exit_code == 3);
   CHECK(example.output.empty());
   CHECK(example.errors ==
-        "attn-cli: unknown kind of attention \"multihead\"\n"
+        "attn-cli: there is no example \"multihead\"\n"
         "  where: attn-cli example\n"
         "  help:  did you mean \"multi_head\"?\n");
+  CHECK(attn_cli({"example", "rotory"}).errors ==
+        "attn-cli: there is no example \"rotory\"\n"
+        "  where: attn-cli example\n"
+        "  help:  did you mean \"rotary\"?\n");
 }
 
 TEST_CASE("list names every kind, and its JSON is one object") {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -41,6 +42,37 @@ Comparison compare(const TemporaryFolder& folder, const Tensor& a, const Tensor&
 }
 
 }  // namespace
+
+TEST_CASE("the type that each file holds is told, whatever it is read as") {
+  const TemporaryFolder folder;
+  const Tensor numbers = row<float>({0.5F, -2.0F});
+  const auto types = [&](const std::string& a, const std::string& b) {
+    CompareRequest request;
+    request.a = folder / a;
+    request.b = folder / b;
+    const Comparison comparison = attn::compare(request);
+    CHECK(comparison.agree());
+    return comparison.tensors.at(0).a.type + ", " + comparison.tensors.at(0).b.type;
+  };
+  const auto tensors = [&](attn::DType dtype) {
+    return std::vector<attn::NamedTensor>{{"x", numbers.converted(dtype)}};
+  };
+  folder.write("bf16.safetensors", attn::safetensors_bytes(tensors(attn::DType::bfloat16)));
+  folder.write("f16.safetensors", attn::safetensors_bytes(tensors(attn::DType::float16)));
+  folder.write("f32.npz", attn::npz_bytes(tensors(attn::DType::float32)));
+  folder.write("f16.npz", attn::npz_bytes(tensors(attn::DType::float16)));
+  folder.write("f64.npy", attn::npy_bytes(numbers.converted(attn::DType::float64)));
+  folder.write("bf16.json", R"({"format":1,"dtype":"bfloat16","tensors":{"x":[0.5,-2]}})");
+  folder.write("wide.json", R"({"format":1,"dtype":"bfloat16","tensors":{"x":[0.5000001,-2]}})");
+  folder.write("refers.json",
+               R"({"format":1,"dtype":"bfloat16","tensors":
+                   {"x":{"file":"bf16.safetensors","name":"x","dtype":"bfloat16"}}})");
+  CHECK(types("bf16.safetensors", "f16.safetensors") == "bfloat16, float16");
+  CHECK(types("f32.npz", "f16.npz") == "float32, float16");
+  CHECK(types("f64.npy", "bf16.json") == "float64, bfloat16");
+  // Weights beside a bias are float32 in a result of bfloat16.
+  CHECK(types("wide.json", "refers.json") == "float32, bfloat16");
+}
 
 TEST_CASE("numbers agree within atol + rtol times the second one's size") {
   CHECK(agree(1, 1));

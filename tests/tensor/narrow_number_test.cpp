@@ -1,5 +1,6 @@
 #include "tensor/narrow_number.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -42,6 +43,22 @@ TEST_CASE("numbers are rounded to the nearest, halves to even, and beyond the ra
   CHECK(nearest_narrow(-65520, DType::float16) == -HUGE_VAL);
   CHECK(nearest_narrow(0x3p-26, DType::float16) == 0x1p-24);
   CHECK(nearest_narrow(0x1p-25, DType::float16) == 0);
+}
+
+TEST_CASE("floats become narrow as fast as their bits allow, and as exactly") {
+  // Numbers of every exponent about the middle of two narrow ones, and as they come.
+  std::uint32_t state = 1;
+  for (std::uint32_t i = 0; i < 400000; ++i) {
+    state = state * 1664525U + 1013904223U;
+    std::uint32_t bits = state;
+    if (i % 4 == 0) bits = (bits & 0xFFFF0000U) | 0x8000U;
+    if (i % 4 == 1) bits = (bits & 0xFFFFE000U) | 0x1000U;
+    if (i % 4 == 2) bits = (bits & 0x87FFFFFFU) | 0x30000000U;  // about the least of float16
+    const float x = std::bit_cast<float>(bits);
+    const auto exact = static_cast<double>(x);
+    REQUIRE(bfloat16_bits(x) == narrow_bits(exact, DType::bfloat16));
+    REQUIRE(float16_bits(x) == narrow_bits(exact, DType::float16));
+  }
 }
 
 TEST_CASE("a tensor of a narrow type keeps its numbers through other types") {

@@ -1,0 +1,441 @@
+#include "attention/backward.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attention/geometry.hpp"
+#include "attention/gradient_rows.hpp"
+#include "attention/head_preparation.hpp"
+#include "attention/head_rows.hpp"
+#include "attention/position_bias.hpp"
+#include "attention/visibility.hpp"
+#include "support/memory_limit.hpp"
+#include "support/overloaded.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Scores that are products of rows.
+struct Products {
+  std::size_t width;
+  const double *queries, *keys;
+  Numbers turned_keys;  // [width,Lk]
+  bool finite;
+  double *query_gradient, *key_gradient;
+
+  void scores(std::size_t first, std::size_t count, std::size_t key_count, double* s) const {
+    add_product(queries + first * width, width, 1, turned_keys.data(), count, width, key_count, s);
+  }
+  void back(std::size_t first, std::size_t count, std::size_t key_count, const double* ds) {
+    add_product(ds, key_count, 1, keys, count, key_count, width, query_gradient + first * width,
+                !finite);
+    add_product(ds, 1, key_count, queries + first * width, key_count, count, width, key_gradient,
+                !finite);
+  }
+};
+
+// Σ_u w[u] tanh(a[i,u] + b[j,u]).
+struct Tanhs {
+  std::size_t width;
+  const double *queries, *keys, *weights;
+  double *query_gradient, *key_gradient, *weight_gradient;
+
+  void scores(std::size_t first, std::size_t count, std::size_t key_count, double* s) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double* const a = queries + (first + i) * width;
+      for (std::size_t j = 0; j < key_count; ++j) {
+        const double* const b = keys + j * width;
+        for (std::size_t u = 0; u < width; ++u) {
+          s[i * key_count + j] += weights[u] * std::tanh(a[u] + b[u]);
+        }
+      }
+    }
+  }
+  void back(std::size_t first, std::size_t count, std::size_t key_count, const double* ds) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double* const a = queries + (first + i) * width;
+      double* const to_a = query_gradient + (first + i) * width;
+      for (std::size_t j = 0; j < key_count; ++j) {
+        const double factor = ds[i * key_count + j];
+        if (factor == 0) continue;
+        const double* const b = keys + j * width;
+        double* const to_b = key_gradient + j * width;
+        for (std::size_t u = 0; u < width; ++u) {
+          const double t = std::tanh(a[u] + b[u]);
+          const double inner = factor * weights[u] * (1 - t * t);
+          to_a[u] += inner;
+          to_b[u] += inner;
+          weight_gradient[u] += factor * t;
+        }
+      }
+    }
+  }
+};
+
+// The way back through one attention.
+class Backward {
+ public:
+  Backward(const AttentionRequest& request, const Tensor& output_gradient)
+      : request_(request),
+        geometry_(check_geometry(request)),
+        visibility_(request.mask, geometry_),
+        preparation_(request, geometry_, visibility_),
+        position_bias_(request, geometry_),
+        given_(*sequences_of(request.score)),
+        sinks_(request.sinks.converted(DType::float64)),
+        scale_(scale_of(request, geometry_)),
+        output_gradient_(HeadRows<double>(output_gradient, geometry_.heads), geometry_.batch,
+                         geometry_.heads) {}
+
+  Gradients compute() {
+    const std::size_t batch = geometry_.batch, heads = geometry_.heads, group = geometry_.kv_heads;
+    const Sequences compared =
+        preparation_ ? preparation_.prepared(given_, DType::float64) : given_;
+    const Heads q(HeadRows<double>(compared.query, heads), batch, heads);
+    const Heads k(HeadRows<double>(compared.key_or_query(), group, compared.past_key), batch,
+                  group);
+    value_ = Heads(HeadRows<double>(given_.value_or_key(), group, given_.past_value), batch, group);
+    std::visit(Overloaded{[](const GivenScores&) {},
+                          [&](const General& score) {
+                            const Heads projected = through(k, score.W);
+                            by_products(q, projected);
+                            Back back = back_through(k, score.W, key_gradient_);
+                            key_gradient_ = std::move(back.x);
+                            parameters_ = {std::move(back.weight)};
+                          },
+                          [&](const Additive& score) { by_tanhs(score, q, k); },
+                          [&](const Sequences&) { by_products(q, k); }},
+               request_.score);
+    turn_back(query_gradient_, 0, preparation_.query_positions());
+    turn_back(key_gradient_, geometry_.past, preparation_.key_positions());
+    return named();
+  }
+
+ private:
+  static constexpr std::size_t block = 32;  // queries whose scores are there at a time
+
+  // Queries of one sample and group of heads that a task takes: their number does not depend on
+  // that of the threads, so that sums do not either.
+  std::size_t chunks() const {
+    constexpr std::size_t enough = 64;
+    const std::size_t blocks = (geometry_.queries + block - 1) / block;
+    const std::size_t tasks = geometry_.batch * geometry_.kv_heads;
+    return std::clamp<std::size_t>((enough + tasks - 1) / tasks, 1, blocks);
+  }
+
+  // What a task adds up that others add to as well.
+  struct Sums {
+    Numbers keys, values, hidden, sinks, table;
+  };
+
+  void by_products(const Heads& q, const Heads& k) {
+    const bool finite = all_finite(q.numbers) && all_finite(k.numbers);
+    back(q, k, 0, [&](std::size_t b, std::size_t h, Sums& sums, std::size_t group) {
+      return Products{q.width,         q.of(b, h),
+                      k.of(b, group),  transposed(k.of(b, group), k.length, k.width),
+                      finite,          query_gradient_.of(b, h),
+                      sums.keys.data()};
+    });
+  }
+
+  void by_tanhs(const Additive& score, const Heads& q, const Heads& k) {
+    const Heads a = through(q, score.W_q), b = through(k, score.W_k);
+    const Tensor weights = score.w_v.converted(DType::float64);
+    back(a, b, a.width, [&](std::size_t sample, std::size_t h, Sums& sums, std::size_t group) {
+      return Tanhs{a.width,
+                   a.of(sample, h),
+                   b.of(sample, group),
+                   weights.values<double>().data(),
+                   query_gradient_.of(sample, h),
+                   sums.keys.data(),
+                   sums.hidden.data()};
+    });
+    Back of_query = back_through(q, score.W_q, query_gradient_);
+    Back of_key = back_through(k, score.W_k, key_gradient_);
+    query_gradient_ = std::move(of_query.x);
+    key_gradient_ = std::move(of_key.x);
+    parameters_ = {std::move(of_key.weight), std::move(of_query.weight),
+                   Tensor(score.w_v.shape(), std::move(hidden_gradient_))};
+  }
+
+  template <class MakeScores>
+  void back(const Heads& q, const Heads& k, std::size_t hidden, const MakeScores& make) {
+    const std::size_t batch = geometry_.batch, keys = geometry_.keys, heads = geometry_.heads;
+    const std::size_t groups = geometry_.kv_heads, of_group = heads / groups;
+    const std::size_t parts = chunks(), blocks = (geometry_.queries + block - 1) / block;
+    const std::size_t buckets = request_.relative_bias ? request_.relative_bias->buckets : 0;
+    query_gradient_ = Heads(batch, heads, geometry_.queries, q.width);
+    key_gradient_ = Heads(batch, groups, keys, k.width);
+    value_gradient_ = Heads(batch, groups, keys, geometry_.value_width);
+    if (request_.mask.bias) {
+      const std::size_t pairs = element_count(geometry_.weights_shape());
+      check_memory(pairs, sizeof(double), "the gradient of all scores", "", "use fewer queries");
+      score_gradients_.resize(batch * heads * geometry_.queries * keys);
+    }
+    if (request_.dropout) kept_ = request_.dropout->draw(geometry_.weights_shape());
+    std::vector<Sums> sums(batch * groups * parts);
+    parallel_for(sums.size(), request_.threads, [&](std::size_t task) {
+      const std::size_t b = task / parts / groups, group = task / parts % groups;
+      const std::size_t part = task % parts;
+      Sums& own = sums[task];
+      own = {Numbers(keys * k.width), Numbers(keys * value_.width), Numbers(hidden),
+             Numbers(of_group), Numbers(buckets * of_group)};
+      const Numbers values = transposed(value_.of(b, group), keys, value_.width);
+      for (std::size_t member = 0; member < of_group; ++member) {
+        const std::size_t h = group * of_group + member;
+        auto scores = make(b, h, own, group);
+        for (std::size_t at = blocks * part / parts; at < blocks * (part + 1) / parts; ++at) {
+          const std::size_t first = at * block;
+          back_block(scores, b, h, member, first, std::min(block, geometry_.queries - first),
+                     values, own);
+        }
+      }
+    });
+    // The parts in their order.
+    hidden_gradient_.assign(hidden, 0);
+    sink_gradient_.assign(heads, 0);
+    table_gradient_.assign(buckets * heads, 0);
+    const auto add = [](const Numbers& from, double* to) {
+      for (const double number : from) *to++ += number;
+    };
+    for (std::size_t task = 0; task < sums.size(); ++task) {
+      const std::size_t b = task / parts / groups, group = task / parts % groups;
+      add(sums[task].keys, key_gradient_.of(b, group));
+      add(sums[task].values, value_gradient_.of(b, group));
+      add(sums[task].hidden, hidden_gradient_.data());
+      add(sums[task].sinks, sink_gradient_.data() + group * of_group);
+      for (std::size_t member = 0; member < of_group; ++member) {
+        for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+          table_gradient_[bucket * heads + group * of_group + member] +=
+              sums[task].table[member * buckets + bucket];
+        }
+      }
+    }
+  }
+
+  // Some queries of one head.
+  template <class Scores>
+  void back_block(Scores& scores, std::size_t b, std::size_t h, std::size_t member,
+                  std::size_t first, std::size_t count, const Numbers& turned_values, Sums& sums) {
+    const std::size_t keys = geometry_.keys, width = value_.width;
+    const double* const gradient = output_gradient_.of(b, h) + first * width;
+    Numbers s(count * keys), dp(count * keys), slopes;
+    // 1. Weights, as forwards.
+    scores.scores(first, count, keys, s.data());
+    for (double& score : s) score *= scale_;
+    if (request_.softcap) {
+      slopes.resize(s.size());
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        const double t = std::tanh(s[i] / *request_.softcap);
+        s[i] = *request_.softcap * t;
+        slopes[i] = 1 - t * t;
+      }
+    }
+    std::vector<std::uint8_t> seen(count * keys, 1);
+    Numbers sink_weights(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<double> row(s.data() + i * keys, keys);
+      if (position_bias_) {
+        for (std::size_t j = 0; j < keys; ++j)
+          row[j] += position_bias_.term(h, distance(b, first + i, j));
+      }
+      if (request_.mask.present()) {
+        const std::span<std::uint8_t> row_seen(seen.data() + i * keys, keys);
+        visibility_.see(b, h, first + i, row_seen);
+        visibility_.mask(b, h, first + i, row_seen, row);
+      }
+      sink_weights[i] = soften(row, h);
+    }
+    // 2. What the values pass back to the weights, as far as they were kept; nothing of those that
+    // weigh nothing.
+    add_product(gradient, width, 1, turned_values.data(), count, width, keys, dp.data());
+    Numbers factors;
+    if (kept_) factors = dropout_factors(b, h, first, count);
+    for (std::size_t i = 0; i < dp.size(); ++i) {
+      if (s[i] == 0) {
+        dp[i] = 0;
+      } else if (kept_) {
+        dp[i] = factors[i] == 0 ? 0 : dp[i] * factors[i];
+      }
+    }
+    if (kept_) {
+      for (std::size_t i = 0; i < s.size(); ++i) factors[i] *= s[i];
+    }
+    add_product(kept_ ? factors.data() : s.data(), 1, keys, gradient, keys, count, width,
+                sums.values.data());
+    // 3. Through the softmax.
+    for (std::size_t i = 0; i < count; ++i) {
+      const double* const p = s.data() + i * keys;
+      double* const row = dp.data() + i * keys;
+      double mean = 0;
+      for (std::size_t j = 0; j < keys; ++j) mean += p[j] * row[j];
+      sums.sinks[member] -= sink_weights[i] * mean;
+      for (std::size_t j = 0; j < keys; ++j) {
+        row[j] = seen[i * keys + j] != 0 ? p[j] * (row[j] - mean) : 0;
+      }
+      if (!score_gradients_.empty()) {
+        const std::size_t at = ((b * geometry_.heads + h) * geometry_.queries + first + i) * keys;
+        std::copy_n(row, keys, score_gradients_.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      if (!sums.table.empty()) {
+        const std::size_t buckets = request_.relative_bias->buckets;
+        for (std::size_t j = 0; j < keys; ++j) {
+          sums.table[member * buckets + position_bias_.bucket(distance(b, first + i, j))] += row[j];
+        }
+      }
+    }
+    // 4. Through softcap and scale to queries and keys.
+    for (std::size_t i = 0; i < dp.size(); ++i) {
+      dp[i] *= slopes.empty() ? scale_ : scale_ * slopes[i];
+    }
+    // A hidden score may be NaN, and so may be its slope.
+    for (std::size_t i = 0; i < dp.size(); ++i) {
+      if (seen[i] == 0 || s[i] == 0) dp[i] = 0;
+    }
+    scores.back(first, count, keys, dp.data());
+  }
+
+  // What dropout multiplied each weight of some queries by.
+  Numbers dropout_factors(std::size_t b, std::size_t h, std::size_t first,
+                          std::size_t count) const {
+    const std::size_t keys = geometry_.keys;
+    const auto kept = kept_.values<std::uint8_t>().subspan(
+        ((b * geometry_.heads + h) * geometry_.queries + first) * keys, count * keys);
+    const double p = request_.dropout->p, factor = p < 1 ? 1 / (1 - p) : 0;
+    Numbers factors;
+    factors.reserve(kept.size());
+    for (const std::uint8_t one : kept) factors.push_back(one != 0 ? factor : 0);
+    return factors;
+  }
+
+  std::int64_t distance(std::size_t b, std::size_t query, std::size_t key) const {
+    return static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query) -
+           visibility_.offset(b);
+  }
+
+  // Masked scores as weights; gives that of the sink.
+  double soften(std::span<double> row, std::size_t head) const {
+    const double sink = sinks_ ? sinks_.values<double>()[head] : -infinity;
+    const double largest = std::max(*std::max_element(row.begin(), row.end()), sink);
+    if (largest == -infinity) {
+      std::fill(row.begin(), row.end(), 0.0);
+      return 0;
+    }
+    double sum = sink == -infinity ? 0 : std::exp(sink - largest);
+    for (double& score : row) {
+      score = score == -infinity ? 0 : std::exp(score - largest);
+      sum += score;
+    }
+    for (double& score : row) score /= sum;
+    return sink == -infinity ? 0 : std::exp(sink - largest) / sum;
+  }
+
+  // A rotation's way back is that of the opposite angle; of given tables, of the transposed matrix.
+  void turn_back(Heads& rows, std::size_t past, const HeadPreparation::Positions& positions) {
+    if (!preparation_.rotary()) return;
+    const bool interleaved = preparation_.rotary()->interleaved;
+    parallel_for(rows.samples * (rows.length - past), request_.threads, [&](std::size_t task) {
+      const std::size_t b = task / (rows.length - past), i = task % (rows.length - past);
+      RotaryAngles angles = preparation_.angles(b, {positions.at(b, i)});
+      for (double& sine : angles.sin) sine = -sine;
+      for (std::size_t h = 0; h < rows.heads; ++h) {
+        turn(rows.of(b, h) + (past + i) * rows.width, angles, 0, interleaved);
+      }
+    });
+  }
+
+  // Sums over the axes that a bias was broadcast along.
+  Tensor bias_gradient() const {
+    const Shape axes = geometry_.weights_shape();
+    const Shape& shape = request_.mask.bias.shape();
+    Numbers sums(request_.mask.bias.size());
+    std::vector<std::size_t> steps(axes.size(), 0), index(axes.size(), 0);
+    std::size_t step = 1;
+    for (std::size_t back = 1; back <= shape.size(); ++back) {
+      const std::size_t size = shape[shape.size() - back];
+      steps[axes.size() - back] = size == 1 ? 0 : step;
+      step *= size;
+    }
+    std::size_t at = 0;
+    for (const double number : score_gradients_) {
+      sums[at] += number;
+      for (std::size_t axis = axes.size(); axis-- > 0;) {
+        at += steps[axis];
+        if (++index[axis] < axes[axis]) break;
+        at -= steps[axis] * axes[axis];
+        index[axis] = 0;
+      }
+    }
+    return {shape, std::move(sums)};
+  }
+
+  Gradients named() {
+    const Sequences& of = given_;
+    Tensor query = folded(query_gradient_, 0, of.query);
+    Tensor key = folded(key_gradient_, geometry_.past, of.key_or_query());
+    Tensor value = folded(value_gradient_, geometry_.past, of.value_or_key());
+    const auto sum = [](const Tensor& a, const Tensor& b) {
+      Numbers total(a.size());
+      for (std::size_t i = 0; i < total.size(); ++i) {
+        total[i] = a.values<double>()[i] + b.values<double>()[i];
+      }
+      return Tensor(a.shape(), std::move(total));
+    };
+    if (!of.value) key = sum(key, value);
+    if (!of.key) query = sum(query, key);
+    Gradients all;
+    const auto add = [&](bool given, const std::string& name, const Tensor& gradient) {
+      if (given) all.emplace_back(name, gradient.converted(request_.dtype));
+    };
+    add(true, "query", query);
+    add(static_cast<bool>(of.key), "key", key);
+    add(static_cast<bool>(of.value), "value", value);
+    if (of.past_key) {
+      add(true, "past_key", folded(key_gradient_, 0, of.past_key));
+      add(true, "past_value", folded(value_gradient_, 0, of.past_value));
+    }
+    const auto parameters = info(kind_of(request_.score)).parameters;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      add(true, std::string(parameters[i].name), parameters_[i]);
+    }
+    if (request_.mask.bias) add(true, "bias", bias_gradient());
+    if (request_.relative_bias) {
+      add(true, "relative_bias", Tensor(request_.relative_bias->table.shape(), table_gradient_));
+    }
+    if (request_.sinks) add(true, "sinks", Tensor(request_.sinks.shape(), sink_gradient_));
+    return all;
+  }
+
+  const AttentionRequest& request_;
+  Geometry geometry_;
+  Visibility visibility_;
+  HeadPreparation preparation_;
+  PositionBias position_bias_;
+  const Sequences& given_;
+  Tensor sinks_;
+  double scale_;
+  Heads output_gradient_, value_;
+  Heads query_gradient_, key_gradient_, value_gradient_;
+  std::vector<Tensor> parameters_;
+  Numbers hidden_gradient_, sink_gradient_, table_gradient_;
+  Numbers score_gradients_;  // [B,H,Lq,Lk], if a bias needs them
+  Tensor kept_;              // which weights dropout kept, of their shape; absent without it
+};
+
+}  // namespace
+
+Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient) {
+  return Backward(request, output_gradient).compute();
+}
+
+}  // namespace attn

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+#include "attention/head_rows.hpp"
+
+namespace attn {
+
+using Numbers = std::vector<double>;
+
+/// c [rows,columns] += a b, b being [depth,columns]; a[i,k] stands at i · row_step + k ·
+/// depth_step. A factor of 0 adds nothing, even of NaN, where `zeros_hide`.
+void add_product(const double* a, std::size_t row_step, std::size_t depth_step, const double* b,
+                 std::size_t rows, std::size_t depth, std::size_t columns, double* c,
+                 bool zeros_hide = false);
+
+/// A matrix [rows,columns] as [columns,rows].
+Numbers transposed(const double* matrix, std::size_t rows, std::size_t columns);
+
+bool all_finite(std::span<const double> numbers);
+
+/// The rows of all heads, [samples,heads,length,width].
+struct Heads {
+  std::size_t samples = 0, heads = 0, length = 0, width = 0;
+  Numbers numbers;
+
+  Heads() = default;
+  Heads(std::size_t b, std::size_t h, std::size_t l, std::size_t w)
+      : samples(b), heads(h), length(l), width(w), numbers(b * h * l * w) {}
+  Heads(const HeadRows<double>& rows, std::size_t b, std::size_t h)
+      : Heads(b, h, rows.length(), rows.width()) {
+    for (std::size_t at = 0; at < b * h * length; ++at) {
+      const auto row = rows(at / (h * length), at / length % h, at % length);
+      std::copy(row.begin(), row.end(), numbers.begin() + static_cast<std::ptrdiff_t>(at * width));
+    }
+  }
+
+  std::size_t rows() const { return samples * heads * length; }
+  double* of(std::size_t b, std::size_t h) {
+    return numbers.data() + (b * heads + h) * length * width;
+  }
+  const double* of(std::size_t b, std::size_t h) const {
+    return numbers.data() + (b * heads + h) * length * width;
+  }
+};
+
+/// Rows [first, first + length) of all heads as a tensor like the one that they came from: a sample
+/// that was repeated has the sum.
+Tensor folded(const Heads& rows, std::size_t first, const Tensor& like);
+
+/// x Wᵀ for the rows of all heads.
+Heads through(const Heads& x, const Tensor& weight);
+
+/// What comes back through it: that of x, and that of W.
+struct Back {
+  Heads x;
+  Tensor weight;
+};
+Back back_through(const Heads& x, const Tensor& weight, const Heads& y_gradient);
+
+}  // namespace attn

@@ -1,0 +1,336 @@
+#include "kernels/rounded_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rounded_attention.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu_target.hpp"
+#include "kernels/long_sums_inl.hpp"
+#include "kernels/rounded_rows_inl.hpp"
+#include "kernels/split_rows_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr std::size_t line = 64 / sizeof(float);
+
+// The parts of a scratch, each from a multiple of 64 bytes on; without one they are only counted.
+class Scratch {
+ public:
+  explicit Scratch(float* numbers) : numbers_(numbers) {}
+  float* next(std::size_t count) {
+    float* const part = numbers_ == nullptr ? nullptr : numbers_ + count_;
+    count_ += rounded_up(count, line);
+    return part;
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  float* numbers_;
+  std::size_t count_ = 0;
+};
+
+// Products of floats, for a strip of queries at a time.
+class FloatProducts {
+ public:
+  static constexpr std::size_t rows = tile_rows, key_unit = columns_of<float>;
+
+  FloatProducts(const HeadSizes& sizes, Scratch& scratch)
+      : width_(sizes.width), keys_(sizes.keys), queries_(scratch.next(rows * sizes.width)) {}
+
+  void take_queries(const float* const* queries, std::size_t count) {
+    pack_rows<rows>(queries, count, width_, 1.0F, queries_);
+  }
+  void multiply_keys(const PackedHead<float>& head, const Range& whole, float* scores,
+                     std::size_t stride) const {
+    multiply_panels(queries_, 1, head.keys, width_, whole, scores, stride);
+  }
+  void take_weights(std::size_t, const Range&, const float*) {}
+  // Of keys [whole), the weights of which stand in the place of the scores.
+  void multiply_values(const PackedHead<float>& head, const Range& whole, const float* weights,
+                       std::size_t stride, float* sums, std::size_t output_width) const {
+    const std::size_t depth = std::min(whole.end, keys_) - whole.first;
+    for (std::size_t column = 0; column < output_width; column += key_unit) {
+      const float* panel = head.values + column * keys_ + whole.first * key_unit;
+      add_products<false>(weights + whole.first, stride, panel, depth, sums + column, output_width);
+    }
+  }
+
+ private:
+  std::size_t width_, keys_;
+  float* queries_;
+};
+
+#if HWY_TARGET == HWY_AVX3
+
+// Products of pairs of bfloat16 on matrix tiles.
+class PairProducts {
+ public:
+  static constexpr std::size_t rows = 2 * tile_side, key_unit = tile_depth;
+
+  PairProducts(const HeadSizes& sizes, Scratch& scratch)
+      : width_(sizes.width),
+        width_steps_(tile_steps(sizes.width)),
+        key_steps_(tile_steps(sizes.keys)),
+        queries_(parts_in(scratch.next(rows * width_steps_ * tile_depth / 2))),
+        weights_(parts_in(scratch.next(rows * key_steps_ * tile_depth / 2))) {
+    if (queries_ != nullptr) tiles_.emplace();
+  }
+
+  void take_queries(const float* const* queries, std::size_t count) {
+    split_rows<1>(queries, rows, width_, 1.0F, queries_);
+    // Rows beyond the last query weigh nothing.
+    if (count < rows) std::fill_n(weights_, rows * key_steps_ * tile_depth, std::uint16_t{0});
+  }
+  void multiply_keys(const PackedHead<float>& head, const Range& whole, float* scores,
+                     std::size_t stride) const {
+    const std::size_t tile_row = width_steps_ * tile_numbers;
+    for (std::size_t key = whole.first; key < whole.end; key += key_unit) {
+      const std::uint16_t* right = parts_in(head.keys) + key / tile_side * tile_row;
+      multiply_bfloat16_tiles(
+          {queries_, queries_ + tile_row, right, right + tile_row, width_steps_}, scores + key,
+          stride, false);
+    }
+  }
+  void take_weights(std::size_t row, const Range& whole, const float* weights) {
+    const Floats d;
+    std::uint16_t* to =
+        weights_ + row / tile_side * key_steps_ * tile_numbers + row % tile_side * tile_depth;
+    for (std::size_t key = whole.first; key < whole.end; key += key_unit) {
+      store_parts<1>(hn::LoadU(d, weights + key), hn::LoadU(d, weights + key + tile_side),
+                     to + key / tile_depth * tile_numbers);
+    }
+  }
+  void multiply_values(const PackedHead<float>& head, const Range& whole, const float*, std::size_t,
+                       float* sums, std::size_t output_width) const {
+    const std::size_t tile_row = key_steps_ * tile_numbers;
+    const std::size_t first = whole.first / tile_depth, steps = whole.end / tile_depth - first;
+    const std::uint16_t* left = weights_ + first * tile_numbers;
+    for (std::size_t column = 0; column < output_width; column += 2 * tile_side) {
+      const std::uint16_t* right =
+          parts_in(head.values) + column / tile_side * tile_row + first * tile_numbers;
+      multiply_bfloat16_tiles({left, left + tile_row, right, right + tile_row, steps},
+                              sums + column, output_width, true);
+    }
+  }
+
+ private:
+  static std::uint16_t* parts_in(void* memory) { return static_cast<std::uint16_t*>(memory); }
+
+  std::size_t width_, width_steps_, key_steps_;
+  std::uint16_t *queries_, *weights_;
+  std::optional<MatrixTiles> tiles_;
+};
+
+#endif
+
+// Rows of the block, a strip after the other: all scores of a strip are there at once, because a
+// weight is divided by the sum of its row before it is rounded.
+template <class Products, RoundedType type>
+class RoundedBlock {
+  static constexpr std::size_t unit = std::max(Products::key_unit, lanes_of<float>);
+
+ public:
+  RoundedBlock(const QueryBlock<float>& block, const PackedHead<float>& head, bool wide_weights,
+               float* weights, float* scratch)
+      : RoundedBlock(block, head, wide_weights, weights, Scratch(scratch)) {}
+
+  static std::size_t scratch_count(const HeadSizes& sizes) {
+    Scratch scratch(nullptr);
+    Products products(sizes, scratch);
+    scratch.next(sums_count(sizes));
+    scratch.next(sizes.keys);
+    scratch.next(Products::rows * stride_of(sizes));
+    return scratch.count();
+  }
+
+  BlockOutcome compute() {
+    for (std::size_t row = 0; row < block_.queries; row += Products::rows) {
+      const std::size_t rows = std::min(Products::rows, block_.queries - row);
+      add_strip(row, rows);
+      if (outcome_.out_of_range) break;
+    }
+    return outcome_;
+  }
+
+ private:
+  RoundedBlock(const QueryBlock<float>& block, const PackedHead<float>& head, bool wide_weights,
+               float* weights, Scratch scratch)
+      : block_(block),
+        head_(head),
+        weights_(weights),
+        stride_(stride_of(block.sizes)),
+        output_width_(output_width(block.sizes)),
+        products_(block.sizes, scratch),
+        sums_(scratch.next(sums_count(block.sizes)), Products::rows * output_width_),
+        rows_(block, wide_weights, scratch.next(block.sizes.keys)),
+        scores_(scratch.next(Products::rows * stride_)) {}
+
+  // A line more than whole units: rows do not fall on the same sets of a cache.
+  static std::size_t stride_of(const HeadSizes& sizes) {
+    return rounded_up(sizes.keys, unit) + line;
+  }
+  static std::size_t output_width(const HeadSizes& sizes) {
+    return rounded_up(sizes.value_width, Products::key_unit);
+  }
+  static std::size_t sums_count(const HeadSizes& sizes) {
+    return LongSums<float>::scratch_count(Products::rows * output_width(sizes));
+  }
+
+  void add_strip(std::size_t row, std::size_t rows) {
+    const Range seen = view_of(block_.mask, row, rows).any;
+    const Range whole{seen.first / unit * unit, rounded_up(seen.end, unit)};
+    std::array<const float*, Products::rows> queries{};
+    for (std::size_t r = 0; r < rows; ++r) {
+      queries[r] = block_.query + (row + r) * block_.query_stride;
+    }
+    products_.take_queries(queries.data(), rows);
+    products_.multiply_keys(head_, whole, scores_, stride_);
+    for (std::size_t r = 0; r < rows; ++r) {
+      float* const scores = scores_ + r * stride_;
+      rows_.weigh(row + r, whole, scores,
+                  weights_ == nullptr ? nullptr : weights_ + (row + r) * block_.sizes.keys,
+                  outcome_);
+      products_.take_weights(r, whole, scores);
+    }
+    if (block_.output == nullptr) return;
+    sums_.clear();
+    constexpr std::size_t part = LongSums<float>::fold_keys;
+    for (std::size_t key = whole.first; key < whole.end; key += part) {
+      const Range keys{key, std::min(key + part, whole.end)};
+      products_.multiply_values(head_, keys, scores_, stride_, sums_.at(0), output_width_);
+      sums_.added(keys.end - keys.first);
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      float* const to = block_.output + (row + r) * block_.output_stride;
+      sums_.put(r * output_width_, block_.sizes.value_width, 1.0, to);
+      if (!all_finite(to, block_.sizes.value_width)) outcome_.out_of_range = true;
+    }
+  }
+
+  const QueryBlock<float>& block_;
+  const PackedHead<float>& head_;
+  float* weights_;
+  std::size_t stride_, output_width_;
+  Products products_;
+  LongSums<float> sums_;
+  RoundedRows<type> rows_;
+  float* scores_;
+  BlockOutcome outcome_;
+};
+
+}  // namespace
+
+std::size_t rounded_scratch(const HeadSizes& sizes) {
+  const std::size_t of_floats =
+      RoundedBlock<FloatProducts, RoundedType::float16>::scratch_count(sizes);
+#if HWY_TARGET == HWY_AVX3
+  return std::max(of_floats,
+                  RoundedBlock<PairProducts, RoundedType::bfloat16>::scratch_count(sizes));
+#else
+  return of_floats;
+#endif
+}
+
+BlockOutcome attend_rounded(const QueryBlock<float>& block, const PackedHead<float>& head,
+                            const StepRounding& rounding, float* weights, float* scratch) {
+  const bool wide = rounding.wide_weights;
+  if (rounding.type == RoundedType::float16) {
+    return RoundedBlock<FloatProducts, RoundedType::float16>(block, head, wide, weights, scratch)
+        .compute();
+  }
+#if HWY_TARGET == HWY_AVX3
+  if (multiplies_pairs(rounding.type)) {
+    return RoundedBlock<PairProducts, RoundedType::bfloat16>(block, head, wide, weights, scratch)
+        .compute();
+  }
+#endif
+  return RoundedBlock<FloatProducts, RoundedType::bfloat16>(block, head, wide, weights, scratch)
+      .compute();
+}
+
+#if HWY_TARGET == HWY_AVX3
+
+bool has_pairs() {
+  return uses_matrix_tiles();
+}
+void pack_keys_in_pairs(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
+  split_keys<1>(sizes, rows, static_cast<std::uint16_t*>(static_cast<void*>(head.keys)), head);
+}
+void pack_values_in_pairs(const HeadSizes& sizes, const float* const* rows,
+                          PackedHead<float>& head) {
+  split_values<1>(sizes, rows, static_cast<std::uint16_t*>(static_cast<void*>(head.values)), head);
+}
+
+#else
+
+bool has_pairs() {
+  return false;
+}
+void pack_keys_in_pairs(const HeadSizes&, const float* const*, PackedHead<float>&) {}
+void pack_values_in_pairs(const HeadSizes&, const float* const*, PackedHead<float>&) {}
+
+#endif
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+namespace {
+
+// Of float for as many bfloat16, in whole tiles.
+std::size_t pair_count(std::size_t rows, std::size_t columns) {
+  const auto whole = [](std::size_t size) {
+    return (size + tile_depth - 1) / tile_depth * tile_depth;
+  };
+  return whole(rows) * whole(columns) / 2;
+}
+
+}  // namespace
+
+HWY_EXPORT(rounded_scratch);
+HWY_EXPORT(attend_rounded);
+HWY_EXPORT(has_pairs);
+HWY_EXPORT(pack_keys_in_pairs);
+HWY_EXPORT(pack_values_in_pairs);
+
+bool multiplies_pairs(StepRounding::Type type) noexcept {
+  return type == StepRounding::Type::bfloat16 && HWY_DYNAMIC_DISPATCH(has_pairs)();
+}
+
+std::size_t pair_key_count(const HeadSizes& sizes) noexcept {
+  return pair_count(sizes.keys, sizes.width);
+}
+std::size_t pair_value_count(const HeadSizes& sizes) noexcept {
+  return pair_count(sizes.keys, sizes.value_width);
+}
+
+void pack_key_pairs(const HeadSizes& sizes, const float* const* rows,
+                    PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_keys_in_pairs)(sizes, rows, head);
+}
+void pack_value_pairs(const HeadSizes& sizes, const float* const* rows,
+                      PackedHead<float>& head) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_values_in_pairs)(sizes, rows, head);
+}
+
+std::size_t rounded_scratch_count(const HeadSizes& sizes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(rounded_scratch)(sizes);
+}
+
+BlockOutcome attend_rounded_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                  const StepRounding& rounding, float* weights,
+                                  float* scratch) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_rounded)(block, head, rounding, weights, scratch);
+}
+
+}  // namespace attn::kernels
+#endif

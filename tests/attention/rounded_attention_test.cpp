@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attention/fast_path.hpp"
+#include "attention/random_request.hpp"
+#include "attention/reference.hpp"
+#include "kernels/every_target.hpp"
+
+namespace {
+
+using attn::AttentionRequest;
+using attn::AttentionResult;
+using attn::DType;
+using attn::Tensor;
+using attn::testing::numbers;
+using attn::testing::on_every_target;
+using attn::testing::RandomRequests;
+using attn::testing::same_bits;
+using attn::testing::sequences;
+
+// Multiples of 1/8 whose products add up exactly, and stay so with a scale that is a power of two.
+Tensor eighths(RandomRequests& random, attn::Shape shape) {
+  std::vector<double> all = numbers(random.normal(shape));
+  for (double& x : all) x = std::clamp(std::nearbyint(4 * x) / 8, -2.0, 2.0);
+  return Tensor(std::move(shape), std::move(all)).converted(DType::float32);
+}
+
+struct Sizes {
+  std::size_t queries, keys, width, value_width;
+};
+
+AttentionRequest attention(RandomRequests& random, const Sizes& sizes, DType dtype) {
+  AttentionRequest request;
+  request.dtype = dtype;
+  request.threads = 2;
+  request.scale = 0.25;
+  attn::Sequences& compared = sequences(request);
+  compared.query = eighths(random, {2, 4, sizes.queries, sizes.width}).converted(dtype);
+  compared.key = eighths(random, {2, 2, sizes.keys, sizes.width}).converted(dtype);
+  compared.value = eighths(random, {2, 2, sizes.keys, sizes.value_width}).converted(dtype);
+  return request;
+}
+
+std::optional<AttentionResult> fast(const AttentionRequest& request) {
+  const attn::Geometry geometry = attn::check_geometry(request);
+  return attn::fast_attention(request, geometry, attn::Visibility(request.mask, geometry));
+}
+
+AttentionResult reference(const AttentionRequest& request) {
+  const attn::Geometry geometry = attn::check_geometry(request);
+  return attn::reference_attention(request, geometry, attn::Visibility(request.mask, geometry));
+}
+
+// Between two numbers of the type that are as large as x.
+double unit(double x, DType dtype) {
+  if (dtype == DType::float32) return 2e-5 * std::abs(x);
+  const int digits = dtype == DType::bfloat16 ? 8 : 11,
+            least = dtype == DType::bfloat16 ? -126 : -14;
+  return std::exp2(std::max(std::ilogb(x), least) - digits + 1);
+}
+
+// Scores are the same to the bit. What is left is the exponential of the kernels, off by less than
+// 2e-5: weights are rounded to the neighbour where the exact one is that near to the middle of two,
+// one in hundreds; and the outputs that come of them, or of sums in another order.
+void check_as_reference(AttentionRequest request) {
+  request.stages = false;
+  request.weights = true;
+  const AttentionResult expected = reference(request);
+  const std::optional<AttentionResult> result = fast(request);
+  REQUIRE(result);
+  CHECK(result->weights.dtype() == expected.weights.dtype());
+  CHECK(result->output.dtype() == request.dtype);
+  CHECK(result->empty_rows == expected.empty_rows);
+  if (request.mask.present()) CHECK(same_bits(result->allowed, expected.allowed));
+  const std::vector<double> found = numbers(result->weights), wanted = numbers(expected.weights);
+  REQUIRE(found.size() == wanted.size());
+  const DType dtype = expected.weights.dtype();
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == wanted[i]) continue;
+    ++different;
+    // Weights below the normal floats are zeros in the kernels.
+    if (std::abs(found[i] - wanted[i]) > unit(wanted[i], dtype) + 0x1p-125) {
+      FAIL_CHECK("weight " << i << ": " << found[i] << " instead of " << wanted[i]);
+      break;
+    }
+  }
+  if (dtype == request.dtype) CHECK(different * 100 <= found.size());
+  // Values are up to 2, rows of weights add up to 1 and a little.
+  const std::vector<double> output = numbers(result->output), out = numbers(expected.output);
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    if (output[i] == out[i]) continue;
+    ++moved;
+    CHECK(std::abs(output[i] - out[i]) <=
+          2.1 * unit(1, request.dtype) + unit(out[i], request.dtype));
+  }
+  CHECK(moved * 10 <= output.size());
+  request.weights = false;
+  const std::optional<AttentionResult> alone = fast(request);
+  REQUIRE(alone);
+  CHECK(!alone->weights);
+  CHECK(same_bits(alone->output, result->output));
+}
+
+const std::vector<Sizes> all_sizes{{1, 5, 3, 2},    {2, 33, 64, 64},   {13, 32, 31, 17},
+                                   {33, 65, 8, 40}, {97, 131, 40, 33}, {40, 1600, 16, 20}};
+
+TEST_CASE("narrow types are computed by kernels as the reference rounds them") {
+  on_every_target([] {
+    RandomRequests random(61);
+    for (const DType dtype : {DType::bfloat16, DType::float16}) {
+      CAPTURE(attn::name(dtype));
+      for (const Sizes& sizes : all_sizes) {
+        CAPTURE(sizes.keys);
+        AttentionRequest request = attention(random, sizes, dtype);
+        check_as_reference(request);
+        request.softcap = 1.5;
+        request.mask.causal = true;
+        request.mask.align = attn::Alignment::lower_right;
+        check_as_reference(request);
+        request.softcap.reset();
+        request.mask.window = attn::Window{3, 1};
+        request.mask.valid_lens =
+            Tensor({2}, std::vector<std::int64_t>{static_cast<std::int64_t>(sizes.keys), 2});
+        check_as_reference(request);
+        request.mask = {};
+        request.mask.block = random.flags({2, 1, sizes.queries, sizes.keys}, 0.5);
+        check_as_reference(request);
+      }
+    }
+  });
+}
+
+TEST_CASE("biases and sinks leave the weights of narrow types in float32") {
+  on_every_target([] {
+    RandomRequests random(62);
+    for (const DType dtype : {DType::bfloat16, DType::float16}) {
+      CAPTURE(attn::name(dtype));
+      for (const Sizes& sizes : {Sizes{2, 33, 64, 64}, Sizes{97, 131, 40, 33}}) {
+        AttentionRequest request = attention(random, sizes, dtype);
+        request.mask.alibi = attn::Alibi{{}, true};
+        check_as_reference(request);
+        request.relative_bias =
+            attn::RelativeBias{random.normal({8, 4}).converted(DType::float32), 8, 20, true};
+        request.sinks = random.normal({4}).converted(DType::float32);
+        request.mask.causal = true;
+        check_as_reference(request);
+        request.mask.bias = random.normal({4, 1, sizes.keys}).converted(DType::float32);
+        check_as_reference(request);
+      }
+    }
+  });
+}
+
+// Sums of other orders change a score by a unit at most where they lie that near to the middle of
+// two numbers, and so does the scale, which is rounded again: two units of 2⁻⁷ of the largest score
+// together, e to which power is what a weight may change by.
+TEST_CASE("scores that are rounded to the neighbour change weights by no more than their units") {
+  on_every_target([] {
+    RandomRequests random(63);
+    AttentionRequest request = attention(random, {60, 90, 48, 20}, DType::bfloat16);
+    request.scale.reset();
+    for (Tensor* tensor : {&sequences(request).query, &sequences(request).key}) {
+      *tensor = random.normal(tensor->shape()).converted(DType::bfloat16);
+    }
+    request.stages = true;
+    const AttentionResult expected = reference(request);
+    double largest = 0;
+    for (const double score : numbers(expected.scores))
+      largest = std::max(largest, std::abs(score));
+    request.stages = false;
+    const std::optional<AttentionResult> result = fast(request);
+    REQUIRE(result);
+    const std::vector<double> found = numbers(result->weights), wanted = numbers(expected.weights);
+    const double most = std::expm1(2 * 2 * 0x1p-7 * largest);
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found[i] != wanted[i]) ++different;
+      CHECK(std::abs(found[i] - wanted[i]) <= most * wanted[i] + unit(wanted[i], DType::bfloat16));
+    }
+    CHECK(different * 20 <= found.size());
+  });
+}
+
+TEST_CASE("the number of threads changes no bit of a narrow type") {
+  RandomRequests random(64);
+  AttentionRequest request = attention(random, {150, 200, 32, 32}, DType::bfloat16);
+  request.threads = 1;
+  const auto one = fast(request);
+  request.threads = 5;
+  const auto five = fast(request);
+  REQUIRE((one && five));
+  CHECK(same_bits(one->weights, five->weights));
+  CHECK(same_bits(one->output, five->output));
+}
+
+TEST_CASE("what leaves the range of a narrow type is left to the reference") {
+  RandomRequests random(65);
+  AttentionRequest request = attention(random, {40, 50, 8, 8}, DType::float16);
+  const auto with_value = [](const Tensor& tensor, double x) {
+    std::vector<double> all = numbers(tensor);
+    all[5] = x;
+    return Tensor(tensor.shape(), std::move(all)).converted(tensor.dtype());
+  };
+  const attn::Sequences kept = sequences(request);
+  // 2 · 60000 is beyond 65504.
+  sequences(request).query = with_value(kept.query, 60000);
+  sequences(request).key = with_value(with_value(kept.key, 2), 2);
+  std::vector<double> all(kept.key.size(), 2);
+  sequences(request).key = Tensor(kept.key.shape(), std::move(all)).converted(DType::float16);
+  CHECK(!fast(request));
+  sequences(request) = kept;
+  sequences(request).value = with_value(kept.value, INFINITY);
+  CHECK(!fast(request));
+  sequences(request) = kept;
+  sequences(request).key = with_value(kept.key, NAN);
+  CHECK(!fast(request));
+  sequences(request) = kept;
+  CHECK(fast(request));
+}
+
+}  // namespace

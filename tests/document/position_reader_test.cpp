@@ -1,0 +1,76 @@
+#include "document/position_reader.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "document/document_problems.hpp"
+
+namespace {
+
+// The problems alone, a line each.
+std::string told(const std::string& keys) {
+  const std::string all =
+      problems_of(R"({"attention":"sdpa","query":{"zeros":[2,3,4]},)" + keys + "}");
+  std::string lines;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = std::min(all.find('\n', at), all.size());
+    const std::string line = all.substr(at, end - at);
+    if (line.starts_with("  where: doc.json, ")) {
+      lines += " @ " + line.substr(std::string("  where: doc.json, ").size()) + "\n";
+    } else if (!line.empty() && line[0] != ' ') {
+      lines += line;
+    }
+    at = end + 1;
+  }
+  return lines;
+}
+
+TEST_CASE("all members of a position that cannot be read are told") {
+  CHECK(told(R"("rotary":{"theta":"x","width":0,"interleaved":1,"turns":2,"scaling":{"type":"yarm"},
+                "positions":[[1],[2,3]]},
+              "relative_bias":{"buckets":0,"max_distance":-1,"table":"x"},
+              "mask":{"alibi":{"slopes":[],"symmetric":2}},
+              "query_norm":{"weight":[[1],[2,3]],"kind":"l2"}, "sinks":[[1],[2,3]])") ==
+        "expected true or an array of slopes, found an empty one @ /mask/alibi/slopes\n"
+        "expected true or false, found a number @ /mask/alibi/symmetric\n"
+        "unknown key \"turns\" @ /rotary/turns\n"
+        "expected a number, found a string @ /rotary/theta\n"
+        "expected a whole number of at least 1, found 0 @ /rotary/width\n"
+        "expected true or false, found a number @ /rotary/interleaved\n"
+        "unknown rotary scaling \"yarm\" @ /rotary/scaling/type\n"
+        "row 1 has 2 numbers, but the row before it has 1 @ /rotary/positions/1\n"
+        "expected a whole number of at least 1, found 0 @ /relative_bias/buckets\n"
+        "expected a whole number of at least 1, found -1 @ /relative_bias/max_distance\n"
+        "the string \"x\" is no tensor @ /relative_bias/table\n"
+        "row 1 has 2 numbers, but the row before it has 1 @ /query_norm/weight/1\n"
+        "unknown kind of norm \"l2\" @ /query_norm/kind\n"
+        "row 1 has 2 numbers, but the row before it has 1 @ /sinks/1\n");
+}
+
+TEST_CASE("all that does not fit together with the heads is told") {
+  CHECK(told(R"("rotary":{"width":6,"theta":-1,"scaling":{"type":"linear","factor":0},
+                          "positions":[1,2],"key_positions":[1]},
+                "query_norm":{"weight":[1]}, "key_norm":{"weight":[1,2]},
+                "mask":{"alibi":[1,2]},
+                "relative_bias":{"buckets":3,"table":[[1]]},
+                "sinks":[1,2])") ==
+        "positions [2] does not fit 2 samples of 3 queries @ /rotary/positions\n"
+        "theta is not a finite positive number @ /rotary/theta\n"
+        "the factor of the rotary scaling does not do @ /rotary/scaling/factor\n"
+        "6 columns are to be turned, but a head has 4 @ /rotary/width\n"
+        "key_positions [1] does not fit 2 samples of 3 new keys @ /rotary/key_positions\n"
+        "the weight [1] of query_norm does not fit heads of width 4 @ /query_norm/weight\n"
+        "the weight [2] of key_norm does not fit heads of width 4 @ /key_norm/weight\n"
+        "ALiBi has 2 slopes, but there is 1 query head @ /mask/alibi\n"
+        "a relative bias cannot have 3 buckets @ /relative_bias/buckets\n"
+        "sinks [2] does not fit 1 query head @ /sinks\n");
+}
+
+TEST_CASE("a position that cannot be read does not hide one that does not fit") {
+  CHECK(told(R"("rotary":{"theta":true}, "sinks":[1,2])") ==
+        "expected a number, found true @ /rotary/theta\n"
+        "sinks [2] does not fit 1 query head @ /sinks\n");
+}
+
+}  // namespace
