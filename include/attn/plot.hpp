@@ -24,7 +24,20 @@ std::span<const Named<PictureFormat>> picture_formats() noexcept;
 enum class PlotStyle { standard, matplotlib };
 
 enum class Annotate { automatic, on, off };
-enum class Ticks { automatic, labels, index };
+enum class Ticks {
+  automatic,
+  labels,  ///< names, as many as there is room for
+  index,   ///< numbers that count from 0, as arrays do
+  all,     ///< every name, though they may overlap
+};
+
+/// What a picture stands on. Letters, lines and keys are such that they can be read there; what is
+/// transparent is meant for light paper. The matplotlib style knows white alone.
+enum class Background { white, dark, transparent };
+
+/// How vector formats hold letters: as text in named fonts that can be searched and changed, or as
+/// outlines that look alike everywhere.
+enum class Letters { text, outlines };
 
 /// How colours are spread over the values: one range for all panels, one a panel, or the range
 /// given. By itself a range goes from 0 to the largest weight, at least to 0.1; for numbers of both
@@ -58,16 +71,24 @@ struct PlotOptions {
   double dpi = 300;
   Annotate annotate = Annotate::automatic;
   std::optional<std::string> annotate_color;  ///< a CSS colour name or #rrggbb; absent = automatic
+  /// Of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: so many digits
+  /// that values whose colours differ do; two decimals in the matplotlib style.
+  std::optional<std::string> annotate_format;
+  bool colorbar = true;  ///< whether the bar and the key of colours are drawn
+  Background background = Background::white;
+  Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   ColorRange color_range;
   ColorNorm norm;
   PixelShows pixels = PixelShows::mean;
-  double font_scale = 1;           ///< all sizes of letters are multiplied by it
-  std::optional<std::size_t> top;  ///< lines: only so many keys a query, the strongest ones
-  double threshold = 0;            ///< lines: only weights of at least this
-  std::string provenance;          ///< kept in the picture's metadata, beside the program's name
-  std::size_t threads = 0;         ///< 0 = as many as the machine has; never changes a picture
+  double font_scale = 1;  ///< all sizes of letters are multiplied by it
+  /// Lines: only so many keys a query, the strongest ones. Absent: all of short inputs, few of long
+  /// ones.
+  std::optional<std::size_t> top;
+  double threshold = 0;     ///< lines: only weights of at least this
+  std::string provenance;   ///< kept in the picture's metadata, beside the program's name
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a picture
 };
 
 /// One matrix of weights with the names of its rows and columns.
@@ -92,6 +113,9 @@ struct HeatmapGrid {
   /// One a row, left of it; the panels' titles stand above the first row alone then. In the
   /// matplotlib style they stand before the titles of the panels. Empty = rows have none.
   std::vector<std::string> row_titles = {};
+  /// Brackets above each so many columns with their names: heads that share a key and value head.
+  std::size_t columns_a_group = 0;
+  std::vector<std::string> group_titles = {};
 };
 
 /// Which parts of a mask hide each cell. A cell may be hidden by several.
@@ -125,11 +149,18 @@ struct PictureText {
   double degrees = 0;  ///< by which it is turned about x, y, anticlockwise
 };
 
+/// The frame of a map, a chart or a colour bar, in the units of texts.
+struct PictureFrame {
+  double left = 0, top = 0, right = 0, bottom = 0;
+};
+
 /// A finished picture file.
 struct Picture {
   std::string bytes;
   std::vector<std::string> warnings;  ///< what could not be drawn as asked: a missing glyph, …
   std::vector<PictureText> texts;     ///< all that is written in it, and where
+  std::vector<PictureFrame> frames = {};
+  std::string description = {};  ///< what it shows, in words; vector files say it too
 };
 
 /// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that

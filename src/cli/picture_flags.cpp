@@ -13,8 +13,17 @@ constexpr auto styles = std::to_array<Named<PlotStyle>>(
     {{"standard", PlotStyle::standard}, {"matplotlib", PlotStyle::matplotlib}});
 constexpr auto annotations = std::to_array<Named<Annotate>>(
     {{"auto", Annotate::automatic}, {"on", Annotate::on}, {"off", Annotate::off}});
-constexpr auto tick_texts = std::to_array<Named<Ticks>>(
-    {{"auto", Ticks::automatic}, {"labels", Ticks::labels}, {"index", Ticks::index}});
+constexpr auto tick_texts = std::to_array<Named<Ticks>>({{"auto", Ticks::automatic},
+                                                         {"labels", Ticks::labels},
+                                                         {"index", Ticks::index},
+                                                         {"all", Ticks::all}});
+constexpr auto switches = std::to_array<Named<bool>>({{"on", true}, {"off", false}});
+constexpr auto backgrounds =
+    std::to_array<Named<Background>>({{"white", Background::white},
+                                      {"dark", Background::dark},
+                                      {"transparent", Background::transparent}});
+constexpr auto letters =
+    std::to_array<Named<Letters>>({{"text", Letters::text}, {"outlines", Letters::outlines}});
 constexpr auto norms = std::to_array<Named<ColorNorm::Kind>>({{"linear", ColorNorm::Kind::linear},
                                                               {"log", ColorNorm::Kind::log},
                                                               {"power", ColorNorm::Kind::power}});
@@ -178,7 +187,13 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
             [&](const std::string& text) {
               options.annotate_color = text == "auto" ? std::nullopt : std::optional(text);
             });
+  flags.text("--annotate-format", options.annotate_format, "FORMAT",
+             "How values are written: .3f, .2g, .1e or .1%");
   flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
+  flags.text("--colorbar-label", options.colorbar_label, "TEXT", "What the colours stand for");
+  flags.choice("--colorbar", options.colorbar, switches, "WHEN", ": the bar of colours");
+  flags.choice("--background", options.background, backgrounds, "NAME");
+  flags.choice("--letters", options.letters, letters, "HOW", ": in SVG and PDF files");
   flags.toggle("--show-spaces", options.show_spaces, "Show spaces in labels as \u2423");
   complete(flags.add("--color-range", "RANGE", "shared, panel or LO,HI",
                      [&](const std::string& text) { options.color_range = color_range(text); }),

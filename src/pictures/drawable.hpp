@@ -38,6 +38,9 @@ struct Drawable {
   Tensor weights, allowed;         ///< allowed is absent without a mask
   Tensor scores, capped, masked;   ///< the stages
   bool heads_only = false;         ///< as Maps takes it
+  std::size_t heads_a_group = 1;   ///< that share a key and value head
+  /// Other maps of weights of the same file, which a picture of this one does not show.
+  std::vector<std::string> left_out;
   StageFormulas formulas;
   std::function<MaskMap()> mask;  ///< with the parts that hide; empty if `allowed` is all there is
   Labels labels;

@@ -10,6 +10,7 @@
 #include "io/json_value.hpp"
 #include "pictures/mask_picture.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/selected_map.hpp"
 #include "result/result_reader.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/mapped_file.hpp"
@@ -62,6 +63,42 @@ Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
   }
 }
 
+bool holds_weights(const std::string& tensor) {
+  return is_map(tensor) && tensor.ends_with("weights");
+}
+
+// How many query heads share each key and value head, if the shapes tell.
+std::size_t heads_a_group(const ResultReader& file) {
+  std::size_t query_heads = 0, key_heads = 0;
+  for (const auto& [name, shape] : file.shapes()) {
+    if (shape.size() != 4) continue;
+    if (name == "query") query_heads = shape[1];
+    if (name == "key") key_heads = shape[1];
+  }
+  return key_heads > 0 && query_heads % key_heads == 0 && query_heads > 0 ? query_heads / key_heads
+                                                                          : 1;
+}
+
+Drawable map_of(ResultReader& file, const std::string& tensor, PictureKind::Shows shows) {
+  Drawable drawable;
+  drawable.name = file.name();
+  drawable.tensor = tensor;
+  drawable.weights = file.numbers(drawable.tensor);
+  if (const auto only = file.only_name(); only && !drawable.weights)
+    drawable.weights = file.numbers(*only);
+  if (shows_mask(drawable.tensor)) drawable.allowed = file.booleans(allowed_of(drawable.tensor));
+  if (shows == PictureKind::Shows::stages) {
+    const std::string prefix = prefix_of(drawable.tensor);
+    drawable.scores = file.numbers(prefix + "scores");
+    drawable.capped = file.numbers(prefix + "capped");
+    drawable.masked = file.numbers(prefix + "masked");
+  }
+  drawable.labels = file.labels(drawable.tensor);
+  drawable.title = file.title();
+  drawable.heads_a_group = heads_a_group(file);
+  return drawable;
+}
+
 }  // namespace
 
 Drawable read_drawable(const PlotRequest& request, const FileAccess& access) {
@@ -76,22 +113,30 @@ Drawable read_drawable(const PlotRequest& request, const FileAccess& access) {
   } else if (shows == PictureKind::Shows::sizes) {
     drawable.shapes = file.shapes();
   } else {
-    drawable.tensor = wanted_tensor(request, file.names());
-    drawable.weights = file.numbers(drawable.tensor);
-    if (const auto only = file.only_name(); only && !drawable.weights)
-      drawable.weights = file.numbers(*only);
-    if (shows_mask(drawable.tensor)) drawable.allowed = file.booleans(allowed_of(drawable.tensor));
-    if (shows == PictureKind::Shows::stages) {
-      const std::string prefix = prefix_of(drawable.tensor);
-      drawable.scores = file.numbers(prefix + "scores");
-      drawable.capped = file.numbers(prefix + "capped");
-      drawable.masked = file.numbers(prefix + "masked");
-    }
-    drawable.labels = file.labels(drawable.tensor);
-    drawable.title = file.title();
+    drawable = map_of(file, wanted_tensor(request, file.names()), shows);
   }
   if (request.labels) drawable.labels = read_label_file(*request.labels, access);
   return drawable;
+}
+
+std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& access) {
+  ResultReader file(request.input, access);
+  const std::string first = wanted_tensor(request, file.names());
+  std::vector<Drawable> layers{map_of(file, first, PictureKind::Shows::weights)};
+  std::vector<std::string> left_out;
+  for (const std::string& name : file.names()) {
+    if (request.name || !holds_weights(name) || name == first) continue;
+    if (sort_of(name) == sort_of(first)) {
+      layers.push_back(map_of(file, name, PictureKind::Shows::weights));
+    } else {
+      left_out.push_back(name);
+    }
+  }
+  layers[0].left_out = std::move(left_out);
+  for (Drawable& layer : layers) {
+    if (request.labels) layer.labels = read_label_file(*request.labels, access);
+  }
+  return layers;
 }
 
 }  // namespace attn

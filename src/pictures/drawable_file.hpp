@@ -9,6 +9,10 @@ namespace attn {
 
 /// Reads of a file what the request's kind of picture shows, and the labels given beside it. Throws
 /// Error(input) or Error(file) naming the file.
+/// The same for each layer of the sort of attention that is wanted, where the file has several and
+/// the request names no tensor.
+std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& access);
+
 Drawable read_drawable(const PlotRequest& request, const FileAccess& access = {});
 
 }  // namespace attn

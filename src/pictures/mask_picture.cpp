@@ -1,7 +1,9 @@
 #include "pictures/mask_picture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -16,6 +18,22 @@
 
 namespace attn {
 namespace {
+
+// What a part of a mask does to the keys that it hides.
+std::string cause_of(std::string_view part) {
+  struct Cause {
+    std::string_view part, words;
+  };
+  constexpr std::array<Cause, 5> causes{{{"window", "outside window"},
+                                         {"valid_lens", "beyond valid_lens"},
+                                         {"allow", "not in allow"},
+                                         {"block", "in block"},
+                                         {"bias", "bias of −∞"}}};
+  for (const Cause& cause : causes) {
+    if (cause.part == part) return std::string(cause.words);
+  }
+  return std::string(part);
+}
 
 std::vector<std::string> part_of(std::vector<std::string> labels, const Positions& positions) {
   if (labels.empty()) return labels;
@@ -67,7 +85,7 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const Shape shape = {queries.count(), keys.count()};
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
-  for (const HidingPart* part : hiding_parts()) map.parts.emplace_back(part->name);
+  for (const HidingPart* part : hiding_parts()) map.parts.push_back(cause_of(part->name));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   map.key_labels = part_of(Labels::of_sample(attention.labels.key, sample), keys);
   map.first_query = queries.first;

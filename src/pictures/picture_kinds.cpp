@@ -14,6 +14,7 @@
 #include "pictures/mask_picture.hpp"
 #include "pictures/stages_picture.hpp"
 #include "result/tensor_meaning.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace {
@@ -64,6 +65,28 @@ Picture heatmap(const Drawing& drawing) {
   return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
 }
 
+// Names the heads that share a key and value head, where the columns are heads.
+void add_groups(HeatmapGrid& grid, const Drawable& drawable) {
+  if (drawable.heads_a_group < 2 || grid.columns % drawable.heads_a_group != 0) return;
+  grid.columns_a_group = drawable.heads_a_group;
+  for (std::size_t i = 0; i < grid.columns / drawable.heads_a_group; ++i) {
+    grid.group_titles.push_back("Key/Value Head " + std::to_string(i + 1));
+  }
+}
+
+// Takes what all rows have in common off their titles: "Self-Attention" of "Layer 1,
+// Self-Attention" and "Layer 2, Self-Attention".
+std::string taken_from_rows(HeatmapGrid& grid) {
+  const std::size_t comma = grid.row_titles[0].find(", ");
+  if (comma == std::string::npos) return "";
+  const std::string rest = grid.row_titles[0].substr(comma);
+  for (const std::string& title : grid.row_titles) {
+    if (!title.ends_with(rest)) return "";
+  }
+  for (std::string& title : grid.row_titles) title.resize(title.size() - rest.size());
+  return rest.substr(2);
+}
+
 // Layers × heads of the chosen sample.
 HeatmapGrid layers_grid(const Drawing& drawing) {
   HeatmapGrid grid{drawing.of.size(), 1, {}};
@@ -79,22 +102,38 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
                                                    : chosen.where);
   }
-  // A row has room for its layer; what all of them are need not be said.
-  constexpr std::string_view all_are = ", Self-Attention";
-  if (std::all_of(grid.row_titles.begin(), grid.row_titles.end(),
-                  [](const std::string& title) { return title.ends_with(all_are); })) {
-    for (std::string& title : grid.row_titles) title.resize(title.size() - all_are.size());
-  }
+  add_groups(grid, drawing.of[0]);
   return grid;
 }
 
 Picture grid(const Drawing& drawing) {
   const Drawable& drawable = drawing.of[0];
   check_is_map(drawable);
-  const PlotOptions options = options_for(drawing, drawable);
-  if (drawing.of.size() > 1) return draw_grid(layers_grid(drawing), options, drawing.format);
+  PlotOptions options = options_for(drawing, drawable);
   const DrawableMaps maps = maps_of(drawable);
-  return draw_grid(selected_grid(selected(maps, drawing, drawable)), options, drawing.format);
+  const SelectedMaps chosen = selected(maps, drawing, drawable);
+  HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
+  if (drawing.of.size() == 1) add_groups(grid, drawable);
+  // The title says what rows and columns do not. The matplotlib style has none by itself.
+  if (options.style == PlotStyle::standard && !options.title) {
+    std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
+    const auto add = [&](const std::string& words) {
+      place += (place.empty() ? "" : ", ") + words;
+    };
+    const bool one_sample = drawing.of.size() > 1 || drawing.selection.one_sample;
+    if (one_sample && maps.weights.samples() > 1) {
+      add("Sample " + std::to_string(drawing.sample + 1));
+    }
+    if (heads_together(drawing)) {
+      add((drawing.selection.heads == MapSelection::Heads::mean ? "Mean of " : "Largest of ") +
+          count_text(maps.weights.heads(), "Head"));
+    }
+    if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
+    options.title = drawable.title;
+    if (!place.empty())
+      *options.title += (drawable.title.empty() ? "" : "\n") + ("(" + place + ")");
+  }
+  return draw_grid(grid, options, drawing.format);
 }
 
 Picture lines(const Drawing& drawing) {
@@ -177,7 +216,18 @@ Picture comparison(const Drawing& drawing) {
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
   }
-  return draw_grid(grid, options_for(drawing, drawing.of.back()), drawing.format);
+  PlotOptions options = options_for(drawing, drawing.of.back());
+  // Panels are named by their files or kinds; what they have in common stands above them.
+  const Drawable& first = drawing.of[0];
+  const bool one_title =
+      std::all_of(drawing.of.begin(), drawing.of.end(),
+                  [&](const Drawable& drawable) { return drawable.title == first.title; });
+  if (options.style == PlotStyle::standard && !options.title && is_map(first.tensor)) {
+    const DrawableMaps maps = maps_of(first);
+    options.title =
+        (one_title ? titled(first.title, "") : "") + place_text(selected(maps, drawing, first));
+  }
+  return draw_grid(grid, options, drawing.format);
 }
 
 using Shows = PictureKind::Shows;

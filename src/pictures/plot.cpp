@@ -30,6 +30,14 @@ std::vector<std::string> names_of(const std::vector<std::filesystem::path>& path
   return names;
 }
 
+std::string left_out(const Drawable& drawable) {
+  std::string names;
+  for (const std::string& name : drawable.left_out) {
+    names += (names.empty() ? "\"" : ", \"") + name + "\"";
+  }
+  return "the picture leaves out " + names + ": name one of them to draw it";
+}
+
 Drawing drawing_of(const PlotRequest& request) {
   return {{}, request.sample, request.head, request.selection, request.options, request.format};
 }
@@ -40,17 +48,23 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   std::vector<std::filesystem::path> paths{request.input};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   const std::vector<std::string> names = names_of(paths);
+  const PictureKind& kind = picture_kind(request.kind);
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    drawing.of.push_back(read_drawable(one, access));
+    if (kind.unit == PictureKind::Unit::sort && kind.shows == PictureKind::Shows::weights) {
+      drawing.of = read_layers(one, access);
+    } else {
+      drawing.of.push_back(read_drawable(one, access));
+    }
     drawing.of.back().column = names[i];
   }
   if (request.provenance) drawing.options.provenance = provenance.text();
-  const PictureKind& kind = picture_kind(request.kind);
   try {
-    return kind.draw(drawing);
+    Picture picture = kind.draw(drawing);
+    if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
+    return picture;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
     throw placed(error, drawing.of[0]);

@@ -164,12 +164,7 @@ std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t
       place += "Head " + std::to_string(head + 1);
       break;
   }
-  if (selection.drop_first > 0) {
-    place += selection.drop_first == 1
-                 ? ", without the First Key"
-                 : ", without the First " + std::to_string(selection.drop_first) + " Keys";
-  }
-  if (selection.renormalize) place += ", Renormalised";
+  if (const std::string keys = keys_text(selection); !keys.empty()) place += ", " + keys;
   return place + ")";
 }
 
@@ -196,6 +191,17 @@ Positions selected_keys(const MapSelection& selection, std::size_t count) {
   return keys;
 }
 
+std::string keys_text(const MapSelection& selection) {
+  std::string text;
+  if (selection.drop_first > 0) {
+    text = selection.drop_first == 1
+               ? "without the First Key"
+               : "without the First " + std::to_string(selection.drop_first) + " Keys";
+  }
+  if (selection.renormalize) text += text.empty() ? "Renormalised" : ", Renormalised";
+  return text;
+}
+
 std::string place_text(const SelectedMaps& maps) {
   return place_text(maps, maps.sample, maps.head);
 }
@@ -218,6 +224,16 @@ std::string where_of(std::string_view tensor) {
     before = part;
   }
   return where;
+}
+
+std::string sort_of(std::string_view tensor) {
+  constexpr std::string_view layers = "layers.";
+  const std::size_t at = tensor.find(layers);
+  if (at == tensor.npos) return std::string(tensor);
+  const std::size_t number = at + layers.size();
+  const std::size_t end = tensor.find('.', number);
+  if (end == tensor.npos) return std::string(tensor);
+  return std::string(tensor.substr(0, number)) + std::string(tensor.substr(end + 1));
 }
 
 Heatmap selected_heatmap(const SelectedMaps& maps) {

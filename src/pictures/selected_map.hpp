@@ -39,9 +39,16 @@ HeadLines selected_lines(const SelectedMaps& maps);
 /// was done to the keys.
 std::string place_text(const SelectedMaps& maps);
 
+/// What was done to the keys: "without the First Key, Renormalised"; empty if nothing was.
+std::string keys_text(const MapSelection& selection);
+
 /// Which attention a tensor of a result belongs to, of several: "Layer 2, Self-Attention" for
 /// layers.1.self.weights; empty if the name does not tell.
 std::string where_of(std::string_view tensor);
+
+/// The attentions that follow one another in the layers of a stack have one sort: the tensor's name
+/// without the layer's number, "encoder.layers.self.weights".
+std::string sort_of(std::string_view tensor);
 
 /// The positions that a range means among `count`, from 0. Throws Error(input) naming the field.
 struct Positions {

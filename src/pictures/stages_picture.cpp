@@ -36,7 +36,9 @@ Tensor divided(const Tensor& tensor, double divisor) {
 
 bool differ(const Tensor& a, const Tensor& b) {
   const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
-  return !std::ranges::equal(x.values<double>(), y.values<double>());
+  return !std::ranges::equal(x.values<double>(), y.values<double>(), [](double one, double other) {
+    return one == other || (std::isnan(one) && std::isnan(other));
+  });
 }
 
 void check_stages(const Drawable& stages) {

@@ -12,10 +12,11 @@ struct CellsShown {
   std::size_t down, across;
 };
 
-CellsShown cells_shown(const Matrix& matrix, const Box& box, bool raster) {
+CellsShown cells_shown(const Matrix& matrix, const Box& box, bool raster,
+                       const CellsInFile& in_file) {
   const auto cells = [&](std::size_t count, double pixels) {
     const double shown =
-        raster ? std::max(1.0, std::floor(pixels)) : static_cast<double>(most_rectangles);
+        raster ? std::max(1.0, std::floor(pixels)) : static_cast<double>(in_file.most_across);
     return static_cast<std::size_t>(std::ceil(static_cast<double>(count) / shown));
   };
   return {cells(matrix.rows(), box.height()), cells(matrix.columns(), box.width())};
@@ -31,7 +32,12 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   const auto add = [&](bool there, const char* name, double value) {
     if (there) entries.push_back({name, colours.of_no_place(value)});
   };
-  if (odd.hidden) entries.push_back({"hidden", hidden_colour, hidden_hatch, true});
+  if (odd.hidden)
+    entries.push_back({"hidden",
+                       colours.paper.hidden,
+                       {Canvas::Hatch::rising},
+                       colours.paper.hidden_hatch,
+                       true});
   add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
   add(odd.minus_infinity, "\u2212\u221e", -infinity);
   add(odd.infinity, "\u221e", infinity);
@@ -39,17 +45,17 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   return entries;
 }
 
-bool shares_pixels(const Matrix& matrix, const Box& box, bool raster) {
-  const CellsShown shown = cells_shown(matrix, box, raster);
+bool shares_pixels(const Matrix& matrix, const Box& box, bool raster, const CellsInFile& in_file) {
+  const CellsShown shown = cells_shown(matrix, box, raster, in_file);
   return shown.down > 1 || shown.across > 1;
 }
 
-std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, PixelShows pixels) {
-  if (!shares_pixels(matrix, box, raster)) return "";
-  const CellsShown shown = cells_shown(matrix, box, raster);
-  return std::string(pixels == PixelShows::max ? "largest" : "mean") + " of up to " +
-         std::to_string(shown.down) + " × " + std::to_string(shown.across) + " cells a " +
-         (raster ? "pixel" : "rectangle");
+std::string pixel_note(const Matrix& matrix, const Box& box, bool raster,
+                       const CellColours& colours) {
+  if (!shares_pixels(matrix, box, raster, colours.in_file)) return "";
+  const CellsShown shown = cells_shown(matrix, box, raster, colours.in_file);
+  return std::string(colours.pixels == PixelShows::max ? "largest" : "mean") + " of up to " +
+         std::to_string(shown.down) + " × " + std::to_string(shown.across) + " cells a pixel";
 }
 
 }  // namespace attn::plot

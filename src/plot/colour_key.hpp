@@ -16,9 +16,10 @@ namespace attn::plot {
 /// matplotlib style.
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours);
 
-/// Whether a pixel of a raster, or a rectangle of a vector format, stands for several cells.
-bool shares_pixels(const Matrix& matrix, const Box& box, bool raster);
+/// Whether a pixel of a raster, or of the image in a vector format, stands for several cells.
+bool shares_pixels(const Matrix& matrix, const Box& box, bool raster, const CellsInFile& in_file);
 /// What it stands for then: "mean of up to 7 × 7 cells a pixel"; empty if it shows one cell.
-std::string pixel_note(const Matrix& matrix, const Box& box, bool raster, PixelShows pixels);
+std::string pixel_note(const Matrix& matrix, const Box& box, bool raster,
+                       const CellColours& colours);
 
 }  // namespace attn::plot

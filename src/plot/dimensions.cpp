@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -64,22 +65,46 @@ class DimensionFigure {
     x_view_ = {-half - margin, count - 1 + half + margin};
     double largest = 0;
     for (const Bar& bar : bars_) largest = std::max(largest, bar.value);
+    std::string sizes;
+    for (const Bar& bar : bars_) {
+      sizes += (sizes.empty() ? "" : ", ") + bar.label + " " +
+               std::to_string(static_cast<long long>(bar.value));
+    }
+    figure_.describe(options.title.value_or(default_title), "Bars: " + sizes + ".");
     y_view_ = {0, matplotlib() ? largest + 1 : std::max(largest + 1, largest * 1.1)};
   }
 
   Picture draw() {
-    const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
-      return united(decorate(axes_in(box, figure), figure.typesetter()).layout_bounds,
-                    values_bounds(box, figure));
-    });
-    const Axes axes = axes_in(area, figure_);
-    const Decorations decorations = decorate(axes, figure_.typesetter());
+    Box area;
+    Axes axes;
+    Decorations decorations;
+    const auto lay_out = [&](int given_way) {
+      given_way_ = given_way;
+      area = figure_.tight_area([this](Figure& figure, const Box& box) {
+        return united(decorate(axes_in(box, figure), figure.typesetter()).layout_bounds,
+                      values_bounds(box, figure));
+      });
+      axes = axes_in(area, figure_);
+      decorations = decorate(axes, figure_.typesetter());
+      const std::vector<PlacedText> values = values_at(area, figure_);
+      const bool apart = std::adjacent_find(values.begin(), values.end(),
+                                            [](const PlacedText& a, const PlacedText& b) {
+                                              return overlap(a.bounds, b.bounds);
+                                            }) == values.end();
+      return apart && leaves_room(figure_, area, area,
+                                  united(decorations.bounds, values_bounds(area, figure_)));
+    };
+    if (matplotlib()) {
+      lay_out(0);
+    } else {
+      figure_.fit(3, lay_out);
+    }
     return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
                            [&](Canvas& canvas) {
                              draw_bars(canvas, area);
                              draw_axes(canvas, axes, decorations, figure_);
                              for (const PlacedText& value : values_at(area, figure_))
-                               canvas.text(value, black);
+                               canvas.text(value, figure_.paper().ink);
                            });
   }
 
@@ -95,8 +120,12 @@ class DimensionFigure {
     axes.title = figure.title(options_.title.value_or(default_title), title_size, figure.width());
     axes.title_size = title_size;
     axes.title_pad = title_pad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(""), label_size);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    if (!matplotlib()) axes.title_within = {{0, figure.width()}};
+    if (given_way_ > title_gives_way) axes.title.clear();
+    axes.x.label = figure.label(options_.xlabel.value_or(""), label_size, box.width());
+    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
+    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
+    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
     axes.x.label_size = axes.y.label_size = label_size;
     axes.x.tick_label_degrees = 45;
     axes.x.labels_end_at_tick = !matplotlib();
@@ -142,6 +171,9 @@ class DimensionFigure {
   const PlotOptions& options_;
   Figure figure_;
   Interval x_view_, y_view_;
+  // How many of these give way to the bars.
+  enum { axis_labels_give_way, tick_labels_give_way, title_gives_way };
+  int given_way_ = 0;
 };
 
 }  // namespace

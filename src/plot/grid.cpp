@@ -3,11 +3,12 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/colour_bar.hpp"
-#include "plot/axes/subplots.hpp"
-#include "plot/cells/cell_values.hpp"
 #include "plot/colour_key.hpp"
+#include "plot/description.hpp"
+#include "plot/grid_figure.hpp"
+#include "plot/grid_panels.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace plot {
@@ -24,361 +25,360 @@ constexpr double colour_bar_height = 0.6;  // of the panels' height
 constexpr double least_gap = 6;            // points between the texts of neighbouring panels
 constexpr double key_gap = 12;             // points; above the key of the colours
 constexpr double title_pad = 10;           // points; of the whole figure's title
+constexpr double least_name_size = 6;      // points, of tokens along the panels
+constexpr double small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
+constexpr double around_panels = 1.2;                  // inches of the default height
 
-std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
-  if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
-      grid.panels.size() <= (grid.rows - 1) * grid.columns) {
-    throw input_error(std::to_string(grid.panels.size()) + " panels do not fill a grid of " +
-                          std::to_string(grid.rows) + " × " + std::to_string(grid.columns),
-                      "", "give one matrix for each place, row by row");
-  }
-  std::vector<Matrix> matrices;
-  for (std::size_t i = 0; i < grid.panels.size(); ++i) {
-    const std::string where = "panel " + std::to_string(i + 1);
-    matrices.emplace_back(grid.panels[i], where);
-    const Shape& shape = grid.panels[i].weights.shape();
-    const Shape& first = grid.panels[0].weights.shape();
-    if (shape != first) {
-      throw input_error(
-          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
-          where, "panels share their axes: all must have one shape");
-    }
-  }
-  return matrices;
-}
-
-std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& options) {
-  std::vector<std::string> titles(grid.panels.size());
-  if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
-    throw Error(ErrorKind::usage,
-                std::to_string(options.titles->size()) + " titles for " +
-                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
-                "", "give one title for each column, or none");
-  }
-  const bool rows_titled = !grid.row_titles.empty();
-  const bool standard = options.style == PlotStyle::standard;
-  for (std::size_t i = 0; i < titles.size(); ++i) {
-    const std::size_t column = i % grid.columns;
-    if (rows_titled && standard && i >= grid.columns) break;
-    if (options.titles) {
-      if (!options.titles->empty()) titles[i] = (*options.titles)[column];
-    } else if (!grid.panels[i].title.empty()) {
-      titles[i] = grid.panels[i].title;
-    } else if (titles.size() > 1) {
-      titles[i] = "Head " + std::to_string(column + 1);
-    }
-    if (rows_titled && !standard && !options.titles) {
-      const std::string& row = grid.row_titles[i / grid.columns];
-      titles[i] = titles[i].empty() ? row : row + ", " + titles[i];
-    }
-  }
-  return titles;
-}
-
-// A row of many panels in several rows.
-HeatmapGrid wrapped(const HeatmapGrid& grid, const PlotOptions& options) {
-  constexpr std::size_t most_in_a_row = 6;
-  const bool automatic =
-      options.style == PlotStyle::standard && !options.titles && grid.columns > most_in_a_row;
-  if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
-  HeatmapGrid result = grid;
-  const auto square = std::ceil(std::sqrt(static_cast<double>(grid.panels.size())));
-  result.columns = std::clamp<std::size_t>(
-      options.columns.value_or(static_cast<std::size_t>(square)), 1, grid.panels.size());
-  result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
-  for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
-    std::string& title = result.panels[i].title;
-    if (title.empty()) title = "Head " + std::to_string(i + 1);
-  }
-  return result;
-}
-
-std::pair<double, double> default_size(const HeatmapGrid& grid) {
-  const auto side = [&](std::size_t panels) {
-    return std::max(least_side, grid.panel_side * static_cast<double>(panels));
+std::pair<double, double> default_size(const HeatmapGrid& grid, const PlotOptions& options) {
+  const auto side = [&](std::size_t panels, double aspect) {
+    return grid.panel_side * aspect * static_cast<double>(panels);
   };
-  return {side(grid.columns), side(grid.rows)};
+  const double width = std::max(least_side, side(grid.columns, 1));
+  if (options.style == PlotStyle::matplotlib) {
+    return {width, std::max(least_side, side(grid.rows, 1))};
+  }
+  const Shape& shape = grid.panels[0].weights.shape();
+  return {width, around_panels + side(grid.rows, aspect_of(shape[0], shape[1]))};
 }
 
-class GridFigure {
- public:
-  GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format)
-      : grid_(wrapped(grid, options)),
-        options_(options),
-        matrices_(matrices_of(grid_)),
-        titles_(titles_of(grid_, options)),
-        figure_(options, format, default_size(grid_)) {
-    if (each_panel_its_range()) {
-      for (std::size_t i = 0; i < matrices_.size(); ++i) {
-        scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers, options));
-      }
-    } else {
-      const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),
-                                        [](const Heatmap& panel) { return panel.any_numbers; });
-      scales_.push_back(colour_scale(matrices_, weights, options));
-    }
-    value_options_.annotate = options.annotate;
-    if (matplotlib() && options.annotate == Annotate::automatic) {
-      value_options_.annotate = Annotate::off;
-    }
-    if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
+}  // namespace
+
+Box GridFigure::Bar::bounds() const {
+  Box all = united(decorations.bounds, axes.box);
+  if (scale->beyond_high) all.top = std::min(all.top, axes.box.top - arrow_height(axes.box));
+  if (scale->beyond_low) {
+    all.bottom = std::max(all.bottom, axes.box.bottom + arrow_height(axes.box));
   }
+  return all;
+}
 
-  Picture draw() {
-    const Box area = default_subplot_area(figure_.width(), figure_.height());
-    const ColourBarSplit split = split_for_colour_bar(area);
-    std::optional<Bar> shared_bar;
-    if (!each_panel_its_range()) {
-      shared_bar =
-          bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
-                                 options_.colorbar_label.value_or(""), figure_, options_),
-                 scales_[0]);
-    }
-    lay_out_panels(shared_bar ? split.axes : area);
-
-    Box bounds = shared_bar ? shared_bar->bounds() : panels_[0].bounds();
-    for (const Panel& panel : panels_) {
-      bounds = united(bounds, panel.bounds());
-      for (const CellValue& value : panel.values) bounds = united(bounds, value.text.bounds);
-    }
-    std::vector<PlacedText> title;
-    if (options_.title && !options_.title->empty()) {
-      const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
-      title = placed_lines(figure_.title(*options_.title, title_size, figure_.width()), title_size,
-                           anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
-      bounds = united(bounds, bounds_of(title));
-    }
-    const std::vector<LegendEntry> entries = colour_key(matrices_, panels_[0].colours);
-    const Point corner = shared_bar ? Point{shared_bar->axes.box.left, shared_bar->bounds().bottom}
-                                    : Point{bounds.left, bounds.bottom};
-    const Legend key(entries, {corner.x, corner.y + figure_.pixels(key_gap)}, figure_);
-    if (!entries.empty()) bounds = united(bounds, key.bounds());
-    return figure_.picture(bounds, [&](Canvas& canvas) {
-      for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
-      if (shared_bar) draw_bar(canvas, *shared_bar);
-      key.draw(canvas, figure_);
-      for (const PlacedText& text : title) canvas.text(text, black);
-    });
-  }
-
- private:
-  struct Bar {
-    Axes axes;
-    Decorations decorations;
-    const ColourScale* scale;
-
-    Box bounds() const {
-      Box all = united(decorations.bounds, axes.box);
-      if (scale->beyond_high) all.top = std::min(all.top, axes.box.top - arrow_height(axes.box));
-      if (scale->beyond_low) {
-        all.bottom = std::max(all.bottom, axes.box.bottom + arrow_height(axes.box));
-      }
-      return all;
-    }
-  };
-
-  struct Panel {
-    Axes axes;
-    CellColours colours;
-    Decorations decorations;
-    std::vector<CellValue> values;
-    std::optional<Bar> bar;
-
-    Box bounds() const {
-      return bar ? united(decorations.bounds, bar->bounds()) : decorations.bounds;
-    }
-  };
-
-  Bar bar_in(Axes axes, const ColourScale& scale) {
-    axes.style = options_.style;
-    Decorations decorations = decorate(axes, figure_.typesetter());
-    return {std::move(axes), std::move(decorations), &scale};
-  }
-
-  void draw_bar(Canvas& canvas, const Bar& bar) {
-    draw_colour_ramp(canvas, bar.axes.box, *bar.scale);
-    draw_axes(canvas, bar.axes, bar.decorations, figure_);
-  }
-
-  bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
-  bool each_panel_its_range() const {
-    return options_.color_range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
-  }
-
-  static Box with_height(const Box& place, double share) {
-    const double half = share * place.height() / 2;
-    return {place.left, place.centre() - half, place.right, place.centre() + half};
-  }
-
-  void lay_out_panels(const Box& area) {
-    auto places = subplot_places(area, grid_.rows, grid_.columns);
-    place_panels(places);
-    // matplotlib leaves texts to run into the next panel; the standard style makes room for them,
-    // and bars between panels, which matplotlib has not, always get it.
-    if (matplotlib() && !each_panel_its_range()) {
-      part_neighbours();
-      return;
-    }
-    places = subplot_places(area, grid_.rows, grid_.columns, gaps_taken(places));
-    place_panels(places);
-  }
-
-  // Leaves out the last index below a panel where it runs into the first one of the next.
-  void part_neighbours() {
-    const auto end = [&](const Panel& panel, const Tick& tick, double side) {
-      const Axes& axes = panel.axes;
-      const Text& text = figure_.typesetter().text(tick.label, axes.x.tick_label_size);
-      return axes.box.left + tick.position * axes.box.width() + side * text.width / 2;
-    };
-    for (std::size_t i = 0; i + 1 < panels_.size(); ++i) {
-      Axis& axis = panels_[i].axes.x;
-      const Axis& next = panels_[i + 1].axes.x;
-      if ((i + 1) % grid_.columns == 0 || !axis.labelled || !next.labelled) continue;
-      if (axis.ticks.size() < 2 || next.ticks.empty() || axis.tick_label_degrees != 0) continue;
-      if (end(panels_[i], axis.ticks.back(), 1) <= end(panels_[i + 1], next.ticks.front(), -1)) {
-        continue;
-      }
-      axis.ticks.pop_back();
-      panels_[i].decorations = decorate(panels_[i].axes, figure_.typesetter());
-      add_caption(panels_[i], grid_.panels[i].caption);
-    }
-  }
-
-  void place_panels(const std::vector<Box>& places) {
-    const double aspect =
-        static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
-    panels_.clear();
+GridFigure::GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format)
+    : grid_(wrapped(grid, options)),
+      options_(options),
+      matrices_(matrices_of(grid_)),
+      titles_(titles_of(grid_, options)),
+      figure_(options, format, default_size(grid_, options)) {
+  if (each_panel_its_range()) {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
-      Panel panel;
-      const ColourScale& scale = scales_[each_panel_its_range() ? i : 0];
-      panel.colours = {&scale.map,    scale.range,     options_.style,
-                       options_.norm, options_.pixels, options_.threads};
-      Box place = places[i];
-      if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
-      panel.axes = axes_in(with_aspect(place, aspect, 1), i);
-      panel.decorations = decorate(panel.axes, figure_.typesetter());
-      add_caption(panel, grid_.panels[i].caption);
-      if (each_panel_its_range()) {
-        panel.bar = bar_beside(panel, places[i].width(), scale);
-      }
-      panel.values = cell_values(panel.axes.box, matrices_[i], panel.colours, value_options_,
-                                 figure_.typesetter());
-      panels_.push_back(std::move(panel));
+      scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers, options));
     }
+  } else {
+    const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),
+                                      [](const Heatmap& panel) { return panel.any_numbers; });
+    scales_.push_back(colour_scale(matrices_, weights, options));
   }
-
-  // A colour bar as high as its panel.
-  Bar bar_beside(const Panel& panel, double width, const ColourScale& scale) {
-    Box place = panel.axes.box;
-    place.left = place.right + panel_bar_gap * width;
-    place.right = place.left + panel_bar_width * width;
-    Axes axes;
-    axes.box = place;
-    axes.x.drawn = false;
-    axes.y_on_right = true;
-    set_bar_ticks(axes, panel.colours.range, figure_, options_);
-    return bar_in(std::move(axes), scale);
+  value_options_ = value_options(options);
+  if (matplotlib()) {
+    if (options.annotate == Annotate::automatic) value_options_.annotate = Annotate::off;
+  } else if (!each_panel_its_range() && !value_options_.format && may_hold_values()) {
+    value_options_.format = fitting_format(matrices_, scales_[0].range, options.norm);
   }
+  // Panels are small: unless labels are asked for, and can be had, indices are shown.
+  const auto ticks_of = [&](const std::vector<std::string>& labels, const char* prefix,
+                            std::size_t first, std::size_t count) -> CellTicks {
+    const bool labelled = options.ticks == Ticks::labels || options.ticks == Ticks::all ||
+                          (options.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
+    // Numbers that nobody asked for count from 1, as all that is written does.
+    const bool from_one = options.ticks == Ticks::automatic && !matplotlib();
+    return {labels_or(labels, prefix, count, first), labelled ? options.ticks : Ticks::index,
+            options.style, first + (from_one ? 1 : 0)};
+  };
+  for (const Heatmap& panel : grid_.panels) {
+    const ShownLabels labels = shown_labels(panel, options);
+    ticks_.emplace_back(ticks_of(labels.key, "K_", panel.first_key, panel.weights.shape()[1]),
+                        ticks_of(labels.query, "Q_", panel.first_query, panel.weights.shape()[0]));
+  }
+  key_entries_ = colour_key(matrices_, panel_at({0, 0, 1, 1}, 0).colours);
+  figure_.describe(options.title.value_or(""), described());
+}
 
-  // Writes lines below a panel and all that is written around it.
-  void add_caption(Panel& panel, const std::string& caption) {
-    Decorations& around = panel.decorations;
-    for (std::size_t start = 0; start < caption.size();) {
-      const std::size_t end = std::min(caption.find('\n', start), caption.size());
-      const Text& line =
-          figure_.typesetter().text(caption.substr(start, end - start), caption_size);
-      const Point anchor = {panel.axes.box.middle(),
-                            around.bounds.bottom + figure_.pixels(caption_gap)};
-      around.texts.push_back(place(line, anchor, {Horizontal::centre, Vertical::top}));
-      around.bounds = united(around.bounds, around.texts.back().bounds);
-      start = end + 1;
+Picture GridFigure::draw() {
+  if (matplotlib()) {
+    lay_out_as_matplotlib();
+  } else {
+    lay_out();
+  }
+  add_values();
+  Picture picture = figure_.picture(all_bounds(), [&](Canvas& canvas) {
+    for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
+    if (bar_) draw_bar(canvas, *bar_);
+    if (key_) key_->draw(canvas, figure_);
+    canvas.ticks(brackets_, figure_.paper().ink, figure_.pixels(frame_width));
+    for (const PlacedText& text : texts_) canvas.text(text, figure_.paper().ink);
+  });
+  if (names_left_out_) {
+    picture.warnings.emplace_back(
+        "the panels are too small for the names of their rows and columns: give a larger figure "
+        "size, fewer panels, or ask for all ticks");
+  }
+  return picture;
+}
+
+Box GridFigure::all_bounds() const {
+  Box bounds = panels_[0].bounds();
+  for (const Panel& panel : panels_) {
+    bounds = united(bounds, panel.bounds());
+    for (const CellValue& value : panel.values) bounds = united(bounds, value.text.bounds);
+  }
+  if (bar_) bounds = united(bounds, bar_->bounds());
+  if (key_) bounds = united(bounds, key_->bounds());
+  if (!texts_.empty()) bounds = united(bounds, bounds_of(texts_));
+  return bounds;
+}
+
+std::string GridFigure::described() const {
+  std::string text = "Heatmaps in " + count_text(grid_.rows, "row") + " and " +
+                     count_text(grid_.columns, "column") + ", each of " +
+                     described_cells(matrices_[0]) + ".";
+  if (scales_.size() == 1) {
+    text += " " + described_colours(matrices_, scales_[0], key_entries_);
+  }
+  const auto list = [&](const char* what, const std::vector<std::string>& titles) {
+    std::string names;
+    for (const std::string& title : titles) {
+      if (!title.empty()) names += (names.empty() ? "" : ", ") + title;
     }
-  }
+    if (!names.empty()) text += what + names + ".";
+  };
+  list(" Rows: ", grid_.row_titles);
+  list(" Panels: ", titles_);
+  return text;
+}
 
-  // What the texts of neighbouring panels take of the room between their places, and a margin.
-  Gaps gaps_taken(const std::vector<Box>& places) const {
-    const double margin = figure_.pixels(least_gap);
-    Gaps gaps;
-    for (std::size_t i = 0; i < panels_.size(); ++i) {
-      const Box texts = panels_[i].bounds();
-      const std::size_t right = i + 1, below = i + grid_.columns;
-      if (right % grid_.columns != 0 && right < panels_.size()) {
-        const double taken =
-            texts.right - places[i].right + places[right].left - panels_[right].bounds().left;
-        gaps.across = std::max(gaps.across, taken + margin);
-      }
-      if (below < panels_.size()) {
-        const double taken =
-            texts.bottom - places[i].bottom + places[below].top - panels_[below].bounds().top;
-        gaps.down = std::max(gaps.down, taken + margin);
-      }
-    }
-    return gaps;
-  }
+// Of panels with very many cells the values need not be looked at.
+bool GridFigure::may_hold_values() const {
+  constexpr std::size_t most_cells = 100'000;
+  return options_.annotate == Annotate::on ||
+         matrices_[0].rows() < most_cells / matrices_[0].columns();
+}
 
-  // Only the last row has labels below it, only the first column left of it, and panels whose
-  // labels are others.
-  Axes axes_in(const Box& box, std::size_t index) {
-    const bool last_row = index + grid_.columns >= grid_.panels.size();
-    const bool first_column = index % grid_.columns == 0;
-    const Heatmap& left = grid_.panels[index - index % grid_.columns];
-    std::size_t lowest = index;
-    while (lowest + grid_.columns < grid_.panels.size()) lowest += grid_.columns;
-    const Heatmap& below = grid_.panels[lowest];
-    Axes axes;
-    axes.box = box;
-    axes.style = options_.style;
+bool GridFigure::each_panel_its_range() const {
+  return options_.color_range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
+}
+
+GridFigure::Bar GridFigure::bar_in(Axes axes, const ColourScale& scale) {
+  axes.style = options_.style;
+  Decorations decorations = decorate(axes, figure_.typesetter());
+  return {std::move(axes), std::move(decorations), &scale};
+}
+
+// A panel in its box, with all that is written around it but not in its cells.
+GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
+  Panel panel;
+  const ColourScale& scale = scales_[each_panel_its_range() ? index : 0];
+  panel.colours = {&scale.map,
+                   scale.range,
+                   options_.style,
+                   options_.norm,
+                   options_.pixels,
+                   options_.threads,
+                   figure_.paper(),
+                   cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
+  panel.axes = axes_in(box, index);
+  panel.decorations = decorate(panel.axes, figure_.typesetter());
+  if (given_way_ <= captions_give_way) add_caption(panel, grid_.panels[index].caption);
+  return panel;
+}
+
+void GridFigure::add_values() {
+  for (std::size_t i = 0; i < panels_.size(); ++i) {
+    panels_[i].values = cell_values(panels_[i].axes.box, matrices_[i], panels_[i].colours,
+                                    value_options_, figure_.typesetter());
+  }
+}
+
+// A colour bar as high as its panel.
+GridFigure::Bar GridFigure::bar_beside(const Panel& panel, double width, const ColourScale& scale) {
+  Box place = panel.axes.box;
+  place.left = place.right + panel_bar_gap * width;
+  place.right = place.left + panel_bar_width * width;
+  Axes axes;
+  axes.box = place;
+  axes.x.drawn = false;
+  axes.y_on_right = true;
+  set_bar_ticks(axes, panel.colours.range, figure_, options_);
+  return bar_in(std::move(axes), scale);
+}
+
+// Writes lines below a panel and all that is written around it.
+void GridFigure::add_caption(Panel& panel, const std::string& caption) {
+  if (caption.empty()) return;
+  Decorations& around = panel.decorations;
+  const std::string lines =
+      matplotlib() ? caption : figure_.label(caption, caption_size, panel.axes.box.width());
+  for (const std::string& string : lines_of(lines)) {
+    const Text& line = figure_.typesetter().text(string, caption_size);
+    const Point anchor = {panel.axes.box.middle(),
+                          around.bounds.bottom + figure_.pixels(caption_gap)};
+    around.texts.push_back(place(line, anchor, {Horizontal::centre, Vertical::top}));
+    around.bounds = united(around.bounds, around.texts.back().bounds);
+  }
+}
+
+// Only the last row has labels below it, only the first column left of it, and panels whose
+// labels are others. In the matplotlib style these name the axes too, and all have ticks.
+Axes GridFigure::axes_in(const Box& box, std::size_t index) {
+  const bool last_row = index + grid_.columns >= grid_.panels.size();
+  const bool first_column = index % grid_.columns == 0;
+  const Heatmap& left = grid_.panels[index - index % grid_.columns];
+  std::size_t lowest = index;
+  while (lowest + grid_.columns < grid_.panels.size()) lowest += grid_.columns;
+  const Heatmap& below = grid_.panels[lowest];
+  Axes axes;
+  axes.box = box;
+  axes.style = options_.style;
+  const Heatmap& panel = grid_.panels[index];
+  axes.x.labelled = last_row || panel.key_labels != below.key_labels;
+  axes.y.labelled = first_column || panel.query_labels != left.query_labels;
+  if (matplotlib()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
       axes.x.label = figure_.bounded(options_.xlabel.value_or(default_xlabel), axes.x.label_size);
-    if (first_column) {
+    if (first_column)
       axes.y.label = figure_.bounded(options_.ylabel.value_or(default_ylabel), axes.y.label_size);
-      if (!matplotlib() && !grid_.row_titles.empty()) {
-        axes.y.label = figure_.bounded(grid_.row_titles[index / grid_.columns], axes.y.label_size) +
-                       (axes.y.label.empty() ? "" : "\n") + axes.y.label;
-      }
+  } else {
+    const std::string title = titles_[index].substr(
+        titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);
+    axes.title = figure_.title(title, axes.title_size, box.width());
+    if (given_way_ > tick_labels_give_way) axes.x.labelled = axes.y.labelled = false;
+    if (figure_.points(box.width()) < small_panel) axes.line_width = small_frame;
+    axes.x.drawn = axes.x.labelled;
+    axes.y.drawn = axes.y.labelled;
+  }
+  set_ticks(axes, index);
+  return axes;
+}
+
+// In the standard style names of which some would have to be left out give way to numbers: tokens
+// out of their text tell nothing.
+void GridFigure::set_ticks(Axes& axes, std::size_t index) {
+  const auto& [key, query] = ticks_[index];
+  if (matplotlib()) {
+    set_cell_ticks(axes.x, key, axes.box.width(), true, figure_);
+    set_cell_ticks(axes.y, query, axes.box.height(), false, figure_);
+    return;
+  }
+  if (!axes.x.drawn && !axes.y.drawn) return;
+  const double usual_size = axes.x.tick_label_size;
+  for (const double size : {usual_size, 8.0, 7.0, least_name_size}) {
+    axes.x.tick_label_size = axes.y.tick_label_size = size;
+    if (set_cell_ticks(axes, key, query, figure_) == 1) return;
+    if (key.ticks == Ticks::index && query.ticks == Ticks::index) break;
+  }
+  axes.x.tick_label_size = axes.y.tick_label_size = usual_size;
+  const bool named = options_.ticks == Ticks::automatic &&
+                     (key.ticks == Ticks::automatic || query.ticks == Ticks::automatic);
+  if (!named) {
+    set_cell_ticks(axes, key, query, figure_);
+    return;
+  }
+  names_left_out_ = true;
+  CellTicks numbered_key = key, numbered_query = query;
+  numbered_key.ticks = numbered_query.ticks = Ticks::index;
+  set_cell_ticks(axes, numbered_key, numbered_query, figure_);
+}
+
+void GridFigure::draw_panel(Canvas& canvas, std::size_t index) {
+  const Panel& panel = panels_[index];
+  draw_cells(canvas, panel.axes.box, matrices_[index], panel.colours, figure_.pixels(1));
+  draw_axes(canvas, panel.axes, panel.decorations, figure_);
+  for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
+  if (panel.bar) draw_bar(canvas, *panel.bar);
+}
+
+void GridFigure::draw_bar(Canvas& canvas, const Bar& bar) {
+  draw_colour_ramp(canvas, bar.axes.box, *bar.scale);
+  draw_axes(canvas, bar.axes, bar.decorations, figure_);
+}
+
+void GridFigure::lay_out_as_matplotlib() {
+  const auto with_height = [](const Box& place, double share) {
+    const double half = share * place.height() / 2;
+    return Box{place.left, place.centre() - half, place.right, place.centre() + half};
+  };
+  const Box whole = default_subplot_area(figure_.width(), figure_.height());
+  const ColourBarSplit split = split_for_colour_bar(whole);
+  const bool shared_bar = !each_panel_its_range() && options_.colorbar;
+  if (shared_bar) {
+    bar_ =
+        bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
+                               options_.colorbar_label.value_or(""), figure_, options_),
+               scales_[0]);
+  }
+  const Box area = shared_bar ? split.axes : whole;
+  auto places = subplot_places(area, grid_.rows, grid_.columns);
+  place_as_matplotlib(places);
+  // matplotlib leaves texts to run into the next panel; bars between panels, which it has not,
+  // always get room.
+  if (each_panel_its_range()) {
+    places = subplot_places(area, grid_.rows, grid_.columns, gaps_taken(places));
+    place_as_matplotlib(places);
+  } else {
+    part_neighbours();
+  }
+  if (options_.title && !options_.title->empty()) {
+    const Box bounds = all_bounds();
+    const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
+    texts_ = placed_lines(figure_.title(*options_.title, title_size, figure_.width()), title_size,
+                          anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+  }
+}
+
+void GridFigure::place_as_matplotlib(const std::vector<Box>& places) {
+  const double aspect =
+      static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
+  panels_.clear();
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    Box place = places[i];
+    if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
+    panels_.push_back(panel_at(with_aspect(place, aspect, 1), i));
+    if (!each_panel_its_range() || !options_.colorbar) continue;
+    panels_.back().bar = bar_beside(panels_.back(), places[i].width(), scales_[i]);
+  }
+}
+
+// What the texts of neighbouring panels take of the room between their places, and a margin.
+Gaps GridFigure::gaps_taken(const std::vector<Box>& places) const {
+  const double margin = figure_.pixels(least_gap);
+  Gaps gaps;
+  for (std::size_t i = 0; i < panels_.size(); ++i) {
+    const Box texts = panels_[i].bounds();
+    const std::size_t right = i + 1, below = i + grid_.columns;
+    if (right % grid_.columns != 0 && right < panels_.size()) {
+      const double taken =
+          texts.right - places[i].right + places[right].left - panels_[right].bounds().left;
+      gaps.across = std::max(gaps.across, taken + margin);
     }
-    const Heatmap& panel = grid_.panels[index];
-    axes.x.labelled = last_row || panel.key_labels != below.key_labels;
-    axes.y.labelled = first_column || panel.query_labels != left.query_labels;
-    const ShownLabels labels = shown_labels(panel, options_);
-    set_ticks(axes.x, labels.key, "K_", panel.first_key, matrices_[index].columns(), box.width(),
-              true);
-    set_ticks(axes.y, labels.query, "Q_", panel.first_query, matrices_[index].rows(), box.height(),
-              false);
-    return axes;
+    if (below < panels_.size()) {
+      const double taken =
+          texts.bottom - places[i].bottom + places[below].top - panels_[below].bounds().top;
+      gaps.down = std::max(gaps.down, taken + margin);
+    }
   }
+  return gaps;
+}
 
-  // Panels are small: unless labels are asked for, and can be had, indices are shown.
-  void set_ticks(Axis& axis, const std::vector<std::string>& labels, const char* prefix,
-                 std::size_t first, std::size_t count, double length, bool horizontal) {
-    const bool labelled = options_.ticks == Ticks::labels ||
-                          (options_.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
-    set_cell_ticks(axis,
-                   {labels_or(labels, prefix, count, first),
-                    labelled ? options_.ticks : Ticks::index, options_.style, first},
-                   length, horizontal, figure_);
+// Leaves out the last index below a panel where it runs into the first one of the next.
+void GridFigure::part_neighbours() {
+  const auto end = [&](const Panel& panel, const Tick& tick, double side) {
+    const Axes& axes = panel.axes;
+    const Text& text = figure_.typesetter().text(tick.label, axes.x.tick_label_size);
+    return axes.box.left + tick.position * axes.box.width() + side * text.width / 2;
+  };
+  for (std::size_t i = 0; i + 1 < panels_.size(); ++i) {
+    Axis& axis = panels_[i].axes.x;
+    const Axis& next = panels_[i + 1].axes.x;
+    if ((i + 1) % grid_.columns == 0 || !axis.labelled || !next.labelled) continue;
+    if (axis.ticks.size() < 2 || next.ticks.empty() || axis.tick_label_degrees != 0) continue;
+    if (end(panels_[i], axis.ticks.back(), 1) <= end(panels_[i + 1], next.ticks.front(), -1)) {
+      continue;
+    }
+    axis.ticks.pop_back();
+    panels_[i].decorations = decorate(panels_[i].axes, figure_.typesetter());
+    add_caption(panels_[i], grid_.panels[i].caption);
   }
+}
 
-  void draw_panel(Canvas& canvas, std::size_t index) {
-    const Panel& panel = panels_[index];
-    draw_cells(canvas, panel.axes.box, matrices_[index], panel.colours, figure_.pixels(1));
-    draw_axes(canvas, panel.axes, panel.decorations, figure_);
-    for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
-    if (panel.bar) draw_bar(canvas, *panel.bar);
-  }
-
-  const HeatmapGrid grid_;
-  const PlotOptions& options_;
-  std::vector<Matrix> matrices_;
-  std::vector<std::string> titles_;
-  Figure figure_;
-  std::vector<ColourScale> scales_;  // one, or one a panel
-  CellValueOptions value_options_;
-  std::vector<Panel> panels_;
-};
-
-}  // namespace
 }  // namespace plot
 
 Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,18 +10,31 @@
 #include "plot/cells/cell_pixels.hpp"
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour_key.hpp"
+#include "plot/description.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr std::pair<double, double> default_size = {8, 6};
+constexpr std::pair<double, double> usual_size = {8, 6};  // of the matplotlib style
+// Inches of the default size: all but the map, and the side of a square map.
+constexpr double around_map = 1.6, map_side = 4.4;
+constexpr double lowest = 2.6, highest = 11;
 constexpr const char* default_title = "Attention Weight Heatmap";
 constexpr const char* default_xlabel = "Key Sequence Position";
 constexpr const char* default_ylabel = "Query Sequence Position";
 constexpr const char* colour_label = "Attention Weight (0=No Focus, 1=Full Focus)";
+constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double title_pad = 15;              // points
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
+
+// The height follows the number of rows.
+std::pair<double, double> default_size(const Matrix& matrix, const PlotOptions& options) {
+  if (options.style == PlotStyle::matplotlib) return usual_size;
+  return {usual_size.first,
+          std::clamp(around_map + map_side * aspect_of(matrix.rows(), matrix.columns()), lowest,
+                     highest)};
+}
 
 class HeatmapFigure {
  public:
@@ -30,24 +44,34 @@ class HeatmapFigure {
         matrix_(heatmap, "weights"),
         scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options)),
         raster_(format == PictureFormat::png),
-        figure_(options, format, default_size),
-        colours_{&scale_.map,  scale_.range,   options.style,
-                 options.norm, options.pixels, options.threads},
+        figure_(options, format, default_size(matrix_, options)),
+        colours_{&scale_.map,     scale_.range,
+                 options.style,   options.norm,
+                 options.pixels,  options.threads,
+                 figure_.paper(), cells_in_file(1, matrix_.rows(), matrix_.columns())},
         key_of_colours_(colour_key({&matrix_, 1}, colours_)),
         labels_(shown_labels(heatmap, options)),
         query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
                options.style, heatmap.first_query},
         key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
-             options.style, heatmap.first_key} {
-    value_options_.annotate = options.annotate;
-    if (options.annotate_color) value_options_.colour = parse_colour(*options.annotate_color);
+             options.style, heatmap.first_key},
+        value_options_(value_options(options)) {
+    figure_.describe(title(), described());
   }
 
   Picture draw() {
     const auto bounds = [this](Figure& figure, const Box& box) {
       return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
     };
-    Box area = figure_.tight_area(bounds);
+    Box area;
+    given_way_ = figure_.fit(4, [&](int given_way) {
+      given_way_ = given_way;
+      area = figure_.tight_area(bounds);
+      const Layout layout(*this, figure_, area);
+      return leaves_room(figure_, layout.split.axes, layout.axes.box,
+                         layout.bounds(&Decorations::bounds));
+    });
+    area = figure_.tight_area(bounds);
     std::optional<Layout> first(std::in_place, *this, figure_, area);
     if (show_range_of(first->axes.box)) {
       area = figure_.tight_area(bounds);
@@ -59,8 +83,10 @@ class HeatmapFigure {
       draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
       draw_axes(canvas, layout.axes, layout.decorations, figure_);
       for (const CellValue& value : layout.values) canvas.text(value.text, value.colour);
-      draw_colour_ramp(canvas, layout.bar.box, scale_);
-      draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
+      if (options_.colorbar) {
+        draw_colour_ramp(canvas, layout.bar.box, scale_);
+        draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
+      }
       key.draw(canvas, figure_);
     });
   }
@@ -69,24 +95,32 @@ class HeatmapFigure {
   // Everything at its place, for one area that axes and colour bar share.
   struct Layout {
     Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
-        : split(split_for_colour_bar(area)),
-          axes(heatmap.axes_in(split.axes, figure)),
-          bar(heatmap.bar_in(split.colour_bar, axes.box, figure)),
+        : split(heatmap.options_.colorbar ? split_for_colour_bar(area)
+                                          : ColourBarSplit{area, area}),
+          axes(heatmap.axes_in(heatmap.map_in(split.axes), figure)),
+          bar(heatmap.bar_in(heatmap.bar_place(split, axes.box, figure), axes.box, figure)),
           decorations(decorate(axes, figure.typesetter())),
           bar_decorations(decorate(bar, figure.typesetter())),
           values(cell_values(axes.box, heatmap.matrix_, heatmap.colours_, heatmap.value_options_,
                              figure.typesetter())) {
       const double arrow = arrow_height(bar.box);
       around_bar = bar.box;
-      if (heatmap.scale_.beyond_high) around_bar.top -= arrow;
-      if (heatmap.scale_.beyond_low) around_bar.bottom += arrow;
+      if (!heatmap.options_.colorbar) {
+        bar_decorations = {};
+        around_bar = bar_decorations.bounds = bar_decorations.layout_bounds = axes.box;
+        bar.box = {axes.box.right, axes.box.top, axes.box.right, axes.box.top};
+      }
+      if (heatmap.options_.colorbar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
+      if (heatmap.options_.colorbar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
       if (!heatmap.key_of_colours_.empty()) {
         around_bar = united(around_bar,
                             Legend(heatmap.key_of_colours_, key_corner(figure), figure).bounds());
       }
     }
 
+    // Without a bar the key stands where it would.
     Point key_corner(const Figure& figure) const {
+      if (bar.box.empty()) return {bar.box.right + figure.pixels(key_gap), bar.box.top};
       return {bar.box.left, bar.box.bottom + figure.pixels(key_gap)};
     }
 
@@ -103,23 +137,50 @@ class HeatmapFigure {
     Box around_bar;  // with its arrows and its key
   };
 
+  std::string title() const {
+    return options_.title.value_or(heatmap_.title.empty() ? default_title : heatmap_.title);
+  }
+
+  std::string described() const {
+    return "Heatmap of " + described_cells(matrix_, heatmap_.of_positions) + ". " +
+           described_colours({&matrix_, 1}, scale_, key_of_colours_);
+  }
+
   Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    const std::string title = heatmap_.title.empty() ? default_title : heatmap_.title;
-    axes.title = figure.title(options_.title.value_or(title), title_size, figure.width());
+    axes.title = figure.title(title(), title_size, figure.width());
     axes.title_size = title_size;
     axes.title_pad = title_pad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(default_xlabel), label_size);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    if (options_.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
+    if (given_way_ > title_gives_way) axes.title.clear();
+    axes.x.label = figure.label(options_.xlabel.value_or(default_xlabel), label_size, box.width());
+    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
+    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
     axes.x.label_size = axes.y.label_size = label_size;
-    set_cell_ticks(axes.x, key_, box.width(), true, figure);
-    set_cell_ticks(axes.y, query_, box.height(), false, figure);
+    set_cell_ticks(axes, key_, query_, figure);
+    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
     return axes;
   }
 
-  Axes bar_in(Box place, const Box& cells, const Figure& figure) const {
+  // Square cells, unless that would leave too much of the figure empty.
+  Box map_in(const Box& place) const {
+    if (options_.style == PlotStyle::matplotlib) return place;
+    return with_square_cells(place, matrix_.rows(), matrix_.columns());
+  }
+  // As high as the map.
+  Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) const {
+    Box place = split.colour_bar;
+    if (options_.style == PlotStyle::matplotlib) return place;
+    const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
+    place = place.moved(map.right + gap - place.left, 0);
+    place.top = map.top;
+    place.bottom = map.bottom;
+    return place;
+  }
+
+  Axes bar_in(Box place, const Box& cells, Figure& figure) const {
     if (!key_of_colours_.empty()) {
       place.bottom -=
           Legend::height(key_of_colours_.size(), figure) + figure.pixels(key_gap + key_lift);
@@ -127,12 +188,13 @@ class HeatmapFigure {
     // Weights have one sign.
     const bool about_zero = options_.style == PlotStyle::standard && scale_.range.low < 0;
     std::string label = options_.colorbar_label.value_or(about_zero ? "Value" : colour_label);
-    const std::string note = options_.style == PlotStyle::standard
-                                 ? pixel_note(matrix_, cells, raster_, options_.pixels)
-                                 : "";
+    const std::string note =
+        options_.style == PlotStyle::standard ? pixel_note(matrix_, cells, raster_, colours_) : "";
     if (!note.empty()) label += "\n(" + note + ")";
-    Axes bar = colour_bar_axes(place, colours_.range, label, figure, options_);
-    return bar;
+    if (options_.style == PlotStyle::standard) label = figure.label(label, 10, place.height());
+    if (given_way_ > bar_label_gives_way) label.clear();
+    place.bottom = std::max(place.bottom, place.top + 1);
+    return colour_bar_axes(place, colours_.range, label, figure, options_);
   }
 
   // Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
@@ -140,12 +202,13 @@ class HeatmapFigure {
   bool show_range_of(const Box& cells) {
     const bool chosen = options_.color_range.scope == ColorRange::Scope::given;
     if (chosen || options_.style == PlotStyle::matplotlib || options_.pixels != PixelShows::mean ||
-        heatmap_.any_numbers || !shares_pixels(matrix_, cells, raster_) ||
+        heatmap_.any_numbers || !shares_pixels(matrix_, cells, raster_, colours_.in_file) ||
         options_.norm.kind == ColorNorm::Kind::log) {
       return false;
     }
     const auto places = [&](double length) {
-      return raster_ ? static_cast<std::size_t>(std::max(1.0, length)) : most_rectangles;
+      return raster_ ? static_cast<std::size_t>(std::max(1.0, length))
+                     : colours_.in_file.most_across;
     };
     const std::optional<Interval> shown =
         shown_range(matrix_, colours_, places(cells.width()), places(cells.height()));
@@ -165,6 +228,9 @@ class HeatmapFigure {
   ShownLabels labels_;
   CellTicks query_, key_;
   CellValueOptions value_options_;
+  // How many of these give way to the map.
+  enum { axis_labels_give_way, bar_label_gives_way, tick_labels_give_way, title_gives_way };
+  int given_way_ = 0;
 };
 
 }  // namespace

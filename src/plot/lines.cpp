@@ -7,7 +7,10 @@
 
 #include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/legend.hpp"
+#include "plot/colour/head_colours.hpp"
+#include "plot/description.hpp"
 #include "plot/numbers/matrix.hpp"
+#include "support/count_text.hpp"
 
 namespace attn {
 namespace plot {
@@ -16,26 +19,21 @@ namespace {
 constexpr const char* default_title = "Attention between Tokens";
 constexpr const char* default_xlabel = "Keys";
 constexpr const char* default_ylabel = "Queries";
-constexpr double title_pad = 10;                               // points
-constexpr double text_gap = 5, legend_gap = 20;                // points
+constexpr double title_pad = 10;                 // points
+constexpr double text_gap = 5, legend_gap = 20;  // points
+constexpr double entry_width = 2;                // points; of the lines that name heads
+constexpr double room_beside = 0.07;  // of the width; that lines may do without on either side
 constexpr double width = 6, token_height = 0.26, margins = 1;  // inches
 constexpr double least_height = 2.5, most_height = 16;         // inches
-constexpr double thinnest = 0.4, thickest = 3;                 // points
-constexpr std::size_t most_drawn = 20'000;                     // more lines would only be an area
-constexpr std::size_t most_kept = 1'000'000;                   // until the strongest are told
-constexpr double faintest = 0.02;  // of the strongest line; fainter ones cannot be made out
-// Tableau's ten colours.
-constexpr std::array<Colour, 10> head_colours = {{{31, 119, 180},
-                                                  {255, 127, 14},
-                                                  {44, 160, 44},
-                                                  {214, 39, 40},
-                                                  {148, 103, 189},
-                                                  {140, 86, 75},
-                                                  {227, 119, 194},
-                                                  {127, 127, 127},
-                                                  {188, 189, 34},
-                                                  {23, 190, 207}}};
-
+// Points; of a weight of 0 and of 1, or of the largest where weights go beyond 1.
+constexpr double thinnest = 0.3, thickest = 4.5;
+constexpr double faint = 0.15;  // the opacity of a weight of 0
+constexpr std::array<double, 3> weights_in_legend{0.1, 0.5, 1};
+constexpr std::size_t long_input = 12;  // keys; of more only so many are drawn a query
+constexpr std::size_t usual_top = 3;
+constexpr std::size_t most_drawn = 4'000;     // more lines would only be an area
+constexpr std::size_t most_kept = 1'000'000;  // until the strongest are told
+constexpr double faintest = 0.005;            // of the full scale; fainter ones cannot be made out
 struct Line {
   std::size_t head, query, key;
   double weight;
@@ -52,27 +50,67 @@ class LinesFigure {
         query_{labels_or(labels_.query, "Q_", matrices_[0].rows(), first(lines).first_query),
                options.ticks, options.style, first(lines).first_query},
         key_{labels_or(labels_.key, "K_", matrices_[0].columns(), first(lines).first_key),
-             options.ticks, options.style, first(lines).first_key} {
+             options.ticks, options.style, first(lines).first_key},
+        top_(options.top) {
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
-      entries_.push_back({lines.heads[i].title, head_colours[i % head_colours.size()]});
+      LegendEntry entry{lines.heads[i].title, head_colour(i)};
+      entry.line_width = entry_width;
+      entry.dashes = head_dashes(i);
+      entries_.push_back(std::move(entry));
     }
     if (entries_.size() == 1) entries_.clear();
+    if (!options.top && matrices_[0].columns() > long_input) top_ = usual_top;
+    lines_ = chosen();
+    for (const double share : weights_in_legend) {
+      LegendEntry entry{"weight " + short_number(share * full_), figure_.paper().ink};
+      entry.line_width = width_of(share);
+      entry.opacity = opacity_of(share);
+      entries_.push_back(std::move(entry));
+    }
+    if (top_ && !options.top) {
+      title_ += (title_.empty() ? "" : "\n") +
+                ("(the " + std::to_string(*top_) + " strongest keys of each query)");
+    }
+    figure_.describe(title_, "Lines from " + count_text(matrices_[0].rows(), "query", "queries") +
+                                 " to " + count_text(matrices_[0].columns(), "key") + " for " +
+                                 count_text(matrices_.size(), "head") +
+                                 ", thicker for larger weights.");
   }
 
   Picture draw() {
-    const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
-      const Layout layout(*this, figure, box);
-      return united(layout.bounds(), box);
-    });
-    const Layout layout(*this, figure_, area);
-    bool all = true;
-    const std::vector<Line> lines = chosen(all);
+    std::optional<Layout> set;
+    const auto lay_out = [&](int) {
+      const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
+        const Layout layout(*this, figure, box);
+        return united(layout.bounds(), box);
+      });
+      set.emplace(*this, figure_, area);
+      return leaves_room(figure_, set->frame.padded(room_beside * figure_.width()), set->frame,
+                         set->bounds());
+    };
+    if (options_.style == PlotStyle::matplotlib) {
+      lay_out(0);
+    } else {
+      figure_.fit(0, lay_out);
+    }
+    const Layout& layout = *set;
     Picture picture = figure_.picture(layout.bounds(), [&](Canvas& canvas) {
-      draw_lines(canvas, layout.frame, lines);
-      for (const PlacedText& text : layout.texts) canvas.text(text, black);
+      draw_lines(canvas, layout.frame);
+      for (const PlacedText& text : layout.texts) canvas.text(text, figure_.paper().ink);
       if (layout.legend) layout.legend->draw(canvas, figure_);
     });
-    if (!all) {
+    const auto warn = [&](std::size_t count, const std::string& what) {
+      if (count == 0) return;
+      picture.warnings.push_back(count_text(count, "weight") + " " + what +
+                                 (count == 1 ? ": it is no line" : ": they are no lines"));
+    };
+    warn(negative_, "below zero");
+    warn(not_finite_, "not finite");
+    if (matrices_.size() > most_heads_apart) {
+      picture.warnings.push_back("more than " + std::to_string(most_heads_apart) +
+                                 " heads have lines that look alike: draw fewer at once");
+    }
+    if (!all_) {
       picture.warnings.push_back("only the " + std::to_string(most_drawn) +
                                  " strongest lines are drawn: choose fewer keys a query, stronger "
                                  "weights, or a part of the positions");
@@ -170,32 +208,34 @@ class LinesFigure {
     return true;
   }
 
-  // The lines to draw, the weakest first, so that strong ones lie on top. `all` tells whether none
-  // but faint ones had to be left out.
-  std::vector<Line> chosen(bool& all) const {
+  // The lines to draw, the weakest first, so that strong ones lie on top.
+  std::vector<Line> chosen() {
     std::vector<Line> lines;
-    double strongest = 0;
     for (std::size_t head = 0; head < matrices_.size(); ++head) {
       const Matrix& matrix = matrices_[head];
       for (std::size_t i = 0; i < matrix.rows(); ++i) {
         const auto start = static_cast<std::ptrdiff_t>(lines.size());
         for (std::size_t j = 0; j < matrix.columns(); ++j) {
           const double weight = matrix.at(i, j);
+          if (!matrix.hidden(i, j)) {
+            not_finite_ += !std::isfinite(weight) ? 1 : 0;
+            negative_ += std::isfinite(weight) && weight < 0 ? 1 : 0;
+          }
           if (!(weight > 0) || !std::isfinite(weight) || weight < options_.threshold) continue;
-          strongest = std::max(strongest, weight);
+          full_ = std::max(full_, weight);
           lines.push_back({head, i, j, weight});
         }
-        if (options_.top && lines.size() - static_cast<std::size_t>(start) > *options_.top) {
+        if (top_ && lines.size() - static_cast<std::size_t>(start) > *top_) {
           std::stable_sort(lines.begin() + start, lines.end(),
                            [](const Line& a, const Line& b) { return a.weight > b.weight; });
-          lines.resize(static_cast<std::size_t>(start) + *options_.top);
+          lines.resize(static_cast<std::size_t>(start) + *top_);
         }
-        if (lines.size() > most_kept) all = !keep_strongest(lines) && all;
+        if (lines.size() > most_kept) all_ = !keep_strongest(lines) && all_;
       }
     }
-    for (Line& line : lines) line.weight /= strongest;
+    for (Line& line : lines) line.weight /= full_;
     std::erase_if(lines, [](const Line& line) { return line.weight < faintest; });
-    all = !keep_strongest(lines) && all;
+    all_ = !keep_strongest(lines) && all_;
     std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
       return std::tuple(a.weight, a.head, a.query, a.key) <
              std::tuple(b.weight, b.head, b.query, b.key);
@@ -203,17 +243,26 @@ class LinesFigure {
     return lines;
   }
 
-  void draw_lines(Canvas& canvas, const Box& frame, const std::vector<Line>& lines) const {
+  // Of a share of the full scale, in points.
+  static double width_of(double share) { return thinnest + (thickest - thinnest) * share; }
+  static double opacity_of(double share) { return faint + (1 - faint) * std::sqrt(share); }
+
+  void draw_lines(Canvas& canvas, const Box& frame) const {
     const auto height = [&](std::size_t token, std::size_t count) {
       return frame.top +
              (static_cast<double>(token) + 0.5) / static_cast<double>(count) * frame.height();
     };
+    std::vector<std::vector<double>> dashes;
+    for (std::size_t head = 0; head < matrices_.size(); ++head) {
+      dashes.push_back(head_dashes(head));
+      for (double& dash : dashes.back()) dash = figure_.pixels(dash);
+    }
     const Matrix& any = matrices_[0];
-    for (const Line& line : lines) {
+    for (const Line& line : lines_) {
       canvas.line({frame.left, height(line.query, any.rows())},
                   {frame.right, height(line.key, any.columns())},
-                  head_colours[line.head % head_colours.size()], line.weight,
-                  figure_.pixels(thinnest + (thickest - thinnest) * line.weight));
+                  {head_colour(line.head), opacity_of(line.weight),
+                   figure_.pixels(width_of(line.weight)), dashes[line.head]});
     }
   }
 
@@ -223,7 +272,12 @@ class LinesFigure {
   Figure figure_;
   ShownLabels labels_;
   CellTicks query_, key_;
-  std::vector<LegendEntry> entries_;
+  std::vector<LegendEntry> entries_;  // of heads, if there are several, and of weights
+  std::optional<std::size_t> top_;
+  std::vector<Line> lines_;
+  double full_ = 1;  // the weight of the thickest line
+  bool all_ = true;  // whether none but faint lines had to be left out
+  std::size_t negative_ = 0, not_finite_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/legend.hpp"
+#include "plot/axes/subplots.hpp"
+#include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -16,12 +18,12 @@ constexpr std::pair<double, double> default_size = {8, 6};
 constexpr const char* default_title = "Attention Mask";
 constexpr const char* default_xlabel = "Key Sequence Position";
 constexpr const char* default_ylabel = "Query Sequence Position";
-constexpr double title_pad = 15;              // points
-constexpr double legend_gap = 14;             // points
-constexpr double least_framed_cell = 6;       // points; smaller cells have no lines between them
-constexpr double least_striped_cell = 8;      // points; smaller cells mix their colours
-constexpr double cell_line = 0.8;             // points
-constexpr std::size_t most_rectangles = 512;  // of a vector format along an axis
+constexpr double title_pad = 15;            // points
+constexpr double legend_gap = 14;           // points
+constexpr double least_framed_cell = 6;     // points; smaller cells have no lines between them
+constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no strokes
+constexpr double cell_line = 0.8;           // points
+constexpr std::size_t most_across = 512;    // pixels of the image in a vector format
 constexpr std::size_t most_parts = 32;
 constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 
@@ -35,6 +37,12 @@ constexpr std::array<Colour, 7> part_colours = {{{230, 159, 0},
                                                  {240, 228, 66},
                                                  {213, 94, 0},
                                                  {70, 70, 70}}};
+
+// A sort of strokes for each, so that causes are told apart without colours too.
+constexpr std::array<Canvas::Hatch, 7> part_hatches = {
+    Canvas::Hatch::rising,  Canvas::Hatch::level,   Canvas::Hatch::falling, Canvas::Hatch::dotted,
+    Canvas::Hatch::crossed, Canvas::Hatch::upright, Canvas::Hatch::squared};
+const std::vector<Canvas::Hatch> no_hatches;
 
 // Why a cell is seen or not: the parts that hide it, and whether it is seen only by way of a
 // global position.
@@ -85,19 +93,38 @@ class MaskFigure {
     for (std::size_t i = 1; i < rows_ * columns_; ++i) {
       if (const Reason now = reason(i); now != last) looks_.try_emplace(last = now);
     }
-    for (auto& [reason, look] : looks_) look = look_of(reason);
+    std::string names;
+    for (auto& [reason, look] : looks_) {
+      look = look_of(reason);
+      names += (names.empty() ? "" : ", ") + look.name;
+    }
+    figure_.describe(title(), "Mask of " + count_text(rows_, "query", "queries") + " × " +
+                                  count_text(columns_, "key") + ". Cells: " + names + ".");
   }
 
   Picture draw() {
     const std::vector<LegendEntry> entries = legend_entries(true);
-    const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
-      const Axes axes = axes_in(without_legend(box, entries, figure), figure);
-      return united(decorate(axes, figure.typesetter()).layout_bounds, box);
-    });
-    const Axes axes = axes_in(without_legend(area, entries, figure_), figure_);
-    const Decorations decorations = decorate(axes, figure_.typesetter());
-    const Point corner = {axes.box.right + figure_.pixels(legend_gap), axes.box.top};
-    const Legend legend(legend_entries(striped(axes.box)), corner, figure_);
+    Axes axes;
+    Decorations decorations;
+    Legend legend({}, {}, figure_);
+    const auto lay_out = [&](int given_way) {
+      given_way_ = given_way;
+      const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
+        const Axes whole = axes_in(without_legend(box, entries, figure), figure);
+        return united(decorate(whole, figure.typesetter()).layout_bounds, box);
+      });
+      const Box place = without_legend(area, entries, figure_);
+      axes = axes_in(map_in(place), figure_);
+      decorations = decorate(axes, figure_.typesetter());
+      const Point corner = {axes.box.right + figure_.pixels(legend_gap), axes.box.top};
+      legend = Legend(legend_entries(hatched(axes.box)), corner, figure_);
+      return leaves_room(figure_, place, axes.box, united(decorations.bounds, legend.bounds()));
+    };
+    if (options_.style == PlotStyle::matplotlib) {
+      lay_out(0);
+    } else {
+      figure_.fit(3, lay_out);
+    }
     return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
       draw_cells(canvas, axes.box);
       draw_axes(canvas, axes, decorations, figure_);
@@ -108,8 +135,8 @@ class MaskFigure {
  private:
   struct Look {
     std::string name;
-    Colour colour, small;  // of cells with and without room for stripes
-    std::optional<Colour> stripes;
+    Colour colour;
+    std::vector<Canvas::Hatch> hatches;  // one a part
   };
 
   static const MaskMap& checked(const MaskMap& mask) {
@@ -147,31 +174,28 @@ class MaskFigure {
 
   Look look_of(const Reason& reason) const {
     if (reason.parts == 0) {
-      const Colour colour = reason.global ? global_colour : seen_colour;
-      return {reason.global ? "seen (global)" : "seen", colour, colour, {}};
+      return {reason.global ? "seen (global)" : "seen",
+              reason.global ? global_colour : seen_colour,
+              {}};
     }
-    std::string name;
+    Look look;
     std::vector<Colour> colours;
     for (std::size_t part = 0; part < mask_.parts.size(); ++part) {
       if ((reason.parts >> part & 1) == 0) continue;
-      name += (name.empty() ? "" : " + ") + mask_.parts[part];
+      look.name += (look.name.empty() ? "" : " + ") + mask_.parts[part];
       colours.push_back(part_colours[part % part_colours.size()]);
+      look.hatches.push_back(part_hatches[part % part_hatches.size()]);
     }
-    if (colours.empty()) return {"hidden", unknown_part_colour, unknown_part_colour, {}};
-    Look look{name, colours[0], mixed(colours), {}};
-    if (colours.size() > 1) look.stripes = colours.back();
+    if (colours.empty()) return {"hidden", unknown_part_colour, {Canvas::Hatch::rising}};
+    look.colour = mixed(colours);
     return look;
   }
 
   // Those that occur, seen ones first, in the colours of their cells.
-  std::vector<LegendEntry> legend_entries(bool with_stripes) const {
+  std::vector<LegendEntry> legend_entries(bool hatched) const {
     std::vector<LegendEntry> entries;
     for (const auto& [reason, look] : looks_) {
-      if (with_stripes) {
-        entries.push_back({look.name, look.colour, look.stripes});
-      } else {
-        entries.push_back({look.name, look.small});
-      }
+      entries.push_back({look.name, look.colour, hatched ? look.hatches : no_hatches, black});
     }
     return entries;
   }
@@ -181,54 +205,69 @@ class MaskFigure {
     return figure_.points(std::min(box.width() / static_cast<double>(columns_),
                                    box.height() / static_cast<double>(rows_)));
   }
-  bool striped(const Box& box) const { return cell_side(box) >= least_striped_cell; }
+  bool hatched(const Box& box) const { return cell_side(box) >= least_hatched_cell; }
+
+  std::string title() const {
+    return options_.title.value_or(mask_.title.empty() ? default_title : mask_.title);
+  }
 
   Axes axes_in(const Box& box, Figure& figure) const {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title =
-        figure.title(options_.title.value_or(mask_.title.empty() ? default_title : mask_.title),
-                     title_size, figure.width());
+    axes.title = figure.title(title(), title_size, figure.width());
     axes.title_size = title_size;
     axes.title_pad = title_pad;
-    axes.x.label = figure.bounded(options_.xlabel.value_or(default_xlabel), label_size);
-    axes.y.label = figure.bounded(options_.ylabel.value_or(default_ylabel), label_size);
+    if (options_.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
+    if (given_way_ > title_gives_way) axes.title.clear();
+    axes.x.label = figure.label(options_.xlabel.value_or(default_xlabel), label_size, box.width());
+    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
+    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
     axes.x.label_size = axes.y.label_size = label_size;
-    set_cell_ticks(axes.x, key_, box.width(), true, figure);
-    set_cell_ticks(axes.y, query_, box.height(), false, figure);
+    set_cell_ticks(axes, key_, query_, figure);
+    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
     return axes;
+  }
+
+  Box map_in(const Box& place) const {
+    if (options_.style == PlotStyle::matplotlib) return place;
+    return with_square_cells(place, rows_, columns_);
   }
 
   void draw_cells(Canvas& canvas, const Box& box) {
     const double width = box.width() / static_cast<double>(columns_);
     const double height = box.height() / static_cast<double>(rows_);
-    if (cell_side(box) < least_framed_cell) {
-      draw_small_cells(canvas, box);
-      return;
-    }
-    const bool with_stripes = striped(box);
-    std::map<Reason, std::vector<Box>> boxes;
+    const bool framed = cell_side(box) >= least_framed_cell;
+    if (!framed) draw_small_cells(canvas, box);
+    if (!framed && !hatched(box)) return;
+    // Cells of one look that follow one another in a row are one box.
+    std::map<Reason, std::vector<Box>> runs;
     for (std::size_t i = 0; i < rows_; ++i) {
-      for (std::size_t j = 0; j < columns_; ++j) {
+      for (std::size_t j = 0; j < columns_;) {
+        const Reason why = reason(i * columns_ + j);
         const double left = box.left + static_cast<double>(j) * width;
         const double top = box.top + static_cast<double>(i) * height;
-        boxes[reason(i * columns_ + j)].push_back({left, top, left + width, top + height});
+        while (j < columns_ && reason(i * columns_ + j) == why) ++j;
+        const double right = box.left + static_cast<double>(j) * width;
+        runs[why].push_back({left, top, right, top + height});
       }
     }
-    for (const auto& [reason, cells] : boxes) {
-      const Look& look = looks_.at(reason);
-      for (const Box& cell : cells) canvas.fill(cell, with_stripes ? look.colour : look.small);
-      if (with_stripes && look.stripes) draw_stripes(canvas, cells, *look.stripes, figure_);
+    for (const auto& [why, boxes] : runs) {
+      const Look& look = looks_.at(why);
+      if (framed) {
+        for (const Box& run : boxes) canvas.fill(run, look.colour);
+      }
+      draw_hatches(canvas, boxes, look.hatches, black, figure_);
     }
+    if (!framed) return;
     const double line = figure_.pixels(cell_line);
     for (std::size_t i = 1; i < rows_; ++i) {
-      canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0, white,
-                  line);
+      canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0,
+                  figure_.paper().ground, line);
     }
     for (std::size_t j = 1; j < columns_; ++j) {
-      canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(), white,
-                  line);
+      canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(),
+                  figure_.paper().ground, line);
     }
   }
 
@@ -237,9 +276,9 @@ class MaskFigure {
     const auto area = canvas.pixel_area(box);
     const bool raster = canvas.is_raster();
     const std::size_t width =
-        raster ? static_cast<std::size_t>(area.width) : std::min(columns_, most_rectangles);
+        raster ? static_cast<std::size_t>(area.width) : std::min(columns_, most_across);
     const std::size_t height =
-        raster ? static_cast<std::size_t>(area.height) : std::min(rows_, most_rectangles);
+        raster ? static_cast<std::size_t>(area.height) : std::min(rows_, most_across);
     Pixels pixels(width * height);
     const std::size_t threads = rows_ >= many_cells / columns_ ? options_.threads : 1;
     const auto first_row = [&](std::size_t y) { return y * rows_ / height; };
@@ -254,7 +293,7 @@ class MaskFigure {
       const std::size_t top = first_row(y), bottom = end_row(y);
       std::size_t last_left = columns_, last_right = columns_;
       Reason last = reason(top * columns_);
-      Colour colour = looks_.at(last).small;
+      Colour colour = looks_.at(last).colour;
       for (std::size_t x = 0; x < width; ++x) {
         const std::size_t left = x * columns_ / width;
         const std::size_t right = std::max(left + 1, (x + 1) * columns_ / width);
@@ -269,7 +308,7 @@ class MaskFigure {
           for (std::size_t j = left; j < right; ++j) {
             if (const Reason now = reason(i * columns_ + j); now != last) {
               last = now;
-              colour = looks_.at(last).small;
+              colour = looks_.at(last).colour;
             }
             red += colour.red;
             green += colour.green;
@@ -289,20 +328,7 @@ class MaskFigure {
       canvas.copy(pixels, area, box);
       return;
     }
-    const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
-      return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
-    };
-    for (std::size_t y = 0; y < height; ++y) {
-      for (std::size_t x = 0; x < width; ++x) {
-        const std::uint32_t run = pixels[y * width + x];
-        const double left = edge(box.left, box.right, x, width);
-        while (x + 1 < width && pixels[y * width + x + 1] == run) ++x;
-        // To the box's corner, under the next ones, so that no seams show.
-        canvas.fill({left, edge(box.top, box.bottom, y, height), box.right, box.bottom},
-                    {static_cast<std::uint8_t>(run >> 16), static_cast<std::uint8_t>(run >> 8),
-                     static_cast<std::uint8_t>(run)});
-      }
-    }
+    canvas.image(std::move(pixels), width, height, box);
   }
 
   const MaskMap& mask_;
@@ -314,6 +340,9 @@ class MaskFigure {
   ShownLabels labels_;
   CellTicks query_, key_;
   std::map<Reason, Look> looks_;
+  // How many of these give way to the map.
+  enum { axis_labels_give_way, tick_labels_give_way, title_gives_way };
+  int given_way_ = 0;
 };
 
 }  // namespace

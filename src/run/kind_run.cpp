@@ -419,6 +419,7 @@ Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {
   drawable.capped = map.capped;
   drawable.masked = map.masked;
   drawable.heads_only = attention.heads_only();
+  drawable.heads_a_group = attention.geometry.heads / attention.geometry.kv_heads;
   drawable.formulas = stage_formulas(plan_, attention);
   drawable.mask = [this, &attention] {
     return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection, 1);

@@ -156,3 +156,82 @@ TEST_CASE("a heatmap of all heads of a tensor that is no map shows them side by 
   CHECK(std::find(texts.begin(), texts.end(), "output") != texts.end());
   CHECK(std::find(texts.begin(), texts.end(), "Head 1") == texts.end());
 }
+
+namespace {
+
+Names texts_of(const Picture& picture) {
+  Names texts;
+  for (const PictureText& text : picture.texts) texts.push_back(text.text);
+  return texts;
+}
+
+bool has(const Names& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+// Two layers of four heads that share two key and value heads.
+PlotRequest layers_request(const TemporaryFolder& folder) {
+  const std::string head = "[[0.2,0.8],[0.5,0.5]]";
+  const std::string map = "[[" + head + "," + head + "," + head + "," + head + "]]";
+  folder.write("r.json", R"({"title":"Two layers","shapes":{"query":[1,4,2,8],"key":[1,2,2,8]},
+    "tensors":{"layers.0.self.weights":)" +
+                             map + R"(,"layers.0.cross.weights":)" + map +
+                             R"(,"layers.1.self.weights":)" + map + "}}");
+  PlotRequest request;
+  request.input = folder / "r.json";
+  request.kind = PlotKind::grid;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("a grid of a result with layers shows all of one sort, and a warning names the others") {
+  const TemporaryFolder folder;
+  const Picture picture = draw(layers_request(folder));
+  const Names texts = texts_of(picture);
+  for (const char* text : {"Two layers", "(Self-Attention)", "Layer 1", "Layer 2", "Head 4"}) {
+    CAPTURE(std::string(text));
+    CHECK(has(texts, text));
+  }
+  CHECK(picture.frames.size() == 8 + 1);
+  REQUIRE(picture.warnings.size() == 1);
+  CHECK(picture.warnings[0] ==
+        "the picture leaves out \"layers.0.cross.weights\": name one of them to draw it");
+}
+
+TEST_CASE("a grid of one tensor that is named shows that layer alone") {
+  const TemporaryFolder folder;
+  PlotRequest request = layers_request(folder);
+  request.name = "layers.0.cross.weights";
+  const Picture picture = draw(request);
+  CHECK(picture.warnings.empty());
+  CHECK(has(texts_of(picture), "(Layer 1, Cross-Attention)"));
+  CHECK(picture.frames.size() == 4 + 1);
+}
+
+TEST_CASE("heads that share a key and value head are bracketed with its name") {
+  const TemporaryFolder folder;
+  PlotRequest request = layers_request(folder);
+  request.options.figsize = {12, 6};
+  const Names texts = texts_of(draw(request));
+  CHECK(has(texts, "Key/Value Head 1"));
+  CHECK(has(texts, "Key/Value Head 2"));
+}
+
+TEST_CASE("stages with NaN have no panel of a softcap that there is not") {
+  const TemporaryFolder folder;
+  folder.write("r.json", R"({"tensors":{"weights":[["nan","nan"]],"scores":[["nan",1]],
+    "capped":[["nan",1]],"masked":[["nan",1]]}})");
+  PlotRequest request;
+  request.input = folder / "r.json";
+  request.kind = PlotKind::stages;
+  CHECK_FALSE(has(texts_of(draw(request)), "Capped"));
+}
+
+TEST_CASE("a comparison keeps the title that its files have in common") {
+  const TemporaryFolder folder;
+  PlotRequest request = layers_request(folder);
+  request.kind = PlotKind::comparison;
+  request.others = {request.input};
+  CHECK(has(texts_of(draw(request)), "Two layers (Layer 1, Self-Attention, Sample 1, Head 1)"));
+}

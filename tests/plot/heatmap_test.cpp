@@ -59,7 +59,7 @@ TEST_CASE("a heatmap of 8 × 6 inches at 300 dots per inch is about that large")
   Heatmap heatmap;
   heatmap.weights = test::example_weights(3, 3);
   const auto picture = decode_png(draw_heatmap(heatmap, {}, PictureFormat::png).bytes);
-  CHECK(picture.width > 2200);
+  CHECK(picture.width > 1900);  // cells are square, and what is left beside them is trimmed
   CHECK(picture.width < 2400);
   CHECK(picture.height > 1700);
   CHECK(picture.height < 1850);

@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -38,7 +39,7 @@ std::string refusal(const HeadLines& lines) {
   return "drawn";
 }
 
-// How many lines an SVG file has between its columns: strokes that let shine through.
+// How many lines an SVG file has, those of the legend of weights and of heads among them.
 std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
   const std::string svg = draw_lines(lines, options, PictureFormat::svg).bytes;
   std::size_t count = 0;
@@ -51,10 +52,10 @@ std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
 TEST_CASE("each weight is a line, and of each query only the strongest are drawn if so asked") {
   PlotOptions options = small();
   const std::size_t all = lines_in(heads(1, 4, 5), options);
-  CHECK(all == 20);
+  CHECK(all == 20 + 3);
   options.top = 2;
-  CHECK(lines_in(heads(1, 4, 5), options) == 8);
-  CHECK(lines_in(heads(3, 4, 5), options) == 24 + 3);  // and the squares of the legend
+  CHECK(lines_in(heads(1, 4, 5), options) == 8 + 3);
+  CHECK(lines_in(heads(3, 4, 5), options) == 24 + 3 + 3);
   options.top = 9;
   CHECK(lines_in(heads(1, 4, 5), options) == all);
 }
@@ -63,11 +64,11 @@ TEST_CASE("weights below the threshold are no lines") {
   PlotOptions options = small();
   HeadLines lines = heads(1, 1, 3);
   lines.heads[0].weights = Tensor({1, 3}, std::vector<float>{0.5F, 0.3F, 0.2F});
-  CHECK(lines_in(lines, options) == 3);
+  CHECK(lines_in(lines, options) == 3 + 3);
   options.threshold = 0.3;
-  CHECK(lines_in(lines, options) == 2);  // 0.3 as float32 is a little more
+  CHECK(lines_in(lines, options) == 2 + 3);  // 0.3 as float32 is a little more
   options.threshold = 0.31;
-  CHECK(lines_in(lines, options) == 1);
+  CHECK(lines_in(lines, options) == 1 + 3);
 }
 
 TEST_CASE("one head needs no legend, several are named in it") {
@@ -81,12 +82,47 @@ TEST_CASE("one head needs no legend, several are named in it") {
 }
 
 TEST_CASE("of very many lines the strongest are drawn, and a warning says so") {
-  const Picture picture = draw_lines(heads(1, 200, 200), small(), PictureFormat::png);
+  PlotOptions options = small();
+  options.top = 200;
+  const Picture picture = draw_lines(heads(1, 200, 200), options, PictureFormat::png);
   REQUIRE(picture.warnings.size() == 1);
   CHECK(picture.warnings[0] ==
-        "only the 20000 strongest lines are drawn: choose fewer keys a query, stronger weights, or "
+        "only the 4000 strongest lines are drawn: choose fewer keys a query, stronger weights, or "
         "a part of the positions");
-  CHECK(draw_lines(heads(1, 100, 100), small(), PictureFormat::png).warnings.empty());
+  CHECK(draw_lines(heads(1, 60, 60), options, PictureFormat::png).warnings.empty());
+}
+
+bool writes(const Picture& picture, const std::string& text) {
+  for (const PictureText& line : picture.texts) {
+    if (line.text == text) return true;
+  }
+  return false;
+}
+
+TEST_CASE(
+    "of long inputs the three strongest keys of each query are drawn, and the title says so") {
+  const PlotOptions options = small();
+  CHECK(lines_in(heads(1, 5, 13), options) == 15 + 3);
+  CHECK(writes(draw_lines(heads(1, 5, 13), options, PictureFormat::png),
+               "(the 3 strongest keys of each query)"));
+  CHECK(lines_in(heads(1, 5, 12), options) == 60 + 3);
+}
+
+TEST_CASE("a legend tells how thick a weight is, on a scale that ends at 1 or at the largest") {
+  CHECK(writes(draw_lines(heads(1, 2, 2), small(), PictureFormat::png), "weight 0.5"));
+  HeadLines scores = heads(1, 1, 2);
+  scores.heads[0].weights = Tensor({1, 2}, std::vector<double>{8, 2});
+  CHECK(writes(draw_lines(scores, small(), PictureFormat::png), "weight 8"));
+}
+
+TEST_CASE("what cannot be lines is counted in a warning") {
+  HeadLines lines = heads(1, 1, 4);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  lines.heads[0].weights = Tensor({1, 4}, std::vector<double>{0.5, -0.5, -0.1, nan});
+  const Picture picture = draw_lines(lines, small(), PictureFormat::png);
+  REQUIRE(picture.warnings.size() == 2);
+  CHECK(picture.warnings[0] == "2 weights below zero: they are no lines");
+  CHECK(picture.warnings[1] == "1 weight not finite: it is no line");
 }
 
 TEST_CASE("what has no weights, or weights of several shapes, is refused") {

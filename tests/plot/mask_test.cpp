@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -74,10 +76,53 @@ TEST_CASE("a mask without known reasons tells seen from hidden") {
   CHECK(writes(picture, "hidden"));
 }
 
-TEST_CASE("cells too small for stripes mix their colours, in the legend too") {
+TEST_CASE("what several parts hide has the mean of their colours, at every size of cells") {
   // Of the orange of causality and the grey of padding.
   CHECK(has_colour(drawn(causal(300)), 200, 164, 85));
-  CHECK_FALSE(has_colour(drawn(causal(4)), 200, 164, 85));
+  CHECK(has_colour(drawn(causal(4)), 200, 164, 85));
+}
+
+// The luminance of the pixels in the middle of a mask whose cells are all hidden by one part.
+std::vector<int> greys_of(std::size_t part, std::size_t size) {
+  MaskMap mask;
+  mask.hidden_by = Tensor({size, size}, std::vector<std::int64_t>(size * size, 1 << part));
+  mask.parts = {"causal", "window", "valid_lens", "padding", "allow", "block", "bias"};
+  const Picture picture = drawn(mask);
+  const auto pixels = attn::test::decode_png(picture.bytes);
+  const PictureFrame& frame = picture.frames.at(0);
+  const auto left = static_cast<std::size_t>((frame.left + frame.right) / 2) - 20;
+  const auto top = static_cast<std::size_t>((frame.top + frame.bottom) / 2) - 20;
+  std::vector<int> greys;
+  for (std::size_t y = top; y < top + 40; ++y) {
+    for (std::size_t x = left; x < left + 40; ++x) {
+      const auto* rgb = pixels.at(x, y);
+      greys.push_back((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000);
+    }
+  }
+  return greys;
+}
+
+TEST_CASE("every cause has strokes of its own, which are told apart without colours") {
+  for (const std::size_t size : {1UL, 12UL, 60UL}) {
+    for (std::size_t a = 0; a < 7; ++a) {
+      const std::vector<int> one = greys_of(a, size);
+      const auto [dark, light] = std::minmax_element(one.begin(), one.end());
+      CHECK(*light - *dark > 30);
+      for (std::size_t b = 0; b < a; ++b) {
+        CAPTURE(size);
+        CAPTURE(a);
+        CAPTURE(b);
+        // Of their strokes, not of their colours: each against its own lightest pixel.
+        const std::vector<int> other = greys_of(b, size);
+        const int lightest = *std::max_element(other.begin(), other.end());
+        std::size_t differing = 0;
+        for (std::size_t i = 0; i < one.size(); ++i) {
+          differing += std::abs((*light - one[i]) - (lightest - other[i])) > 30;
+        }
+        CHECK(differing > one.size() / 20);
+      }
+    }
+  }
 }
 
 TEST_CASE("masks of more cells than pixels are drawn in every format") {

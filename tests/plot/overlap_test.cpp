@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -202,6 +203,111 @@ TEST_CASE("nothing written in a chart of dimensions overlaps or is cut for sizes
       CAPTURE(size);
       const DimensionChart chart{{2, size, 64}, {2, size, 64}, {2, size, size}, {2, 1, size}};
       CHECK(faults(draw_dimensions(chart, options_of(style), PictureFormat::png)) == "");
+    }
+  }
+}
+
+// Figures of every kind with twelve tokens.
+Picture figure_of(const std::string& kind, Names which, const std::string& title,
+                  const PlotOptions& given) {
+  constexpr std::size_t count = 12;
+  PlotOptions options = given;
+  options.title = title;
+  if (kind == "heatmap") {
+    return draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png);
+  }
+  if (kind == "mask") {
+    MaskMap mask;
+    std::vector<std::int64_t> hidden_by;
+    for (std::size_t i = 0; i < count * count; ++i) {
+      hidden_by.push_back((i % count > i / count ? 1 : 0) + (i % count > count - 3 ? 8 : 0));
+    }
+    mask.hidden_by = Tensor({count, count}, std::move(hidden_by));
+    mask.parts = {"causal", "window", "valid_lens", "padding"};
+    mask.query_labels = mask.key_labels = names(which, count);
+    return draw_mask(mask, options, PictureFormat::png);
+  }
+  if (kind == "dimensions") {
+    return draw_dimensions({{2, 8, 64}, {2, 4096, 64}, {2, 4096, 64}, {2, 8, 64}}, options,
+                           PictureFormat::png);
+  }
+  if (kind == "lines") {
+    HeadLines lines;
+    for (std::size_t i = 0; i < 3; ++i) {
+      lines.heads.push_back(heatmap_of(count, count, which, i));
+      lines.heads.back().title = "Head " + std::to_string(i + 1);
+    }
+    options.top = 1;
+    return draw_lines(lines, options, PictureFormat::png);
+  }
+  const bool stages = kind == "stages";
+  HeatmapGrid grid{stages ? 1UL : 2UL, stages ? 3UL : 4UL, {}};
+  for (std::size_t i = 0; i < grid.rows * grid.columns; ++i) {
+    grid.panels.push_back(heatmap_of(count, count, which, i));
+    grid.panels.back().title = stages ? "Masked" : "";
+    if (stages) grid.panels.back().caption = "s + bias; hidden: −∞";
+  }
+  if (stages) {
+    options.color_range.scope = ColorRange::Scope::panel;
+  } else {
+    grid.row_titles = {"Layer 1", "Layer 2, Cross-Attention"};
+    grid.columns_a_group = 2;
+    grid.group_titles = {"Key/Value Head 1", "Key/Value Head 2"};
+  }
+  return draw_grid(grid, options, PictureFormat::png);
+}
+
+// The share of a picture that its largest frames take.
+double share_of_maps(const Picture& picture) {
+  const auto [width, height] = attn::test::png_size(picture.bytes);
+  double area = 0;
+  for (const PictureFrame& frame : picture.frames) {
+    area += (frame.right - frame.left) * (frame.bottom - frame.top);
+  }
+  return area / (width * height);
+}
+
+// The same of maps with square cells, or of a chart, that had the whole figure.
+double largest_share(const std::string& kind, const std::pair<double, double>& size) {
+  const double height = kind == "grid"         ? 1.0 / 2
+                        : kind == "stages"     ? 1.0 / 3
+                        : kind == "dimensions" ? size.second / size.first
+                                               : 1;  // to a width of 1
+  const double width = std::min(size.first, size.second / height);
+  return width * width * height / (size.first * size.second);
+}
+
+TEST_CASE("figures of every kind, size, font scale and length of labels keep their size and map") {
+  const std::string long_title =
+      "What each word of a rather long sentence looks at when a model reads it from its beginning "
+      "to its end (Layer 11, Cross-Attention, Sample 12, Head 7, without the First Key)";
+  const std::array<std::pair<double, double>, 5> sizes{
+      {{2, 2}, {3.3, 2.5}, {8, 6}, {6, 12}, {24, 16}}};
+  for (const char* kind : {"heatmap", "grid", "stages", "mask", "lines", "dimensions"}) {
+    for (const auto& size : sizes) {
+      for (const double scale : {0.5, 1.0, 3.0}) {
+        for (const Names which : {Names::none, Names::long_words}) {
+          for (const std::string& title : {std::string("Weights"), long_title}) {
+            CAPTURE(kind);
+            CAPTURE(size.first);
+            CAPTURE(scale);
+            CAPTURE(static_cast<int>(which));
+            CAPTURE(title);
+            PlotOptions options = options_of(PlotStyle::standard);
+            options.dpi = 60;
+            options.figsize = size;
+            options.font_scale = scale;
+            const Picture picture = figure_of(kind, which, title, options);
+            CHECK(faults(picture) == "");
+            const auto [width, height] = attn::test::png_size(picture.bytes);
+            // And a tenth of an inch on each side.
+            CHECK(width <= 60 * (size.first * 1.01 + 0.2) + 1);
+            CHECK(height <= 60 * (size.second * 1.01 + 0.2) + 1);
+            if (std::string(kind) == "lines") continue;
+            CHECK(share_of_maps(picture) > 0.15 * largest_share(kind, size));
+          }
+        }
+      }
     }
   }
 }

@@ -115,6 +115,16 @@ class Decorator {
     };
     auto title = title_above(frame_.top);
     if (!offset_.empty() && overlap(bounds_of(title), offset_)) title = title_above(offset_.top);
+    if (axes_.title_within) {
+      const auto [left, right] = *axes_.title_within;
+      const Box around = bounds_of(title);
+      const double beyond_right = std::max(0.0, around.right - right);
+      const double aside = -beyond_right + std::max(0.0, left - (around.left - beyond_right));
+      for (PlacedText& line : title) {
+        line.origin.x += aside;
+        line.bounds = line.bounds.moved(aside, 0);
+      }
+    }
     result_.texts.insert(result_.texts.end(), title.begin(), title.end());
     const Box box = bounds_of(title);
     grow(box, {box.middle(), box.top, box.middle(), box.bottom});

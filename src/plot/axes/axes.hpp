@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/plot.hpp"
@@ -14,6 +16,8 @@ struct Tick {
   double position = 0;  ///< from 0, the left or the bottom, to 1
   std::string label;
 };
+
+inline constexpr double frame_width = 0.8;  ///< points
 
 /// A horizontal or vertical edge of the axes with its ticks and texts. Sizes are in points.
 struct Axis {
@@ -34,6 +38,7 @@ struct Axis {
 /// of its axes may have several lines.
 struct Axes {
   Box box;
+  double line_width = frame_width;  ///< points; of the frame and the ticks
   PlotStyle style = PlotStyle::standard;
   Axis x;  ///< below the box
   Axis y;  ///< left of the box
@@ -41,6 +46,8 @@ struct Axes {
   std::string title;
   double title_size = 12;
   double title_pad = 6;
+  /// How far left and right the title may reach, where it would otherwise stand beyond that.
+  std::optional<std::pair<double, double>> title_within = {};
 };
 
 /// The texts around an axes at their places.
@@ -57,8 +64,7 @@ struct Decorations {
 inline constexpr double title_size = 14, label_size = 12;
 inline constexpr double tick_length = 3.5;                              ///< points
 inline constexpr double minor_tick_length = 2, minor_tick_width = 0.6;  ///< points
-inline constexpr double tick_pad = 3.5;     ///< points between a tick and its label
-inline constexpr double frame_width = 0.8;  ///< points; of the frame and the ticks
+inline constexpr double tick_pad = 3.5;  ///< points between a tick and its label
 
 /// A text of one or more lines at its place.
 std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,

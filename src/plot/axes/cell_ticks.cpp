@@ -51,13 +51,12 @@ void thin_out(Axis& axis, double length, Figure& figure) {
 
 // matplotlib's own ticks for an axis of numbers; the standard style leaves out those between
 // cells.
-void set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, bool horizontal,
-                     Figure& figure) {
+std::size_t set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, bool horizontal,
+                            Figure& figure) {
   const std::size_t cells = cell_ticks.labels.size();
   const bool standard = cell_ticks.style == PlotStyle::standard;
   const auto first = static_cast<double>(cell_ticks.first);
-  const double end = first + static_cast<double>(cells);
-  const Interval view = {first - 0.5, end - 0.5};
+  const Interval view = {first - 0.5, first + static_cast<double>(cells) - 0.5};
   if (!standard) {
     Axis numbers = axis;
     set_value_ticks(numbers, view, length, horizontal, figure);
@@ -66,16 +65,18 @@ void set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double length, boo
       axis.ticks.push_back({horizontal ? tick.position : 1 - tick.position, tick.label});
     }
     axis.offset = numbers.offset;
-    return;
+    return 1;
   }
   const int intervals =
       tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), horizontal);
-  for (const double value : tick_values(view, intervals)) {
-    if (value != std::floor(value) || value < first || value >= end) continue;
-    const auto index = static_cast<std::size_t>(value);
-    axis.ticks.push_back(
-        {middle_of(index - cell_ticks.first, cells, horizontal), std::to_string(index)});
+  const std::size_t step =
+      std::max(cell_ticks.least_step,
+               round_step(static_cast<double>(cells) / static_cast<double>(intervals)));
+  const std::size_t last = cell_ticks.first + cells - 1;
+  for (std::size_t i = (cell_ticks.first + step - 1) / step * step; i <= last; i += step) {
+    axis.ticks.push_back({middle_of(i - cell_ticks.first, cells, horizontal), std::to_string(i)});
   }
+  return step;
 }
 
 struct Extent {
@@ -137,17 +138,16 @@ std::vector<std::string> labels_or(const std::vector<std::string>& given, const 
   return labels;
 }
 
-void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
-                    Figure& figure) {
+std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                           Figure& figure) {
   const std::size_t cells = ticks.labels.size();
   const bool standard = ticks.style == PlotStyle::standard;
-  const bool all = ticks.ticks == Ticks::labels;
+  const bool all = ticks.ticks == Ticks::all || (!standard && ticks.ticks == Ticks::labels);
   const double cell = length / static_cast<double>(cells);
   Typesetter& typesetter = figure.typesetter();
   const double line = typesetter.text("lp", axis.tick_label_size).height;
   if (ticks.ticks == Ticks::index || (!standard && !all && cell < crowded * line)) {
-    set_index_ticks(axis, ticks, length, horizontal, figure);
-    return;
+    return set_index_ticks(axis, ticks, length, horizontal, figure);
   }
 
   const double side = horizontal ? figure.height() : figure.width();
@@ -177,9 +177,33 @@ void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool hori
     }
     step = step_without_overlaps(texts, cell, horizontal);
   }
+  if (standard && !all) step = std::max(step, ticks.least_step);
   for (std::size_t i = 0; i < cells; i += step) {
     axis.ticks.push_back({middle_of(i, cells, horizontal), label(i)});
   }
+  return step;
+}
+
+std::size_t set_cell_ticks(Axes& axes, const CellTicks& key, const CellTicks& query,
+                           Figure& figure) {
+  const auto set = [&](Axis& axis, CellTicks ticks, bool horizontal, std::size_t least) {
+    ticks.least_step = least;
+    axis.ticks.clear();
+    axis.tick_label_degrees = 0;
+    const double length = horizontal ? axes.box.width() : axes.box.height();
+    return set_cell_ticks(axis, ticks, length, horizontal, figure);
+  };
+  std::size_t across = set(axes.x, key, true, 1), down = set(axes.y, query, false, 1);
+  const bool same = key.labels.size() == query.labels.size() && key.first == query.first &&
+                    key.ticks == query.ticks;
+  if (same && across != down && axes.style == PlotStyle::standard) {
+    if (across < down) {
+      across = set(axes.x, key, true, down);
+    } else {
+      down = set(axes.y, query, false, across);
+    }
+  }
+  return std::max(across, down);
 }
 
 }  // namespace attn::plot

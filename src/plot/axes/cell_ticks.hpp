@@ -25,7 +25,8 @@ struct CellTicks {
   std::vector<std::string> labels;  ///< one a cell
   Ticks ticks = Ticks::automatic;
   PlotStyle style = PlotStyle::standard;
-  std::size_t first = 0;  ///< the index of the first cell
+  std::size_t first = 0;       ///< the index of the first cell
+  std::size_t least_step = 1;  ///< cells from one tick to the next, in the standard style
 };
 
 /// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
@@ -33,7 +34,13 @@ struct CellTicks {
 /// (unless all are asked for), and long ones are shortened; in the matplotlib style labels
 /// stay as they are, thin out where they would overlap, and give way to indices where there are so
 /// many that they would be unreadable.
-void set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
-                    Figure& figure);
+/// Returns how many cells there are from one to the next.
+std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                           Figure& figure);
+
+/// Both axes of an axes at once: where they name the same cells, they thin out alike. Returns how
+/// many cells there are from one label to the next, at most.
+std::size_t set_cell_ticks(Axes& axes, const CellTicks& key, const CellTicks& query,
+                           Figure& figure);
 
 }  // namespace attn::plot

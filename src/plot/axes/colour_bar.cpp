@@ -125,6 +125,12 @@ void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) 
     canvas.triangle({box.left, box.top}, {box.right, box.top}, {box.middle(), box.top - arrow},
                     map[ColourMap::size() - 1]);
   }
+  if (!canvas.is_raster()) {
+    Pixels pixels;
+    for (std::size_t i = ColourMap::size(); i-- > 0;) pixels.push_back(packed(map[i]));
+    canvas.image(std::move(pixels), 1, ColourMap::size(), box);
+    return;
+  }
   const double step = box.height() / static_cast<double>(ColourMap::size());
   // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams
   // show.

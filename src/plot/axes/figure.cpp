@@ -1,5 +1,6 @@
 #include "plot/axes/figure.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -18,6 +19,9 @@ constexpr double crop_margin = 0.1;         // inches
 constexpr double tight_margin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
 constexpr double longest_inches = 1000;     // inches
 constexpr double least_font_scale = 0.1, most_font_scale = 20;
+constexpr double smaller = 0.87;        // from one size of letters that is tried to the next
+constexpr double readable_scale = 0.6;  // of ten points
+constexpr double least_scale = 0.15;
 constexpr double least_dpi = 1, most_dpi = 10000;
 
 std::string number(double value) {
@@ -77,7 +81,9 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
                  ? Lettering::hinted
                  : Lettering::outlines) {
   wraps_ = options.style == PlotStyle::standard;
-  provenance_ = options.provenance;
+  words_.provenance = options.provenance;
+  paper_ = paper_of(options);
+  letters_ = options.letters;
   typesetter_.set_font_scale(checked_font_scale(options.font_scale));
 }
 
@@ -88,9 +94,10 @@ std::string Figure::bounded(const std::string& text, double points) {
     lines.back() = "\u2026";
   }
   std::string result;
+  const double longest = wraps_ ? 1 : longest_text;
   for (const std::string& line : lines) {
     if (&line != &lines.front()) result += '\n';
-    result += shortened(line, points, longest_text * std::max(width_, height_), typesetter_);
+    result += shortened(line, points, longest * std::max(width_, height_), typesetter_);
   }
   return result;
 }
@@ -101,8 +108,45 @@ std::string Figure::title(const std::string& text, double points, double width) 
   const std::string start = text.size() > most_bytes
                                 ? text.substr(0, whole_characters(text, most_bytes)) + "\u2026"
                                 : text;
-  // A word alone may still be absurdly long, as may be the number of lines.
-  return bounded(wraps_ ? wrapped(start, points, width, typesetter_) : start, points);
+  // A word alone may still be longer, and there may be absurdly many lines.
+  if (!wraps_) return bounded(start, points);
+  std::string result;
+  for (const std::string& line :
+       lines_of(bounded(wrapped(start, points, width, typesetter_), points))) {
+    if (!result.empty()) result += '\n';
+    result += shortened(line, points, width, typesetter_);
+  }
+  return result;
+}
+
+void Figure::describe(const std::string& title, const std::string& description) {
+  words_.title = title;
+  std::replace(words_.title.begin(), words_.title.end(), '\n', ' ');
+  words_.description = description;
+}
+
+std::string Figure::label(const std::string& text, double points, double length) {
+  return wraps_ ? title(text, points, length) : bounded(text, points);
+}
+
+int Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
+  if (!wraps_) return 0;
+  const double asked = font_scale();
+  const auto fits_at = [&](double scale, int level) {
+    typesetter_.set_font_scale(scale);
+    return fits(level);
+  };
+  const double readable = std::min(asked, readable_scale);
+  for (double scale = asked; scale > readable; scale *= smaller) {
+    if (fits_at(scale, 0)) return 0;
+  }
+  for (int level = 0; level <= levels; ++level) {
+    if (fits_at(readable, level)) return level;
+  }
+  for (double scale = readable * smaller; scale > least_scale; scale *= smaller) {
+    if (fits_at(scale, levels)) return levels;
+  }
+  return levels;
 }
 
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {
@@ -129,41 +173,56 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   const double low = (height_ - bounds.bottom) * inches - crop_margin;
   const double high = (height_ - bounds.top) * inches + crop_margin;
   const Point lower_left = {left * scale, height_ - low * scale};
-  Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_);
+  Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,
+                letters_);
   draw(canvas);
-  return {canvas.finish(provenance_), typesetter_.warnings(), canvas.texts()};
+  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(), canvas.frames(),
+          words_.description};
+}
+
+bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all) {
+  constexpr double least_share = 0.4, least_map = 0.12;  // of the figure's sides
+  constexpr double beyond = 1.005;
+  return all.width() <= beyond * figure.width() && all.height() <= beyond * figure.height() &&
+         place.width() >= least_share * figure.width() &&
+         place.height() >= least_share * figure.height() &&
+         map.width() >= least_map * figure.width() && map.height() >= least_map * figure.height();
 }
 
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
                const Figure& figure) {
-  const double line_width = figure.pixels(frame_width);
+  const Colour ink = figure.paper().ink;
+  const double line_width = figure.pixels(axes.line_width);
   const double length = figure.pixels(tick_length);
+  const double minor_length = figure.pixels(minor_tick_length);
   const Box& box = axes.box;
+  std::vector<Canvas::Tick> ticks, minor_ticks;
   if (axes.x.drawn) {
-    for (const Tick& tick : axes.x.ticks) {
-      canvas.tick({box.left + tick.position * box.width(), box.bottom}, 0, length, black,
-                  line_width);
-    }
+    const auto at = [&](double position, double down) {
+      return Canvas::Tick{{box.left + position * box.width(), box.bottom}, 0, down};
+    };
+    for (const Tick& tick : axes.x.ticks) ticks.push_back(at(tick.position, length));
     for (const double position : axes.x.minor_ticks) {
-      canvas.tick({box.left + position * box.width(), box.bottom}, 0,
-                  figure.pixels(minor_tick_length), black, figure.pixels(minor_tick_width));
+      minor_ticks.push_back(at(position, minor_length));
     }
   }
   if (axes.y.drawn) {
-    const double x = axes.y_on_right ? box.right : box.left;
-    for (const Tick& tick : axes.y.ticks) {
-      canvas.tick({x, box.bottom - tick.position * box.height()},
-                  axes.y_on_right ? length : -length, 0, black, line_width);
-    }
-    const double minor_length = figure.pixels(minor_tick_length);
+    const double side = axes.y_on_right ? 1 : -1;
+    const auto at = [&](double position, double out) {
+      return Canvas::Tick{
+          {axes.y_on_right ? box.right : box.left, box.bottom - position * box.height()},
+          side * out,
+          0};
+    };
+    for (const Tick& tick : axes.y.ticks) ticks.push_back(at(tick.position, length));
     for (const double position : axes.y.minor_ticks) {
-      canvas.tick({x, box.bottom - position * box.height()},
-                  axes.y_on_right ? minor_length : -minor_length, 0, black,
-                  figure.pixels(minor_tick_width));
+      minor_ticks.push_back(at(position, minor_length));
     }
   }
-  canvas.stroke(box, black, line_width);
-  for (const PlacedText& text : decorations.texts) canvas.text(text, black);
+  canvas.ticks(ticks, ink, line_width);
+  canvas.ticks(minor_ticks, ink, figure.pixels(minor_tick_width));
+  canvas.frame(box, ink, line_width);
+  for (const PlacedText& text : decorations.texts) canvas.text(text, ink);
 }
 
 }  // namespace attn::plot

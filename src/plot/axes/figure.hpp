@@ -10,6 +10,7 @@
 #include "plot/axes/axes.hpp"
 #include "plot/canvas/canvas.hpp"
 #include "plot/canvas/drawing_room.hpp"
+#include "plot/colour/paper.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {
@@ -24,13 +25,24 @@ class Figure {
   double width() const { return width_; }
   double height() const { return height_; }
   Typesetter& typesetter() { return typesetter_; }
+  const Paper& paper() const { return paper_; }
   double font_scale() const { return typesetter_.font_scale(); }
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
 
+  /// Makes all that is written smaller, and then less, until `fits` says that enough room is left:
+  /// first letters down to six points, then the texts of one level after another, of `levels`, then
+  /// letters again. Returns how many levels give way; the font scale stays as it was found. The
+  /// matplotlib style changes nothing.
+  int fit(int levels, const std::function<bool(int given_way)>& fits);
+
   /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
   /// need be.
   std::string bounded(const std::string& text, double points);
+
+  /// The name of an axis `length` pixels long: in the standard style its lines are broken at spaces
+  /// to be no longer than that.
+  std::string label(const std::string& text, double points, double length);
 
   /// The same for a title above something `width` pixels wide: in the standard style its lines are
   /// broken at spaces to be no wider than that.
@@ -41,6 +53,9 @@ class Figure {
   /// resolution of a screen, as matplotlib does.
   Box tight_area(const std::function<Box(Figure&, const Box&)>& decorated);
 
+  /// What the figure shows, in words, for those who cannot see it; the title names it.
+  void describe(const std::string& title, const std::string& description);
+
   /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws.
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
 
@@ -50,7 +65,9 @@ class Figure {
 
   std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
-  std::string provenance_;
+  FileText words_;
+  Paper paper_;
+  Letters letters_ = Letters::text;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
   bool wraps_ = false;  ///< whether titles are broken into lines
@@ -58,6 +75,10 @@ class Figure {
   Typesetter typesetter_;
   double width_, height_;
 };
+
+/// Whether a figure keeps its size and its map most of the room: `place` is where the map may be,
+/// `all` what everything takes.
+bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all);
 
 /// The frame and the ticks of an axes and the texts around it.
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,

@@ -4,12 +4,17 @@ namespace attn::plot {
 namespace {
 
 constexpr double name_size = 10;                             // points, of the names
-constexpr double square_side = 10, name_gap = 6, lead = 16;  // points
-constexpr double stripe_width = 2, stripe_distance = 6;      // points
-constexpr double thin_width = 0.5, thin_distance = 5;        // points
-constexpr double border_width = 0.5;                         // points
-constexpr double longest_name = 0.4;                         // of the figure's width
-constexpr Colour frame_colour = {90, 90, 90};
+constexpr double square_side = 12, name_gap = 6, lead = 18;  // points
+constexpr double line_length = 24;                         // points, of a line in a square's place
+constexpr double stroke_width = 0.9, stroke_distance = 5;  // points
+constexpr double thin_width = 0.5, thin_distance = 5;      // points
+constexpr double border_width = 0.5;                       // points
+constexpr double longest_name = 0.4;                       // of the figure's width
+
+// Points in pixels, in proportion to the letters.
+double scaled(double points, const Figure& figure) {
+  return figure.pixels(points) * figure.font_scale();
+}
 
 std::string name_of(const LegendEntry& entry, Figure& figure) {
   return shortened(entry.name, name_size, longest_name * figure.width(), figure.typesetter());
@@ -18,20 +23,19 @@ std::string name_of(const LegendEntry& entry, Figure& figure) {
 }  // namespace
 
 Legend::Legend(const std::vector<LegendEntry>& entries, Point corner, Figure& figure) {
-  const double square = figure.pixels(square_side);
+  const double square = scaled(square_side, figure);
   bounds_ = {corner.x, corner.y, corner.x, corner.y};
   for (const LegendEntry& entry : entries) {
-    Line line;
-    line.square = {corner.x, corner.y, corner.x + square, corner.y + square};
-    line.name = place(figure.typesetter().text(name_of(entry, figure), name_size),
-                      {line.square.right + figure.pixels(name_gap), line.square.centre()},
-                      {Horizontal::left, Vertical::centre_of_capitals});
-    line.colour = entry.colour;
-    line.stripes = entry.stripes;
-    line.thin = entry.thin;
-    bounds_ = united(bounds_, united(line.square, line.name.bounds));
-    lines_.push_back(line);
-    corner.y += figure.pixels(lead);
+    Row row;
+    const double width = entry.line_width > 0 ? scaled(line_length, figure) : square;
+    row.square = {corner.x, corner.y, corner.x + width, corner.y + square};
+    row.name = place(figure.typesetter().text(name_of(entry, figure), name_size),
+                     {row.square.right + scaled(name_gap, figure), row.square.centre()},
+                     {Horizontal::left, Vertical::centre_of_capitals});
+    row.entry = entry;
+    bounds_ = united(bounds_, united(row.square, row.name.bounds));
+    rows_.push_back(row);
+    corner.y += scaled(lead, figure);
   }
 }
 
@@ -40,26 +44,38 @@ double Legend::width(const std::vector<LegendEntry>& entries, Figure& figure) {
 }
 
 double Legend::height(std::size_t entries, const Figure& figure) {
-  return static_cast<double>(entries) * figure.pixels(lead);
+  return static_cast<double>(entries) * scaled(lead, figure);
 }
 
 void Legend::draw(Canvas& canvas, const Figure& figure) const {
-  for (const Line& line : lines_) {
-    canvas.fill(line.square, line.colour);
-    if (line.stripes && line.thin) {
-      canvas.hatch({line.square}, *line.stripes, figure.pixels(thin_width),
-                   figure.pixels(thin_distance));
-    } else if (line.stripes) {
-      draw_stripes(canvas, {line.square}, *line.stripes, figure);
+  for (const Row& row : rows_) {
+    const LegendEntry& entry = row.entry;
+    if (entry.line_width > 0) {
+      std::vector<double> dashes;
+      for (const double dash : entry.dashes) dashes.push_back(figure.pixels(dash));
+      canvas.line({row.square.left, row.square.centre()}, {row.square.right, row.square.centre()},
+                  {entry.colour, entry.opacity, figure.pixels(entry.line_width), dashes});
+    } else {
+      canvas.fill(row.square, entry.colour);
+      if (entry.thin) {
+        for (const Canvas::Hatch hatch : entry.hatches) {
+          canvas.hatch({row.square}, entry.strokes, figure.pixels(thin_width),
+                       figure.pixels(thin_distance), hatch);
+        }
+      } else {
+        draw_hatches(canvas, {row.square}, entry.hatches, entry.strokes, figure);
+      }
+      canvas.stroke(row.square, figure.paper().swatch_frame, figure.pixels(border_width));
     }
-    canvas.stroke(line.square, frame_colour, figure.pixels(border_width));
-    canvas.text(line.name, black);
+    canvas.text(row.name, figure.paper().ink);
   }
 }
 
-void draw_stripes(Canvas& canvas, const std::vector<Box>& boxes, Colour colour,
-                  const Figure& figure) {
-  canvas.hatch(boxes, colour, figure.pixels(stripe_width), figure.pixels(stripe_distance));
+void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
+                  const std::vector<Canvas::Hatch>& hatches, Colour colour, const Figure& figure) {
+  for (const Canvas::Hatch hatch : hatches) {
+    canvas.hatch(boxes, colour, figure.pixels(stroke_width), figure.pixels(stroke_distance), hatch);
+  }
 }
 
 }  // namespace attn::plot

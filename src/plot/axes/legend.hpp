@@ -9,16 +9,20 @@
 
 namespace attn::plot {
 
-/// A colour and what it stands for. `stripes` are those of a second colour over it, thin ones for
-/// what only tones the first.
+/// A colour or a line and what it stands for.
 struct LegendEntry {
   std::string name;
   Colour colour;
-  std::optional<Colour> stripes = {};
+  /// Strokes of a second colour over the first, one over the other; thin ones only tone it.
+  std::vector<Canvas::Hatch> hatches = {};
+  Colour strokes = {};
   bool thin = false;
+  double line_width = 0;            ///< points; a line stands in the place of the square then
+  double opacity = 1;               ///< of the line
+  std::vector<double> dashes = {};  ///< points; of the line
 };
 
-/// Squares of colour with their names, one below the other.
+/// Squares of colour, or lines, with their names, one below the other.
 class Legend {
  public:
   /// Places the entries with the upper left corner of the first square at `corner`.
@@ -33,19 +37,17 @@ class Legend {
   void draw(Canvas& canvas, const Figure& figure) const;
 
  private:
-  struct Line {
+  struct Row {
     Box square;
     PlacedText name;
-    Colour colour;
-    std::optional<Colour> stripes;
-    bool thin;
+    LegendEntry entry;
   };
-  std::vector<Line> lines_;
+  std::vector<Row> rows_;
   Box bounds_;
 };
 
-/// Stripes of a second colour, as over cells that two things are true of.
-void draw_stripes(Canvas& canvas, const std::vector<Box>& boxes, Colour colour,
-                  const Figure& figure);
+/// The strokes over cells that a mask hides, one sort for each cause.
+void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
+                  const std::vector<Canvas::Hatch>& hatches, Colour colour, const Figure& figure);
 
 }  // namespace attn::plot

@@ -64,6 +64,17 @@ ColourBarSplit split_for_colour_bar(const Box& area) {
   return {axes, colour_bar};
 }
 
+double aspect_of(std::size_t rows, std::size_t columns) {
+  constexpr double flattest = 0.25, highest = 2;
+  return std::clamp(static_cast<double>(rows) / static_cast<double>(columns), flattest, highest);
+}
+
+Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns) {
+  const Box square = with_aspect(place, aspect_of(rows, columns), 1);
+  const bool wasteful = 2 * square.width() * square.height() < place.width() * place.height();
+  return wasteful ? place : square;
+}
+
 Box with_aspect(const Box& place, double height_to_width, double anchor) {
   double width = place.width(), height = width * height_to_width;
   if (height > place.height()) {

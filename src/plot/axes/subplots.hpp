@@ -32,6 +32,14 @@ struct ColourBarSplit {
 };
 ColourBarSplit split_for_colour_bar(const Box& area);
 
+/// The height of a map with square cells to its width, within bounds: what is very long or very
+/// wide has other cells.
+double aspect_of(std::size_t rows, std::size_t columns);
+
+/// The largest box at the right of `place` whose cells are square, or `place` if that had less than
+/// half its area.
+Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns);
+
 /// The largest box within `place` that is `height_to_width` times as high as wide, at the height's
 /// middle and, in the width, at `anchor`: 0 left, 1 right.
 Box with_aspect(const Box& place, double height_to_width, double anchor);

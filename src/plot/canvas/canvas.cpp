@@ -1,5 +1,6 @@
 #include "plot/canvas/canvas.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -84,8 +85,7 @@ void check(cairo_status_t status) {
 }
 
 // Cairo numbers surfaces through the life of the process; here they are numbered through the file,
-// so that equal figures are equal files. No text of the user stands in an SVG file: letters are
-// outlines.
+// so that equal figures are equal files. What Cairo writes holds no text of the user.
 std::string with_own_numbers(const std::string& svg) {
   constexpr std::string_view key = "surface";
   std::map<std::string, std::size_t> numbers;
@@ -105,27 +105,20 @@ std::string with_own_numbers(const std::string& svg) {
   }
 }
 
-// Says what made an SVG file, in its first element.
-std::string with_maker(std::string svg, const std::string& provenance) {
+// Says what an SVG file shows and what made it, in its first element.
+std::string with_maker(std::string svg, const FileText& words) {
   const std::size_t root = svg.find("<svg ");
   const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
-  if (end != std::string::npos) {
-    std::string made = maker;
-    if (!provenance.empty()) made += "; ";
-    for (const char letter : provenance) {
-      if (letter == '&') {
-        made += "&amp;";
-      } else if (letter == '<') {
-        made += "&lt;";
-      } else if (letter == '>') {
-        made += "&gt;";
-      } else {
-        made += letter;
-      }
-    }
-    svg.insert(end + 2, "<metadata>" + made + "</metadata>\n");
-  }
-  return svg;
+  if (end == std::string::npos) return svg;
+  std::string head;
+  const auto add = [&](const char* element, const std::string& text) {
+    if (text.empty()) return;
+    head += std::string("<") + element + ">" + xml_text(text) + "</" + element + ">\n";
+  };
+  add("title", words.title);
+  add("desc", words.description);
+  add("metadata", words.provenance.empty() ? maker : maker + ("; " + words.provenance));
+  return svg.insert(end + 2, head);
 }
 
 }  // namespace
@@ -134,8 +127,9 @@ double Canvas::pixels_per_point(PictureFormat format, double dpi) {
   return format == PictureFormat::png ? dpi / points_per_inch : 1;
 }
 
-Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi)
-    : format_(format), dpi_(dpi) {
+Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
+               const Paper& paper, Letters letters)
+    : format_(format), dpi_(dpi), clear_(paper.clear), letters_(letters) {
   // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and
   // texts to its upper one, as in matplotlib.
   dx_ = -lower_left.x;
@@ -167,18 +161,20 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
       break;
   }
   cairo_ = cairo_create(surface_);
-  set_colour(white);
+  if (clear_) return;
+  set_colour(paper.ground);
   cairo_paint(cairo_);
 }
 
 cairo_surface_t* Canvas::image_surface(int width, int height) {
-  const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
+  const cairo_format_t format = clear_ ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24;
+  const int stride = cairo_format_stride_for_width(format, width);
   DrawingRoom::check(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height));
   pixels_.reset(
       allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
   if (!pixels_) throw std::bad_alloc();
-  return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()),
-                                             CAIRO_FORMAT_RGB24, width, height, stride);
+  return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()), format,
+                                             width, height, stride);
 }
 
 Canvas::~Canvas() {
@@ -224,23 +220,32 @@ void Canvas::stroke(const Box& box, Colour colour, double line_width) {
   cairo_stroke(cairo_);
 }
 
-void Canvas::tick(Point from, double dx, double dy, Colour colour, double line_width) {
-  Point start = moved(from);
-  Point end = {start.x + dx, start.y + dy};
-  if (is_raster()) {
-    // The length is rounded apart from the place, so that all ticks of an axis are equally long.
-    start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
-    end = {start.x + edge(dx), start.y + edge(dy)};
-  }
+void Canvas::frame(const Box& box, Colour colour, double line_width) {
+  stroke(box, colour, line_width);
+  const Box place = box.moved(dx_, dy_);
+  frames_.push_back({place.left, place.top, place.right, place.bottom});
+}
+
+void Canvas::ticks(const std::vector<Tick>& ticks, Colour colour, double line_width) {
+  if (ticks.empty()) return;
   set_colour(colour);
   cairo_set_line_width(cairo_, line_width);
-  cairo_move_to(cairo_, start.x, start.y);
-  cairo_line_to(cairo_, end.x, end.y);
+  for (const Tick& tick : ticks) {
+    Point start = moved(tick.from);
+    Point end = {start.x + tick.dx, start.y + tick.dy};
+    if (is_raster()) {
+      // The length is rounded apart from the place, so that all ticks of an axis are equally long.
+      start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
+      end = {start.x + edge(tick.dx), start.y + edge(tick.dy)};
+    }
+    cairo_move_to(cairo_, start.x, start.y);
+    cairo_line_to(cairo_, end.x, end.y);
+  }
   cairo_stroke(cairo_);
 }
 
-void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width,
-                   double distance) {
+void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance,
+                   Hatch hatch) {
   if (boxes.empty()) return;
   cairo_save(cairo_);
   Box around = snapped(boxes.front());
@@ -253,33 +258,96 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
   set_colour(colour);
   cairo_set_line_width(cairo_, line_width);
   const double height = around.height();
-  const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
-  for (int i = 0; i < strokes; ++i) {
-    const double x = around.left - height + i * distance;
-    cairo_move_to(cairo_, x, around.bottom);
-    cairo_line_to(cairo_, x + height, around.top);
+  // Slanted strokes as far apart as measured across, in a square that is as wide as they rise.
+  const auto slanted = [&](bool rising) {
+    const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
+    for (int i = 0; i < strokes; ++i) {
+      const double x = around.left - height + i * distance;
+      cairo_move_to(cairo_, x, rising ? around.bottom : around.top);
+      cairo_line_to(cairo_, x + height, rising ? around.top : around.bottom);
+    }
+  };
+  const auto upright = [&] {
+    for (double x = around.left + distance / 2; x < around.right; x += distance) {  // NOLINT
+      cairo_move_to(cairo_, x, around.top);
+      cairo_line_to(cairo_, x, around.bottom);
+    }
+  };
+  const auto level = [&] {
+    for (double y = around.top + distance / 2; y < around.bottom; y += distance) {  // NOLINT
+      cairo_move_to(cairo_, around.left, y);
+      cairo_line_to(cairo_, around.right, y);
+    }
+  };
+  switch (hatch) {
+    case Hatch::rising:
+      slanted(true);
+      break;
+    case Hatch::falling:
+      slanted(false);
+      break;
+    case Hatch::upright:
+      upright();
+      break;
+    case Hatch::level:
+      level();
+      break;
+    case Hatch::crossed:
+      slanted(true);
+      slanted(false);
+      break;
+    case Hatch::squared:
+      upright();
+      level();
+      break;
+    case Hatch::dotted: {
+      const double dash = 1.4 * line_width;
+      const std::array<double, 2> dashes{dash, distance - dash};
+      cairo_set_dash(cairo_, dashes.data(), 2, 0);
+      cairo_set_line_width(cairo_, dash);
+      level();
+      break;
+    }
   }
   cairo_stroke(cairo_);
   cairo_restore(cairo_);
 }
 
-void Canvas::line(Point from, Point to, Colour colour, double opacity, double line_width) {
+void Canvas::line(Point from, Point to, const Stroke& stroke) {
   const Point start = moved(from), end = moved(to);
-  if (is_raster()) {
-    blend_line(start, end, colour, opacity, line_width);
+  if (is_raster() && !clear_) {
+    const double length = std::hypot(end.x - start.x, end.y - start.y);
+    if (stroke.dashes.empty() || !(length > 0)) {
+      blend_line(start, end, stroke);
+      return;
+    }
+    const auto at = [&](double way) {
+      const double share = std::min(way, length) / length;
+      return Point{start.x + share * (end.x - start.x), start.y + share * (end.y - start.y)};
+    };
+    double way = 0;
+    for (std::size_t i = 0; way < length; i = (i + 1) % stroke.dashes.size()) {
+      const double next = way + stroke.dashes[i];
+      if (i % 2 == 0) blend_line(at(way), at(next), stroke);
+      way = next;
+    }
     return;
   }
+  const Colour colour = stroke.colour;
   cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
-                        opacity);
-  cairo_set_line_width(cairo_, line_width);
+                        stroke.opacity);
+  cairo_set_line_width(cairo_, stroke.width);
+  cairo_set_dash(cairo_, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
   cairo_move_to(cairo_, start.x, start.y);
   cairo_line_to(cairo_, end.x, end.y);
   cairo_stroke(cairo_);
+  cairo_set_dash(cairo_, nullptr, 0, 0);
 }
 
 // Cairo takes half a millisecond for a long slanted line; figures may have thousands. For each
 // pixel along the longer direction, the line covers an interval of pixels across it.
-void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, double line_width) {
+void Canvas::blend_line(Point from, Point to, const Stroke& stroke) {
+  const Colour colour = stroke.colour;
   cairo_surface_flush(surface_);
   auto* const data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
   std::ptrdiff_t along = 1, across = cairo_image_surface_get_stride(surface_) / 4;
@@ -294,7 +362,7 @@ void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, dou
   if (from.x > to.x) std::swap(from, to);
   if (from.x == to.x) return;
   const double slope = (to.y - from.y) / (to.x - from.x);
-  const double half = line_width / 2 * std::sqrt(1 + slope * slope);
+  const double half = stroke.width / 2 * std::sqrt(1 + slope * slope);
   const double end = std::min(std::ceil(to.x), length);
   const auto mix = [&](std::uint32_t& pixel, double share) {
     constexpr int one = 1 << 16;
@@ -311,7 +379,7 @@ void Canvas::blend_line(Point from, Point to, Colour colour, double opacity, dou
     const double low = std::clamp(middle - half, 0.0, breadth);
     const double high = std::clamp(middle + half, 0.0, breadth);
     if (low >= high) continue;
-    const double covered = opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
+    const double covered = stroke.opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
     const auto first = static_cast<std::ptrdiff_t>(low);
     const auto last = static_cast<std::ptrdiff_t>(std::ceil(high)) - 1;
     std::uint32_t* pixel = data + static_cast<std::ptrdiff_t>(u) * along + first * across;
@@ -336,18 +404,20 @@ void Canvas::text(const PlacedText& placed, Colour colour) {
   if (placed.text->hinted) {
     hinted_text(*placed.text->hinted, origin, placed.degrees);
   } else {
-    outlined_text(*placed.text, origin, placed.degrees);
+    outlined_text(*placed.text, origin, placed.degrees, colour);
   }
   cairo_restore(cairo_);
 }
 
-void Canvas::outlined_text(const Text& text, Point origin, double degrees) {
+void Canvas::outlined_text(const Text& text, Point origin, double degrees, Colour colour) {
   if (is_raster()) origin = {std::round(origin.x), std::round(origin.y)};
   cairo_translate(cairo_, origin.x, origin.y);
   if (degrees != 0) cairo_rotate(cairo_, -radians(degrees));
   cairo_move_to(cairo_, 0, 0);
   PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
-  if (is_raster()) {
+  if (format_ == PictureFormat::svg && letters_ == Letters::text) {
+    svg_texts_.add(text.layout.get(), text.width, origin, degrees, colour);
+  } else if (is_raster() || (format_ == PictureFormat::pdf && letters_ == Letters::outlines)) {
     draw_line(cairo_, line);
   } else {
     pango_cairo_show_layout_line(cairo_, line);
@@ -389,32 +459,83 @@ void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) 
   for (int y = top; y < bottom && left < right; ++y) {
     const auto* from =
         pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
-    std::copy(from, from + (right - left), data + std::ptrdiff_t{y} * stride + left);
+    auto* const to = data + std::ptrdiff_t{y} * stride + left;
+    if (clear_) {
+      constexpr std::uint32_t opaque = 0xFF000000;
+      std::transform(from, from + (right - left), to,
+                     [](std::uint32_t pixel) { return pixel | opaque; });
+    } else {
+      std::copy(from, from + (right - left), to);
+    }
   }
   cairo_surface_mark_dirty(surface_);
 }
 
-std::string Canvas::finish(const std::string& given_provenance) {
-  // It names files, whose names may hold any bytes; metadata are one line of UTF-8.
-  const std::string provenance = printable(given_provenance);
+void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const Box& box) {
+  const Box place = snapped(box);
+  if (format_ == PictureFormat::svg) {
+    const std::string png = encode_image(pixels, width, height);
+    svg_images_ += svg_image(png, place);
+    return;
+  }
+  cairo_surface_t* const surface = cairo_image_surface_create_for_data(
+      reinterpret_cast<unsigned char*>(pixels.data()), CAIRO_FORMAT_RGB24, static_cast<int>(width),
+      static_cast<int>(height), static_cast<int>(4 * width));
+  cairo_save(cairo_);
+  cairo_translate(cairo_, place.left, place.top);
+  cairo_scale(cairo_, place.width() / static_cast<double>(width),
+              place.height() / static_cast<double>(height));
+  cairo_set_source_surface(cairo_, surface, 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(cairo_), CAIRO_FILTER_NEAREST);
+  cairo_rectangle(cairo_, 0, 0, static_cast<double>(width), static_cast<double>(height));
+  cairo_fill(cairo_);
+  cairo_restore(cairo_);
+  // Cairo copies the pixels that it still needs.
+  cairo_surface_finish(surface);
+  cairo_surface_destroy(surface);
+}
+
+std::string Canvas::finished_svg(const FileText& words) const {
+  std::string svg = with_own_numbers(stream_);
+  // Images lie on the paper, which is the first thing that was drawn.
+  constexpr std::string_view group = "<g id=\"surface0\">\n";
+  std::size_t start = svg.find(group);
+  if (start != std::string::npos && !svg_images_.empty()) {
+    start += group.size();
+    if (!clear_) start = svg.find("/>\n", start) + 3;
+    svg.insert(start, svg_images_);
+  }
+  const std::size_t end = svg.rfind("</svg>");
+  if (end != std::string::npos) svg.insert(end, svg_texts_.elements());
+  return with_maker(std::move(svg), words);
+}
+
+std::string Canvas::finish(const FileText& given) {
+  // Files that are named and titles may hold any bytes; metadata are lines of UTF-8.
+  const FileText words{printable(given.title), printable(given.description),
+                       printable(given.provenance)};
+  const std::string& provenance = words.provenance;
   if (!is_raster()) cairo_show_page(cairo_);
   check(cairo_status(cairo_));
   cairo_surface_flush(surface_);
   if (!is_raster()) {
-    if (format_ == PictureFormat::pdf && !provenance.empty()) {
-      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_SUBJECT, provenance.c_str());
-    }
+    const auto say = [&](cairo_pdf_metadata_t what, const std::string& text) {
+      if (format_ != PictureFormat::pdf || text.empty()) return;
+      cairo_pdf_surface_set_metadata(surface_, what, text.c_str());
+    };
+    say(CAIRO_PDF_METADATA_TITLE, words.title);
+    say(CAIRO_PDF_METADATA_SUBJECT, provenance);
+    say(CAIRO_PDF_METADATA_KEYWORDS, words.description);
     cairo_surface_finish(surface_);
     check(cairo_surface_status(surface_));
-    return format_ == PictureFormat::svg ? with_maker(with_own_numbers(stream_), provenance)
-                                         : std::move(stream_);
+    return format_ == PictureFormat::svg ? finished_svg(words) : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
   auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
   return encode_png({data, height * stride},
                     static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
-                    stride, dpi_, provenance);
+                    stride, dpi_, provenance, clear_);
 }
 
 }  // namespace attn::plot

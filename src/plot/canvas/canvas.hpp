@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 
 #include "attn/plot.hpp"
 
+#include "plot/canvas/svg_text.hpp"
 #include "plot/colour/colour.hpp"
+#include "plot/colour/paper.hpp"
 #include "plot/text/box.hpp"
 #include "plot/text/text.hpp"
 #include "support/large_block.hpp"
@@ -20,6 +23,11 @@ namespace attn::plot {
 /// 0xXXRRGGBB each.
 using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
 
+/// What a file says of itself: SVG and PDF all of it, PNG its provenance. Empty texts are left out.
+struct FileText {
+  std::string title, description, provenance;
+};
+
 /// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
 /// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
 /// are sharp and equally thick.
@@ -27,7 +35,8 @@ class Canvas {
  public:
   /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the
   /// picture would be too large.
-  Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi);
+  Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
+         const Paper& paper, Letters letters);
   ~Canvas();
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
@@ -40,13 +49,31 @@ class Canvas {
 
   void fill(const Box& box, Colour colour);
   void stroke(const Box& box, Colour colour, double line_width);
+  /// The same for what frames() is to tell of.
+  void frame(const Box& box, Colour colour, double line_width);
   void triangle(Point a, Point b, Point c, Colour colour);
   /// A tick of an axis: a line from `from` that leads `dx`, `dy` away, one of them 0.
-  void tick(Point from, double dx, double dy, Colour colour, double line_width);
-  /// Parallel strokes from lower left to upper right over all boxes.
-  void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance);
-  /// A line that lets what is below shine through: opacity from 0 to 1.
-  void line(Point from, Point to, Colour colour, double opacity, double line_width);
+  struct Tick {
+    Point from;
+    double dx = 0, dy = 0;
+  };
+  void ticks(const std::vector<Tick>& ticks, Colour colour, double line_width);
+  void tick(Point from, double dx, double dy, Colour colour, double line_width) {
+    ticks({{from, dx, dy}}, colour, line_width);
+  }
+  /// Strokes over all boxes: parallel ones from lower left to upper right or in another direction,
+  /// both ways at once, or dots.
+  enum class Hatch { rising, falling, upright, level, crossed, squared, dotted };
+  void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance,
+             Hatch hatch = Hatch::rising);
+  /// How a line is drawn. Opacity goes from 0 to 1; what is below shines through. The dashes are
+  /// lengths drawn and left out by turns; none = a whole line.
+  struct Stroke {
+    Colour colour;
+    double opacity = 1, width = 1;
+    std::span<const double> dashes = {};
+  };
+  void line(Point from, Point to, const Stroke& stroke);
   void text(const PlacedText& text, Colour colour);
 
   /// The whole pixels of a raster that an image spread over a box covers.
@@ -61,27 +88,38 @@ class Canvas {
   /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
   void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
 
-  /// The finished file, with `provenance` in its metadata if it is not empty. Nothing can be drawn
-  /// after it.
-  std::string finish(const std::string& provenance = {});
+  /// Spreads `width` × `height` pixels, 0xRRGGBB, over a box of a vector format, under all that is
+  /// drawn but the paper.
+  void image(Pixels pixels, std::size_t width, std::size_t height, const Box& box);
 
-  /// All that was written so far.
+  /// The finished file. Nothing can be drawn after it.
+  std::string finish(const FileText& words = {});
+
+  /// All that was written and framed so far.
   std::vector<PictureText> texts() const { return texts_; }
+  std::vector<PictureFrame> frames() const { return frames_; }
 
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
   cairo_surface_t* image_surface(int width, int height);
-  void blend_line(Point from, Point to, Colour colour, double opacity, double line_width);
-  void outlined_text(const Text& text, Point origin, double degrees);
+  void blend_line(Point from, Point to, const Stroke& stroke);
+  void outlined_text(const Text& text, Point origin, double degrees, Colour colour);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
+
+  std::string finished_svg(const FileText& words) const;
 
   PictureFormat format_;
   double dpi_;
+  bool clear_;
+  Letters letters_;
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
   double text_dy_ = 0;      ///< the same for texts
   std::string stream_;
   std::vector<PictureText> texts_;
+  std::vector<PictureFrame> frames_;
+  std::string svg_images_;  ///< elements that Cairo does not write as they are wanted
+  SvgTexts svg_texts_;
   std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;

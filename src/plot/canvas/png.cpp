@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include <libdeflate.h>
 
@@ -54,6 +57,7 @@ namespace attn::plot {
 namespace {
 
 constexpr std::size_t channels = 3;
+constexpr int image_compression_level = 8;  // of small images, whose size counts
 constexpr std::size_t header_end =
     8 + 25;  // the signature and the IHDR chunk, which must come first
 constexpr double metres_per_inch = 0.0254;
@@ -107,20 +111,95 @@ const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, 
   return bytes;
 }
 
+// The same with four bytes each, no longer multiplied by their alpha.
+const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::size_t width,
+                                       std::size_t height, std::size_t stride) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
+  unsigned char* out = bytes;
+  for (std::size_t y = 0; y < height; ++y) {
+    for (const std::uint32_t pixel : pixels.subspan(y * stride, width)) {
+      const std::uint32_t alpha = pixel >> 24;
+      const auto channel = [&](int shift) {
+        const std::uint32_t value = pixel >> shift & 255;
+        return static_cast<unsigned char>(alpha == 0 ? 0 : (value * 255 + alpha / 2) / alpha);
+      };
+      const std::array<unsigned char, 4> rgba{channel(16), channel(8), channel(0),
+                                              static_cast<unsigned char>(alpha)};
+      std::memcpy(out, rgba.data(), rgba.size());
+      out += rgba.size();
+    }
+  }
+  return bytes;
+}
+
+std::string deflated(const std::vector<unsigned char>& bytes) {
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(image_compression_level), libdeflate_free_compressor);
+  if (compressor == nullptr) throw std::bad_alloc();
+  std::string packed(libdeflate_zlib_compress_bound(compressor.get(), bytes.size()), '\0');
+  packed.resize(libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(),
+                                         packed.data(), packed.size()));
+  return packed;
+}
+
 }  // namespace
 
+std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t width,
+                         std::size_t height) {
+  constexpr std::size_t most_colours = 256;
+  constexpr std::uint32_t all_channels = 0xFFFFFF;
+  std::unordered_map<std::uint32_t, unsigned char> numbers;
+  std::string palette;
+  for (const std::uint32_t pixel : pixels) {
+    const std::uint32_t colour = pixel & all_channels;
+    const auto number = static_cast<unsigned char>(numbers.size());
+    if (numbers.size() == most_colours && !numbers.contains(colour)) {
+      palette.clear();
+      break;
+    }
+    if (!numbers.try_emplace(colour, number).second) continue;
+    for (const int shift : {16, 8, 0}) palette += static_cast<char>(colour >> shift);
+  }
+  // Each row begins with the number of its filter, none.
+  std::vector<unsigned char> rows;
+  rows.reserve((width * (palette.empty() ? channels : 1) + 1) * height);
+  for (std::size_t y = 0; y < height; ++y) {
+    rows.push_back(0);
+    for (const std::uint32_t pixel : pixels.subspan(y * width, width)) {
+      if (!palette.empty()) {
+        rows.push_back(numbers.at(pixel & all_channels));
+        continue;
+      }
+      for (const int shift : {16, 8, 0}) rows.push_back(static_cast<unsigned char>(pixel >> shift));
+    }
+  }
+  constexpr char of_palette = 3, of_channels = 2;
+  std::string header;
+  append_number(header, static_cast<std::uint32_t>(width));
+  append_number(header, static_cast<std::uint32_t>(height));
+  header += '\x8';  // bits
+  header += palette.empty() ? of_channels : of_palette;
+  header.append(3, '\0');  // compression, filters and interlacing
+  std::string file = "\x89PNG\r\n\x1a\n" + chunk("IHDR", header);
+  if (!palette.empty()) file += chunk("PLTE", palette);
+  return file + chunk("IDAT", deflated(rows)) + chunk("IEND", "");
+}
+
 std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, double dpi, std::string_view provenance) {
+                       std::size_t stride, double dpi, std::string_view provenance,
+                       bool transparent) {
   // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
   // The setting belongs to this file and is made once, before the first use in any thread.
   static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
   static_cast<void>(unfiltered);
 
-  const unsigned char* rgb = packed(pixels, width, height, stride);
+  const std::size_t bytes_a_pixel = transparent ? channels + 1 : channels;
+  const unsigned char* rgb = transparent ? packed_with_alpha(pixels, width, height, stride)
+                                         : packed(pixels, width, height, stride);
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(rgb, static_cast<int>(channels * width), static_cast<int>(width),
-                            static_cast<int>(height), static_cast<int>(channels), &size),
+      stbi_write_png_to_mem(rgb, static_cast<int>(bytes_a_pixel * width), static_cast<int>(width),
+                            static_cast<int>(height), static_cast<int>(bytes_a_pixel), &size),
       std::free);
   if (png == nullptr) {
     throw Error(ErrorKind::internal, "a picture could not be compressed", "", "");

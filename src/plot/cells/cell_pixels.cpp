@@ -15,11 +15,6 @@ constexpr std::size_t rows_a_task =
 constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 constexpr double farthest = 1e30;            // extents of the range that a cell is beyond its end
 
-std::uint32_t pixel(Colour colour) {
-  return static_cast<std::uint32_t>(colour.red) << 16 |
-         static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
-}
-
 // What a pixel shows of cells without a place: the last one of these that is among them. A
 // representative of each stands beside it.
 constexpr std::array<double, 5> without_place{0, -1, std::numeric_limits<double>::infinity(),
@@ -139,7 +134,7 @@ class Blending {
     Interval shown = {std::numeric_limits<double>::infinity(),
                       -std::numeric_limits<double>::infinity()};
     for (std::size_t at = 0; at < sums.size(); ++at) {
-      pixels_[first_pixel * width + at] = pixel(colour_of(sums[at]));
+      pixels_[first_pixel * width + at] = packed(colour_of(sums[at]));
       if (sums[at].share <= 0) continue;
       const auto mean = static_cast<double>(sums[at].number / sums[at].share);
       shown = {std::min(shown.low, mean), std::max(shown.high, mean)};
@@ -212,7 +207,7 @@ class Blending {
 
   Colour colour_of(const PixelSum& sum) const {
     if (sum.share <= 0) {
-      if (sum.odd == 0 && sum.hidden_share > 0) return hidden_colour;
+      if (sum.odd == 0 && sum.hidden_share > 0) return colours_.paper.hidden;
       return colours_.of_no_place(without_place[static_cast<std::size_t>(sum.odd)]);
     }
     // The mean is one of values; their mean is coloured by the norm.
@@ -245,7 +240,8 @@ Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
       continue;
     }
     for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] = pixel(shows && matrix.hidden(i, j) ? hidden_colour : colours.of(matrix.at(i, j)));
+      cells[j] =
+          packed(shows && matrix.hidden(i, j) ? colours.paper.hidden : colours.of(matrix.at(i, j)));
     }
     for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
   }

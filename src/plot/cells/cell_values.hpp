@@ -5,6 +5,7 @@
 
 #include "plot/cells/cells.hpp"
 #include "plot/numbers/matrix.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {
@@ -19,11 +20,17 @@ struct CellValue {
 struct CellValueOptions {
   Annotate annotate = Annotate::automatic;
   std::optional<Colour> colour;  ///< absent: black, or white on dark cells in the standard style
+  /// Absent: what fits the values of this matrix, or two decimals in the
+  /// matplotlib style.
+  std::optional<ValueFormat> format;
 };
 
-/// The values to two decimals, if they are asked for and, unless they are demanded, fit their
-/// cells. In the standard style they become smaller before they are given up, and hidden cells have
-/// none.
+/// What a picture's options ask of the values.
+CellValueOptions value_options(const PlotOptions& options);
+
+/// The values, if they are asked for and, unless they are demanded, fit their
+/// cells with a line of room above and below. In the standard style they become
+/// smaller before they are given up, and hidden cells have none.
 std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const CellColours& colours,
                                    const CellValueOptions& options, Typesetter& typesetter);
 

@@ -14,6 +14,9 @@ constexpr double hatch_distance = 5;      // points
 constexpr double underlap = 0.5;          // points; of a cell under its neighbours
 constexpr double least_hatched_cell = 4;  // points; smaller cells are plain
 
+constexpr std::size_t most_rectangles = 4096;   // of a figure in a vector format
+constexpr std::size_t most_pixels = 512 * 512;  // of the images of one
+
 Colour colour_of(std::uint32_t pixel) {
   return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
           static_cast<std::uint8_t>(pixel)};
@@ -51,14 +54,25 @@ Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t 
           box.top + static_cast<double>(row + 1) * height};
 }
 
+void draw_as_image(Canvas& canvas, const Box& box, const Matrix& matrix,
+                   const CellColours& colours) {
+  const std::size_t width = std::min(matrix.columns(), colours.in_file.most_across);
+  const std::size_t height = std::min(matrix.rows(), colours.in_file.most_across);
+  const auto resampling = [&](std::size_t cells, std::size_t pixels) {
+    return pixels >= cells ? Resampling::nearest : Resampling::mean;
+  };
+  canvas.image(cell_pixels(matrix, colours, width, height, resampling(matrix.columns(), width),
+                           resampling(matrix.rows(), height)),
+               width, height, box);
+}
+
 // Each run of equal cells reaches a little under the next ones, which are drawn over it:
 // rectangles that only touched would let the background shine through their smoothed edges.
 void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
                         const CellColours& colours) {
-  const std::size_t width = std::min(matrix.columns(), most_rectangles);
-  const std::size_t height = std::min(matrix.rows(), most_rectangles);
+  const std::size_t width = matrix.columns(), height = matrix.rows();
   const auto pixels =
-      cell_pixels(matrix, colours, width, height, Resampling::mean, Resampling::mean);
+      cell_pixels(matrix, colours, width, height, Resampling::nearest, Resampling::nearest);
   const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
     return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
   };
@@ -75,7 +89,8 @@ void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
   }
 }
 
-void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, double pixels_per_point) {
+void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Paper& paper,
+                  double pixels_per_point) {
   const Box cell = cell_box(box, matrix, 0, 0);
   if (std::min(cell.width(), cell.height()) < least_hatched_cell * pixels_per_point) return;
   std::vector<Box> hidden;
@@ -88,11 +103,19 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, double p
       hidden.push_back(run);
     }
   }
-  canvas.hatch(hidden, hidden_hatch, hatch_width * pixels_per_point,
+  canvas.hatch(hidden, paper.hidden_hatch, hatch_width * pixels_per_point,
                hatch_distance * pixels_per_point);
 }
 
 }  // namespace
+
+CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t columns) {
+  CellsInFile cells;
+  const double pixels = static_cast<double>(most_pixels) / static_cast<double>(maps);
+  cells.most_across = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(pixels)));
+  cells.as_image = maps * columns > most_rectangles / std::min(rows, most_rectangles);
+  return cells;
+}
 
 bool CellColours::has_place(double value) const {
   return std::isfinite(value) && (norm.kind != ColorNorm::Kind::log || value > 0);
@@ -119,10 +142,13 @@ void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const Cell
                 double pixels_per_point) {
   if (canvas.is_raster()) {
     draw_on_raster(canvas, box, matrix, colours);
+  } else if (colours.in_file.as_image) {
+    draw_as_image(canvas, box, matrix, colours);
   } else {
     draw_as_rectangles(canvas, box, matrix, colours);
   }
-  if (colours.shows_hidden(matrix)) hatch_hidden(canvas, box, matrix, pixels_per_point);
+  if (colours.shows_hidden(matrix))
+    hatch_hidden(canvas, box, matrix, colours.paper, pixels_per_point);
 }
 
 }  // namespace attn::plot

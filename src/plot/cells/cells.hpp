@@ -5,9 +5,21 @@
 #include "plot/canvas/canvas.hpp"
 #include "plot/colour/colour_map.hpp"
 #include "plot/colour/colour_scale.hpp"
+#include "plot/colour/paper.hpp"
 #include "plot/numbers/matrix.hpp"
 
 namespace attn::plot {
+
+/// How a vector format holds cells, so that its size follows what can be seen: as rectangles where
+/// they are few, otherwise as an image of at most so many pixels along an axis, of which each shows
+/// several cells where there are more.
+struct CellsInFile {
+  std::size_t most_across = 512;
+  bool as_image = false;
+};
+
+/// For a figure with so many maps of so many cells each.
+CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t columns);
 
 /// How the values of a matrix are coloured.
 struct CellColours {
@@ -17,6 +29,8 @@ struct CellColours {
   ColorNorm norm;
   PixelShows pixels = PixelShows::mean;
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
+  Paper paper;
+  CellsInFile in_file;
 
   /// NaN, the infinities and, on a logarithmic scale, what is not positive have colours of their
   /// own, one for all of them in the matplotlib style.
@@ -27,13 +41,6 @@ struct CellColours {
   /// Whether hidden cells are told apart.
   bool shows_hidden(const Matrix& matrix) const;
 };
-
-/// The colour under the hatching of cells that a mask hides.
-inline constexpr Colour hidden_colour = {240, 240, 240};
-/// The colour of the hatching.
-inline constexpr Colour hidden_hatch = {205, 205, 205};
-/// So many rectangles of a vector format an axis has at most: of more cells each shows several.
-inline constexpr std::size_t most_rectangles = 512;
 
 /// Draws the cells of a matrix, row 0 on top, so that they fill the box. Where a raster has fewer
 /// pixels than cells, a pixel shows the mean of its cells or their largest value.

@@ -12,6 +12,12 @@ struct Colour {
   friend bool operator==(const Colour&, const Colour&) = default;
 };
 
+/// As 0xRRGGBB.
+constexpr std::uint32_t packed(Colour colour) {
+  return static_cast<std::uint32_t>(colour.red) << 16 |
+         static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
+}
+
 inline constexpr Colour black = {0, 0, 0};
 inline constexpr Colour white = {255, 255, 255};
 

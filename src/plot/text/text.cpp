@@ -64,7 +64,7 @@ Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
 }
 
 const Text& Typesetter::text(const std::string& string, double points) {
-  const auto [entry, is_new] = texts_.try_emplace({string, points});
+  const auto [entry, is_new] = texts_.try_emplace({string, points * font_scale_});
   Text& text = entry->second;
   if (!is_new) return text;
   text.string = entry->first.first;

@@ -48,7 +48,7 @@ class Typesetter {
   /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
-  /// Fonts are `scale` times as large as the sizes asked for.
+  /// Fonts are `scale` times as large as the sizes asked for from now on; lines made before stay.
   void set_font_scale(double scale) { font_scale_ = scale; }
   double font_scale() const { return font_scale_; }
 

@@ -133,7 +133,7 @@ TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths"
 TEST_CASE("all labels are shown if they are asked for") {
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
     for (const bool horizontal : {true, false}) {
-      CHECK(axis_of(same("K_1", 100), horizontal, style, attn::Ticks::labels).ticks.size() == 100);
+      CHECK(axis_of(same("K_1", 100), horizontal, style, attn::Ticks::all).ticks.size() == 100);
     }
   }
 }

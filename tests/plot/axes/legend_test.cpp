@@ -10,7 +10,8 @@ using namespace attn::plot;
 TEST_CASE("a legend is as wide and high as its entries, and begins at its corner") {
   Figure figure(PlotOptions{}, PictureFormat::svg, {8, 6});
   const std::vector<LegendEntry> one{{"seen", black}};
-  const std::vector<LegendEntry> two{{"seen", black}, {"causal + padding", white, black}};
+  const std::vector<LegendEntry> two{{"seen", black},
+                                     {"causal + padding", white, {Canvas::Hatch::rising}, black}};
   const Legend legend(two, {100, 50}, figure);
   CHECK(legend.bounds().left == 100);
   CHECK(legend.bounds().width() == doctest::Approx(Legend::width(two, figure)));

@@ -1,0 +1,107 @@
+#include "plot/canvas/svg_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+
+namespace attn::plot {
+namespace {
+
+// Three decimals of a point at most.
+std::string number(double value) {
+  char buffer[32];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 3).ptr;
+  std::string text(buffer, end);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string hex(Colour colour) {
+  char buffer[8];
+  std::snprintf(buffer, sizeof buffer, "#%02x%02x%02x", colour.red, colour.green, colour.blue);
+  return buffer;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= count ? letters[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '&') {
+      result += "&amp;";
+    } else if (letter == '<') {
+      result += "&lt;";
+    } else if (letter == '>') {
+      result += "&gt;";
+    } else if (letter == '"') {
+      result += "&quot;";
+    } else {
+      result += letter;
+    }
+  }
+  return result;
+}
+
+std::string svg_image(std::string_view png, const Box& box) {
+  return "<image x=\"" + number(box.left) + "\" y=\"" + number(box.top) + "\" width=\"" +
+         number(box.width()) + "\" height=\"" + number(box.height()) +
+         "\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+         "xlink:href=\"data:image/png;base64," +
+         base64(png) + "\"/>\n";
+}
+
+void SvgTexts::add(PangoLayout* line, double width, Point origin, double degrees, Colour colour) {
+  for (GSList* run = pango_layout_get_line_readonly(line, 0)->runs; run != nullptr;
+       run = run->next) {
+    PangoFont* const font = static_cast<PangoLayoutRun*>(run->data)->item->analysis.font;
+    if (font == nullptr) continue;
+    PangoFontDescription* const description = pango_font_describe(font);
+    const char* const name = pango_font_description_get_family(description);
+    const std::string family = name == nullptr ? "" : name;
+    pango_font_description_free(description);
+    if (family.empty() || std::find(families_.begin(), families_.end(), family) != families_.end())
+      continue;
+    families_.push_back(family);
+  }
+  const double size = pango_font_description_get_size(pango_layout_get_font_description(line)) /
+                      double{PANGO_SCALE};
+  const std::string x = number(origin.x), y = number(origin.y);
+  texts_ += "<text x=\"" + x + "\" y=\"" + y + "\" font-size=\"" + number(size) + "\"";
+  if (width > 0) texts_ += " textLength=\"" + number(width) + "\"";
+  if (colour != black) texts_ += " fill=\"" + hex(colour) + "\"";
+  if (degrees != 0) {
+    texts_ += " transform=\"rotate(" + number(-degrees) + " " + x + " " + y + ")\"";
+  }
+  texts_ += ">" + xml_text(pango_layout_get_text(line)) + "</text>\n";
+}
+
+std::string SvgTexts::elements() const {
+  if (texts_.empty()) return "";
+  std::string names;
+  for (const std::string& family : families_) names += "'" + family + "', ";
+  return "<g xml:space=\"preserve\" font-family=\"" + xml_text(names) + "sans-serif\">\n" + texts_ +
+         "</g>\n";
+}
+
+}  // namespace attn::plot

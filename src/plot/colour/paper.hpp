@@ -1,0 +1,21 @@
+#pragma once
+
+#include "attn/plot.hpp"
+
+#include "plot/colour/colour.hpp"
+
+namespace attn::plot {
+
+/// What a figure stands on and the colours of all that is not data.
+struct Paper {
+  Colour ground = white;
+  bool clear = false;  ///< whether there is no ground but what is behind the picture
+  Colour ink = black;  ///< of texts, frames and ticks
+  Colour hidden = {240, 240, 240}, hidden_hatch = {205, 205, 205};  ///< cells that a mask hides
+  Colour swatch_frame = {90, 90, 90};                               ///< around the colours of a key
+};
+
+/// The matplotlib style has white paper whatever is asked for.
+Paper paper_of(const PlotOptions& options);
+
+}  // namespace attn::plot

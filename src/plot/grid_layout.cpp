@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <cmath>
+
+#include "plot/axes/colour_bar.hpp"
+#include "plot/grid_figure.hpp"
+#include "plot/grid_panels.hpp"
+
+// The standard style: texts first, and all the room that is left to the panels.
+
+namespace attn::plot {
+namespace {
+
+constexpr double panel_gap = 6;     // points between the texts of neighbouring panels
+constexpr double gap_share = 0.12;  // of a panel's width, at most
+constexpr double text_gap = 4;      // points between the lines of texts around the panels
+constexpr double bar_gap = 10;      // points between panels and colour bar
+constexpr double key_gap = 12;      // points above the key of the colours
+constexpr double title_pad = 8;     // points below the title of the whole figure
+constexpr double bar_width = 11;    // points, of large figures
+constexpr double bar_share = 0.6;   // of the panels' height
+constexpr double row_title_size = 10, outer_label_size = 11, group_size = 10;  // points
+constexpr double bracket_foot = 3;                                             // points
+constexpr double least_panels = 0.3;  // of the area that the panels would have without texts
+constexpr int passes = 3;             // until panels and texts have found their sizes
+constexpr const char* default_xlabel = "Keys";
+constexpr const char* default_ylabel = "Queries";
+
+}  // namespace
+
+void GridFigure::lay_out() {
+  figure_.fit(levels, [this](int given_way) { return lay_out(given_way); });
+}
+
+// Whether the texts leave the panels enough room.
+bool GridFigure::lay_out(int given_way) {
+  given_way_ = given_way;
+  names_left_out_ = false;
+  column_prefix_.clear();
+  row_prefix_.clear();
+  const auto columns = static_cast<double>(grid_.columns), rows = static_cast<double>(grid_.rows);
+  const double width = figure_.width(), height = figure_.height();
+  const double aspect = aspect_of(matrices_[0].rows(), matrices_[0].columns());
+  Room room;
+  room.around = {0.1 * width, 0.1 * height, 0.1 * width, 0.1 * height};
+  Box first;
+  for (int pass = 0; pass <= passes; ++pass) {
+    const Box& around = room.around;
+    first.left = around.left;
+    first.top = around.top;
+    double across =
+        (width - around.left - around.right - (columns - 1) * room.gaps.across) / columns;
+    double down = (height - around.top - around.bottom - (rows - 1) * room.gaps.down) / rows;
+    across = std::max(across, 1.0);
+    down = std::max(down, 1.0);
+    // Square cells, unless that would leave more than half of the room empty.
+    const Box square = with_aspect({0, 0, across, down}, aspect, 0);
+    if (2 * square.width() * square.height() >= across * down) {
+      across = square.width();
+      down = square.height();
+    }
+    first.right = first.left + across;
+    first.bottom = first.top + down;
+    if (pass == passes) break;
+    // Titles that differ in their numbers alone give their word up where they have no room.
+    if (pass > 0) {
+      const auto fits = [&](const std::vector<std::string>& titles, double size, double length) {
+        return std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
+          return figure_.typesetter().text(title, size).width <= length;
+        });
+      };
+      const std::vector<std::string> titles = column_titles();
+      if (!fits(titles, Axes().title_size, across + room.gaps.across)) {
+        column_prefix_ = common_prefix(titles);
+      }
+      if (!fits(grid_.row_titles, row_title_size, down + room.gaps.down)) {
+        row_prefix_ = common_prefix(grid_.row_titles);
+      }
+    }
+    place_panels(first, room.gaps);
+    room = room_taken();
+  }
+  place_panels(first, room.gaps);
+  const Box panels = {first.left, first.top,
+                      first.left + columns * first.width() + (columns - 1) * room.gaps.across,
+                      first.top + rows * first.height() + (rows - 1) * room.gaps.down};
+  add_around(panels);
+  const Box all = all_bounds();
+  constexpr double beyond = 1.01;
+  const bool keeps_size = all.width() <= beyond * width && all.height() <= beyond * height;
+  // Against panels with square cells that had the whole figure.
+  const double grid_aspect = aspect * rows / columns;
+  const double widest_grid = std::min(width, height / grid_aspect);
+  const double area = rows * first.height() * columns * first.width();
+  const bool large = area >= least_panels * widest_grid * widest_grid * grid_aspect;
+  const double widest = first.width() + room.gaps.across;
+  const auto titles = column_titles();
+  const bool titled = std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
+    const std::string shown = title.substr(column_prefix_.size());
+    const std::size_t space = shown.find(' ');
+    return figure_.typesetter().text(shown.substr(0, space), Axes().title_size).width <= widest;
+  });
+  return keeps_size && large && titled;
+}
+
+// Those that stand above each column once; none where panels have titles of their own.
+std::vector<std::string> GridFigure::column_titles() const {
+  for (std::size_t i = grid_.columns; i < titles_.size(); ++i) {
+    if (!titles_[i].empty()) return {};
+  }
+  const std::size_t count = std::min(grid_.columns, titles_.size());
+  return {titles_.begin(), titles_.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
+  panels_.clear();
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const auto column = static_cast<double>(i % grid_.columns);
+    const auto row = static_cast<double>(i / grid_.columns);
+    const Box box =
+        first.moved(column * (first.width() + gaps.across), row * (first.height() + gaps.down));
+    panels_.push_back(panel_at(box, i));
+    if (!each_panel_its_range() || !options_.colorbar) continue;
+    panels_.back().bar = bar_beside(panels_.back(), box.width() * 1.25, scales_[i]);
+  }
+}
+
+GridFigure::Room GridFigure::room_taken() {
+  const double margin = std::min(figure_.pixels(panel_gap) * std::min(1.0, figure_.font_scale()),
+                                 gap_share * panels_[0].axes.box.width());
+  Room room;
+  room.gaps = {margin, margin};
+  Box& around = room.around;
+  for (std::size_t i = 0; i < panels_.size(); ++i) {
+    const Box box = panels_[i].axes.box, texts = panels_[i].bounds();
+    const std::size_t right = i + 1, below = i + grid_.columns;
+    if (right % grid_.columns != 0 && right < panels_.size()) {
+      const Panel& next = panels_[right];
+      room.gaps.across = std::max(room.gaps.across, texts.right - box.right + next.axes.box.left -
+                                                        next.bounds().left + margin);
+    } else {
+      around.right = std::max(around.right, texts.right - box.right);
+    }
+    if (below < panels_.size()) {
+      const Panel& next = panels_[below];
+      room.gaps.down = std::max(room.gaps.down, texts.bottom - box.bottom + next.axes.box.top -
+                                                    next.bounds().top + margin);
+    } else {
+      around.bottom = std::max(around.bottom, texts.bottom - box.bottom);
+    }
+    if (i % grid_.columns == 0) around.left = std::max(around.left, box.left - texts.left);
+    if (i < grid_.columns) around.top = std::max(around.top, box.top - texts.top);
+  }
+  // What stands farther out is measured by setting it.
+  const Box last = panels_.back().axes.box;
+  const Panel& corner = panels_[std::min(grid_.columns, panels_.size()) - 1];
+  const Box panels = {panels_[0].axes.box.left, panels_[0].axes.box.top, corner.axes.box.right,
+                      last.bottom};
+  add_around(panels);
+  const Box all = all_bounds();
+  around = {std::max(around.left, panels.left - all.left),
+            std::max(around.top, panels.top - all.top),
+            std::max(around.right, all.right - panels.right),
+            std::max(around.bottom, all.bottom - panels.bottom)};
+  return room;
+}
+
+// Everything that the panels have in common.
+void GridFigure::add_around(const Box& panels) {
+  Typesetter& typesetter = figure_.typesetter();
+  const double gap = figure_.pixels(text_gap);
+  texts_.clear();
+  brackets_.clear();
+  bar_.reset();
+  key_.reset();
+  const auto add = [&](const std::string& text, double size, Point anchor,
+                       const Alignment& alignment) {
+    if (text.empty()) return Box{anchor.x, anchor.y, anchor.x, anchor.y};
+    const auto lines = placed_lines(text, size, anchor, alignment, typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    return bounds_of(lines);
+  };
+  Box texts = panels;
+  for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
+
+  if (given_way_ <= axis_labels_give_way) {
+    const std::string below =
+        figure_.label(options_.xlabel.value_or(default_xlabel), outer_label_size, panels.width());
+    texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
+                       {Horizontal::centre, Vertical::top})
+                       .bottom;
+  }
+  add_row_titles(panels, texts.left - gap);
+  if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
+  if (given_way_ <= axis_labels_give_way) {
+    const std::string beside =
+        figure_.label(options_.ylabel.value_or(default_ylabel), outer_label_size, panels.height());
+    texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
+                     {Horizontal::centre, Vertical::bottom, 90, true})
+                     .left;
+  }
+  const auto above = [&](const std::string& text, double size, double pad) {
+    if (text.empty()) return;
+    texts.top =
+        add(text, size, {panels.middle(), texts.top - pad}, {Horizontal::centre, Vertical::bottom})
+            .top;
+  };
+  std::string prefix = column_prefix_;
+  if (prefix.ends_with(' ')) prefix.pop_back();
+  above(prefix, Axes().title_size, gap);
+  add_brackets(texts.top - gap);
+  if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
+  if (options_.colorbar || !key_entries_.empty()) {
+    add_bar(panels, texts.right + figure_.pixels(bar_gap) * std::min(1.0, figure_.font_scale()));
+  }
+  if (options_.title && !options_.title->empty() && given_way_ <= title_gives_way) {
+    const Box all = all_bounds();
+    const std::string title = figure_.title(*options_.title, title_size, figure_.width());
+    const auto lines =
+        placed_lines(title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
+                     {Horizontal::centre, Vertical::bottom}, typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+  }
+}
+
+void GridFigure::add_row_titles(const Box& panels, double right) {
+  if (grid_.row_titles.empty()) return;
+  Typesetter& typesetter = figure_.typesetter();
+  double left = right;
+  for (std::size_t row = 0; row < grid_.row_titles.size(); ++row) {
+    const std::size_t index = row * grid_.columns;
+    if (index >= panels_.size()) break;
+    const Box& box = panels_[index].axes.box;
+    const std::string title = grid_.row_titles[row].substr(row_prefix_.size());
+    const bool level = !row_prefix_.empty();
+    const auto lines =
+        placed_lines(level ? title : figure_.label(title, row_title_size, box.height()),
+                     row_title_size, {right, box.centre()},
+                     level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
+                           : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
+                     typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    left = std::min(left, bounds_of(lines).left);
+  }
+  if (row_prefix_.empty()) return;
+  const std::string word = row_prefix_.substr(0, row_prefix_.size() - 1);
+  texts_.push_back(place(typesetter.text(word, row_title_size),
+                         {left - figure_.pixels(text_gap), panels.centre()},
+                         {Horizontal::centre, Vertical::bottom, 90, true}));
+}
+
+// A bracket above the columns of each group, its name in the middle.
+void GridFigure::add_brackets(double bottom) {
+  const std::size_t size = grid_.columns_a_group;
+  if (size < 2 || grid_.columns % size != 0) return;
+  const double foot = figure_.pixels(bracket_foot);
+  for (std::size_t first = 0; first + size <= std::min(grid_.columns, panels_.size());
+       first += size) {
+    const double left = panels_[first].axes.box.left;
+    const double right = panels_[first + size - 1].axes.box.right;
+    const double top = bottom - foot;
+    brackets_.push_back({{left, top}, right - left, 0});
+    brackets_.push_back({{left, top}, 0, foot});
+    brackets_.push_back({{right, top}, 0, foot});
+    const std::size_t group = first / size;
+    if (group >= grid_.group_titles.size()) continue;
+    const auto lines =
+        placed_lines(figure_.title(grid_.group_titles[group], group_size, right - left), group_size,
+                     {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
+                     {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+  }
+}
+
+// The bar right of the panels, at their middle, and the key of what has no colour on it below.
+void GridFigure::add_bar(const Box& panels, double left) {
+  Point corner = {left, panels.top};
+  if (options_.colorbar && !each_panel_its_range()) {
+    const double key_height = key_entries_.empty() ? 0
+                                                   : Legend::height(key_entries_.size(), figure_) +
+                                                         figure_.pixels(key_gap);
+    double half = bar_share * panels.height() / 2;
+    half = std::max(half - key_height / 2, panels.height() / 8);
+    const double middle = panels.centre() - key_height / 2;
+    const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());
+    Axes axes;
+    axes.box = {left, middle - half, left + width, middle + half};
+    axes.style = options_.style;
+    axes.x.drawn = false;
+    axes.y_on_right = true;
+    axes.y.label = given_way_ > axis_labels_give_way
+                       ? ""
+                       : figure_.label(options_.colorbar_label.value_or(""), axes.y.label_size,
+                                       panels.height());
+    set_bar_ticks(axes, scales_[0].range, figure_, options_);
+    bar_ = bar_in(std::move(axes), scales_[0]);
+    corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
+  }
+  if (!key_entries_.empty()) key_.emplace(key_entries_, corner, figure_);
+}
+
+}  // namespace attn::plot

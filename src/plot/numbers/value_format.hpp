@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "attn/plot.hpp"
+
+#include "plot/numbers/matrix.hpp"
+#include "plot/numbers/ticks.hpp"
+
+namespace attn::plot {
+
+/// How the values in the cells of a map are written, one way for all of them.
+struct ValueFormat {
+  enum class Kind { fixed, significant, scientific, percent } kind = Kind::fixed;
+  int digits = 2;  ///< after the point, or significant ones
+  /// Whether numbers that are not zero but would read as zero are written as
+  /// "<.01".
+  bool marks_small = false;
+};
+
+/// ".3f", ".2g", ".1e" or ".1%". Throws Error(usage) for anything else.
+ValueFormat parse_value_format(const std::string& text);
+
+/// So many digits as tell values apart whose colours differ: decimals that
+/// follow the length of the range, none for whole numbers, and two significant
+/// digits where the colours are not spread evenly or the numbers are very small
+/// or large.
+ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, const ColorNorm& norm);
+
+/// "0.25", "nan", "-inf": hyphens as they are.
+std::string value_text(double value, const ValueFormat& format);
+
+}  // namespace attn::plot

@@ -1,0 +1,81 @@
+#include "plot/numbers/value_format.hpp"
+
+#include <limits>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+namespace {
+
+using attn::ColorNorm;
+using attn::Heatmap;
+using attn::Tensor;
+using attn::plot::fitting_format;
+using attn::plot::Interval;
+using attn::plot::Matrix;
+using attn::plot::parse_value_format;
+using attn::plot::value_text;
+
+std::vector<std::string> texts_of(std::vector<double> values, Interval range,
+                                  const ColorNorm& norm = {}) {
+  Heatmap heatmap;
+  heatmap.weights = Tensor({1, values.size()}, std::vector<double>(values));
+  const Matrix matrix(heatmap, "weights");
+  const auto format = fitting_format({&matrix, 1}, range, norm);
+  std::vector<std::string> texts;
+  for (const double value : values) texts.push_back(value_text(value, format));
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE("decimals follow the length of the range") {
+  CHECK(texts_of({0.25, 0.756}, {0, 1}) == Texts{"0.25", "0.76"});
+  CHECK(texts_of({0.025, 0.0756}, {0, 0.1}) == Texts{"0.025", "0.076"});
+  CHECK(texts_of({12.5, -80.25}, {-80.25, 80.25}) == Texts{"12", "-80"});
+}
+
+TEST_CASE("whole numbers have no decimals, and very large ones an exponent") {
+  CHECK(texts_of({0, 1, 15}, {0, 15}) == Texts{"0", "1", "15"});
+  CHECK(texts_of({1e6, 2.5e7}, {0, 2.5e7}) == Texts{"1e6", "2.5e7"});
+}
+
+TEST_CASE("no number that is not zero reads as zero") {
+  CHECK(texts_of({0.5, 0.004, 0, -0.001}, {0, 1}) == Texts{"0.50", "<.01", "0.00", ">-.01"});
+  CHECK(texts_of({0.5, 0.004, 1e-9}, {0, 1}, {ColorNorm::Kind::log}) ==
+        Texts{"0.5", "0.004", "1e-9"});
+  CHECK(texts_of({40.5, 0.4}, {0, 40.5}) == Texts{"40", "<1"});
+}
+
+TEST_CASE("colours that are not spread evenly have two significant digits") {
+  for (const auto kind : {ColorNorm::Kind::log, ColorNorm::Kind::power}) {
+    CHECK(texts_of({0.98, 0.0299, 0.0005}, {0.0001, 1}, {kind}) == Texts{"0.98", "0.03", "0.0005"});
+  }
+}
+
+TEST_CASE("values take the format asked for") {
+  CHECK(value_text(0.12345, parse_value_format(".3f")) == "0.123");
+  CHECK(value_text(0.12345, parse_value_format(".2g")) == "0.12");
+  CHECK(value_text(0.12345, parse_value_format(".1e")) == "1.2e-1");
+  CHECK(value_text(0.12345, parse_value_format(".1%")) == "12.3%");
+  CHECK(value_text(0.0001, parse_value_format(".2f")) == "0.00");
+  CHECK(value_text(std::numeric_limits<double>::quiet_NaN(), parse_value_format(".2f")) == "nan");
+}
+
+TEST_CASE("an unknown format of values is refused with those there are") {
+  for (const char* text : {"", ".", ".f", ".2", ".2d", ".-1f", ".13f", ".2ff", "%.2f"}) {
+    CAPTURE(text);
+    try {
+      parse_value_format(text);
+      FAIL("taken");
+    } catch (const attn::Error& error) {
+      CHECK(error.kind() == attn::ErrorKind::usage);
+      CHECK(error.problem() == "unknown format of values \"" + std::string(text) + "\"");
+      CHECK(error.help() == "give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
+    }
+  }
+}
+
+}  // namespace
