@@ -130,8 +130,11 @@ Picture grid(const Drawing& drawing) {
     }
     if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
     options.title = drawable.title;
-    if (!place.empty())
-      *options.title += (drawable.title.empty() ? "" : "\n") + ("(" + place + ")");
+    if (drawable.title.empty()) {
+      options.title = place;
+    } else if (!place.empty()) {
+      *options.title += "\n(" + place + ")";
+    }
   }
   return draw_grid(grid, options, drawing.format);
 }
