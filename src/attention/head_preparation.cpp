@@ -65,8 +65,12 @@ Positions given_positions(const Tensor& tensor, const std::string& name, std::si
         where,
         "give one position each, " + text({length}) + " or " + text({geometry.batch, length}));
   }
+  const std::size_t samples = shape.size() == 2 ? shape[0] : 1;
+  if (is_shape_only(tensor)) {
+    return {std::vector<std::int64_t>(samples * length), samples, length};
+  }
   const auto all = tensor.values<std::int64_t>();
-  return {{all.begin(), all.end()}, shape.size() == 2 ? shape[0] : 1, length};
+  return {{all.begin(), all.end()}, samples, length};
 }
 
 Positions counted_positions(std::size_t length, std::size_t samples,
@@ -416,6 +420,7 @@ void check_sinks(const Tensor& given, std::size_t heads) {
         "sinks " + text(given.shape()) + " does not fit " + count_text(heads, "query head"),
         "/sinks", "give one number a query head, " + text({heads}));
   }
+  if (is_shape_only(given)) return;
   const Tensor sinks = given.converted(DType::float64);
   for (const double sink : sinks.values<double>()) {
     if (std::isfinite(sink)) continue;

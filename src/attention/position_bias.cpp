@@ -107,6 +107,7 @@ PositionBias::PositionBias(const AttentionOptions& options, const Geometry& geom
   if (!relative_) return;
   check_buckets(*relative_);
   check_table(*relative_, geometry.heads);
+  if (is_shape_only(relative_->table)) return;
   relative_->table = relative_->table.converted(DType::float64);
   for (const double term : relative_->table.values<double>()) {
     if (std::isfinite(term)) continue;

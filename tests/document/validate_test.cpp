@@ -77,6 +77,15 @@ TEST_CASE("valid lengths of one sample do not count for several") {
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[1,2,2]},"valid_lens":[1]})").empty());
 }
 
+TEST_CASE("what is made or drawn for positions, biases and sinks is checked by its shape alone") {
+  CHECK(
+      problems_in(R"({"attention":"sdpa","query":{"ones":[1,64,5000,4]},"seed":1,"weights":false,)"
+                  R"("rotary":{"positions":{"arange":5000}},"sinks":{"randn":[64]},)"
+                  R"("relative_bias":{"table":{"randn":[32,64]},"buckets":32,)"
+                  R"("max_distance":128}})")
+          .empty());
+}
+
 TEST_CASE("keys of other libraries and other ways to write a mask are told what to write") {
   CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"num_heads":1,"is_causal":true,)"
                     R"("embed_dim":1})") ==
