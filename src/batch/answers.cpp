@@ -142,11 +142,7 @@ class Answers {
       });
     } catch (const std::exception& exception) {
       item.error = error_of(exception);
-      if (options_.wording) {
-        item.error =
-            Error(item.error->kind(), options_.wording(item.error->problem()),
-                  options_.wording(item.error->where()), options_.wording(item.error->help()));
-      }
+      reword(item, options_);
       line = error_json(*item.error);
     }
     item.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

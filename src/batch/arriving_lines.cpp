@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -13,42 +14,45 @@ namespace attn {
 
 std::optional<ArrivedLine> ArrivingLines::next() {
   for (;;) {
-    const std::size_t end = waiting_.find('\n', searched_);
-    if (end == std::string::npos) {
-      searched_ = waiting_.size();
-      if (waiting_.size() > most_bytes_) {
-        too_long_ = true;
-        waiting_.clear();
-        searched_ = 0;
-      }
-      if (!ended_ && read_more()) continue;
-      if (waiting_.empty() && !too_long_) return std::nullopt;
+    const std::size_t found = came_.find('\n', searched_);
+    const bool whole = found != std::string::npos;
+    const std::size_t end = whole ? found : came_.size();
+    searched_ = end;
+    if (end - begin_ > most_bytes_) {
+      too_long_ = true;
+      begin_ = end;
     }
-    std::string line = waiting_.substr(0, end);
-    waiting_.erase(0, end == std::string::npos ? end : end + 1);
-    searched_ = 0;
+    if (!whole && !ended_) {
+      read_more();
+      continue;
+    }
+    // Of a line that is not whole the rest may be under way.
+    if (!whole && (is_stopped() || (begin_ == end && !too_long_))) return std::nullopt;
+    std::string_view line = std::string_view(came_).substr(begin_, end - begin_);
+    begin_ = searched_ = whole ? end + 1 : end;
     ++number_;
-    if (std::exchange(too_long_, false) || line.size() > most_bytes_)
-      return ArrivedLine{number_, nullptr};
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) continue;
-    return ArrivedLine{number_, std::make_shared<const std::string>(std::move(line))};
+    if (std::exchange(too_long_, false)) return ArrivedLine{number_, nullptr};
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) return ArrivedLine{number_, std::make_shared<const std::string>(line)};
   }
 }
 
-// Waits for what comes next; false at the end.
-bool ArrivingLines::read_more() {
+// Waits for what comes next, or for the end.
+void ArrivingLines::read_more() {
   constexpr std::size_t piece = 1U << 16U;
   constexpr int milliseconds = 100;  // between two looks at `stop`
   for (;;) {
-    if (stop_ != nullptr && *stop_) break;
+    if (is_stopped()) break;
     pollfd ready{descriptor_, POLLIN, 0};
     if (poll(&ready, 1, milliseconds) == 0) continue;
-    const std::size_t before = waiting_.size();
-    waiting_.resize(before + piece);
-    const ssize_t count = read(descriptor_, waiting_.data() + before, piece);
-    waiting_.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count > 0) return true;
+    // What was told goes when all of a piece was, and not line by line.
+    came_.erase(0, begin_);
+    searched_ -= std::exchange(begin_, 0);
+    const std::size_t before = came_.size();
+    came_.resize(before + piece);
+    const ssize_t count = read(descriptor_, came_.data() + before, piece);
+    came_.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count > 0) return;
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) {
       throw Error(ErrorKind::file,
@@ -58,7 +62,6 @@ bool ArrivingLines::read_more() {
     break;
   }
   ended_ = true;
-  return false;
 }
 
 }  // namespace attn

@@ -29,13 +29,15 @@ class ArrivingLines {
   std::optional<ArrivedLine> next();
 
  private:
-  bool read_more();
+  void read_more();
+  bool is_stopped() const { return stop_ != nullptr && *stop_; }
 
   int descriptor_;
   std::uint64_t most_bytes_;
   const std::atomic<bool>* stop_;
-  std::string waiting_;       // what came after the last line
-  std::size_t searched_ = 0;  // so much of it has no end of a line
+  std::string came_;
+  std::size_t begin_ = 0;     // of what came after the last line
+  std::size_t searched_ = 0;  // up to here there is no end of a line
   std::size_t number_ = 0;
   bool too_long_ = false, ended_ = false;
 };

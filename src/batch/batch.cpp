@@ -83,15 +83,6 @@ class Batch {
   }
 
  private:
-  void reword(BatchItem& item) const {
-    const auto& wording = options_.wording;
-    for (std::string& warning : item.warnings) warning = wording(warning);
-    if (!item.error) return;
-    const Error& error = *item.error;
-    item.error = Error(error.kind(), wording(error.problem()), wording(error.where()),
-                       wording(error.help()));
-  }
-
   bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
 
   void deal_with(const DocumentList& documents, std::size_t index) {
@@ -111,7 +102,7 @@ class Batch {
       record.item.skipped = false;
       record.item.error = error_of(exception);
     }
-    if (options_.wording) reword(record.item);
+    reword(record.item, options_);
     record.item.seconds = seconds_since(start);
     if (!record.item.skipped) {
       record.items = items_;

@@ -47,6 +47,16 @@ Error error_of(const std::exception& exception) {
           "this is a bug of attn-cli: please report it with the input that shows it"};
 }
 
+void reword(BatchItem& item, const BatchOptions& options) {
+  const auto& wording = options.wording;
+  if (!wording) return;
+  for (std::string& warning : item.warnings) warning = wording(warning);
+  if (!item.error) return;
+  const Error& error = *item.error;
+  item.error =
+      Error(error.kind(), wording(error.problem()), wording(error.where()), wording(error.help()));
+}
+
 std::size_t jobs_in_memory(std::size_t jobs) {
   constexpr std::size_t each = std::size_t{1} << 30U;
   const auto limit = address_space_limit();

@@ -20,6 +20,9 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
 /// Any exception as the error that `attn-cli run` would end with.
 Error error_of(const std::exception& exception);
 
+/// Puts the batch's wording, if it has one, into the item's warnings and error.
+void reword(BatchItem& item, const BatchOptions& options);
+
 /// Where the system limits the program's memory, so many jobs that each has some for itself;
 /// 0 = as many as the machine has processors.
 std::size_t jobs_in_memory(std::size_t jobs);

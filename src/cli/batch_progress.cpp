@@ -48,7 +48,8 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
     ++failures_told_;
     line_.clear();
     const Error& error = *item.error;
-    complain(Error(error.kind(), item.name + ": " + error.problem(), error.where(), error.help())
+    complain(Error(error.kind(), (item.name.empty() ? "" : item.name + ": ") + error.problem(),
+                   error.where(), error.help())
                  .what());
     if (failures_told_ == most_failures_told) {
       complain("further failures are only counted here; the summary has them all");

@@ -177,6 +177,9 @@ TEST_CASE("batch --out - stops at the first failure if asked, and has nothing to
       attn_cli({"batch", "-", "--out", "-", "--fail-fast", "--jobs", "1"}, ".", input);
   CHECK(fast.exit_code == 1);
   CHECK(split_lines(fast.output).size() == 2);
+  CHECK(fast.errors ==
+        "attn-cli: unknown kind of attention \"sdpaa\"\n  where: standard input:2, /attention\n"
+        "  help:  did you mean \"sdpa\"?\n");
   CHECK(attn_cli({"batch", "-", "--out", "-", "--resume"}, ".", input).errors ==
         "attn-cli: answers leave nothing behind that could be gone on with\n  where: --resume\n"
         "  help:  leave it out, or name a folder with --out\n");

@@ -1,0 +1,316 @@
+#include "document/kind_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+
+#include "document/document_parts.hpp"
+#include "document/keys.hpp"
+#include "document/kinds.hpp"
+#include "document/mask_reader.hpp"
+#include "document/object.hpp"
+#include "document/parameters.hpp"
+#include "document/plan_assembly.hpp"
+#include "document/position_reader.hpp"
+#include "document/token_reader.hpp"
+#include "tensor/narrow_number.hpp"
+
+namespace attn {
+namespace {
+
+/// Reads one document for one kind, part by part.
+class KindReader {
+ public:
+  KindReader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
+             TensorSource& tensors)
+      : kinds_(kinds), parts_{document.root(), problems, tensors} {
+    parts_.plan.kind = kind;
+  }
+
+  Plan read() {
+    check_document_keys(parts_.root, parts_.problems);
+    check_keys_of_kinds(parts_.root, kinds_, parts_.problems);
+    const std::size_t before_options = parts_.problems.errors().size();
+    read_options();
+    const std::size_t before_tensors = parts_.problems.errors().size();
+    read_tensors();
+    // What could not be read would only cause further complaints.
+    if (parts_.problems.errors().size() == before_tensors) read_learned();
+    read_masks();
+    const std::size_t before_positions = parts_.problems.errors().size();
+    read_positions();
+    // One of these that could not be read does not keep the others from being held together.
+    const std::span<const Error> found =
+        std::span(parts_.problems.errors())
+            .subspan(before_options, before_positions - before_options);
+    if (std::all_of(found.begin(), found.end(), leaves_sizes)) assemble_plan(parts_);
+    return std::move(parts_.plan);
+  }
+
+ private:
+  // Whether the problem is with what sizes do not depend on, so that what follows from them can be
+  // told too.
+  static bool leaves_sizes(const Error& error) {
+    constexpr std::array<std::string_view, 12> keys{
+        "/scale",   "/softcap", "/eps",         "/weights", "/title",     "/description",
+        "/dropout", "/mask",    "/memory_mask", "/norm",    "/norm_kind", "/seed"};
+    const std::string& where = error.where();
+    return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+      return where == key || (where.starts_with(key) && where[key.size()] == '/');
+    });
+  }
+
+  // What numbers are read as.
+  DType numbers() const { return widened(parts_.options.dtype); }
+
+  template <class Store>
+  void read(const char* key, Store&& store) {
+    if (const JsonValue* value = parts_.find(key))
+      parts_.problems.attempt([&] { store(*value, pointer_to("", key)); });
+  }
+
+  void read_options() {
+    const PlainValues values = read_plain_values(parts_.root, parts_.kind(), parts_.problems);
+    parts_.plan.title = values.title;
+    parts_.plan.description = values.description;
+    parts_.plan.weights = values.options.weights;
+    parts_.options = values.options;
+    parts_.states.heads = values.heads;
+    if (parts_.kind().kind == Kind::multi_head && !parts_.states.heads) parts_.states.heads = 1;
+    parts_.states.kv_heads = values.kv_heads;
+    parts_.feed_forward = values.feed_forward;
+    parts_.layers = values.layers;
+    parts_.transformer.activation = values.activation;
+    parts_.transformer.norm = values.norm;
+    parts_.transformer.norm_kind = values.norm_kind;
+    parts_.dropout = values.dropout;
+  }
+
+  Tensor read_tensor(const char* key) {
+    Tensor tensor;
+    read(key, [&](const JsonValue& value, const std::string& at) {
+      tensor = parts_.tensors.read(value, numbers(), at);
+    });
+    return tensor;
+  }
+
+  // In the order in which PyTorch's generator fills the random ones.
+  void read_tensors() {
+    read("seed", [&](const JsonValue& value, const std::string& at) {
+      parts_.tensors.seed(expect_integer(value, at, INT64_MIN));
+    });
+    read_tokens();
+    Tensor query = read_tensor("query"), key = read_tensor("key"), value = read_tensor("value");
+    Tensor x = read_tensor("x"), memory = read_tensor("memory");
+    parts_.states.past_key = read_tensor("past_key");
+    parts_.states.past_value = read_tensor("past_value");
+    parts_.scores = read_tensor("scores");
+    const auto note = [&](const char* name, const Tensor& tensor) {
+      if (tensor) parts_.plan.shapes.emplace_back(name, tensor.shape());
+    };
+    note("x", x);
+    note("memory", memory);
+    parts_.problems.attempt([&] { place(query, key, value, x, memory); });
+
+    note("scores", parts_.scores);
+    note("query", parts_.states.query);
+    note("key", parts_.decoder() ? parts_.transformer.memory : parts_.states.key_or_query());
+    note("value", parts_.decoder() ? parts_.transformer.memory : parts_.states.value_or_key());
+    note("past_key", parts_.states.past_key);
+    note("past_value", parts_.states.past_value);
+  }
+
+  void read_tokens() {
+    const bool first =
+        parts_.is(Family::given_scores) ? false : TokenReader::gives(parts_.root, "");
+    const bool second = (parts_.find("memory_tokens") || parts_.find("memory_token_ids") ||
+                         parts_.find("memory_text"));
+    if (!first && !second) {
+      for (const char* key : {"embedding", "tokenizer"}) {
+        if (!parts_.find(key)) continue;
+        parts_.plan.warnings.push_back(std::string("\"") + key +
+                                       "\" has no effect: the document has no tokens");
+      }
+      return;
+    }
+    parts_.problems.attempt([&] {
+      const TokenReader reader(parts_.root, numbers(), parts_.tensors);
+      const auto keep = [&](const TokenStates& states, const std::string& prefix) {
+        if (parts_.tensors.sketching()) return;
+        parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});
+        parts_.plan.tokens.push_back({prefix + "embedded", states.embedded.converted(numbers())});
+        if (states.recovered)
+          parts_.plan.tokens.push_back({prefix + "recovered_ids", states.recovered});
+      };
+      if (first) {
+        parts_.first = reader.read(parts_.root, "", parts_.tensors);
+        keep(*parts_.first, "");
+        parts_.plan.recovered_tokens = parts_.first->recovered_tokens;
+      }
+      if (second) {
+        parts_.second = reader.read(parts_.root, "memory_", parts_.tensors);
+        keep(*parts_.second, "memory_");
+      }
+    });
+  }
+
+  // Which tensor is the query, the key and the value, and what of them may not stand together.
+  void place(Tensor& query, Tensor& key, Tensor& value, Tensor& x, Tensor& memory) {
+    const auto instead = [&](const std::optional<TokenStates>& states, Tensor& tensor,
+                             const char* name) {
+      if (!states) return;
+      if (tensor) {
+        throw input_error(std::string("\"") + name + "\" and tokens cannot both be given",
+                          std::string("/") + name,
+                          "leave one of them out: the tokens' embeddings take its place");
+      }
+      tensor = states->embedded;
+    };
+    if (parts_.is(Family::given_scores)) {
+      parts_.states.value = value;
+      return;
+    }
+    if (parts_.is(Family::score)) {
+      instead(parts_.first, query, "query");
+      instead(parts_.second, key, "key");
+      parts_.states.query = query;
+      parts_.states.key = key;
+      parts_.states.value = value;
+      return;
+    }
+    instead(parts_.first, x, "x");
+    instead(parts_.second, memory, "memory");
+    if ((x || memory) && (query || key || value)) {
+      const std::string states = parts_.first ? TokenReader::key(parts_.root, "")
+                                 : x          ? "x"
+                                              : parts_.second_name();
+      const std::string other = query ? "query" : key ? "key" : "value";
+      throw input_error(
+          "\"" + states + "\" and \"" + other + "\" cannot both be given", "/" + other,
+          "give \"x\" and, where it is needed, \"memory\", or \"query\", \"key\" and \"value\"");
+    }
+    if (!x && !query) {
+      throw input_error(
+          "there are no hidden states", "/x",
+          parts_.is(Family::transformer)
+              ? "give \"x\" [L,E] or [B,L,E], or tokens with an embedding"
+              : "give \"x\" [L,E] or [B,L,E], tokens with an embedding, or \"query\", "
+                "\"key\" and \"value\"");
+    }
+    parts_.states.query = x ? x : query;
+    if (parts_.is(Family::transformer)) {
+      parts_.transformer.memory = memory;
+      if (parts_.decoder() && !memory) {
+        throw input_error("a decoder layer has no memory", "/memory",
+                          "give the encoder's hidden states [L,E] or [B,L,E]");
+      }
+      return;
+    }
+    if (parts_.kind().kind == Kind::cross && !memory && !key) {
+      throw input_error("cross-attention has no memory", "/memory",
+                        "give the hidden states it attends to, [L,E] or [B,L,E]");
+    }
+    parts_.states.key = x ? memory : key;
+    parts_.states.value = x ? memory : value;
+  }
+
+  void read_learned() {
+    parts_.problems.attempt([&] {
+      const JsonValue* value = parts_.find("parameters");
+      std::string pointer = "/parameters";
+      // Each kind may have parameters of its own.
+      if (value && has_kinds(*value)) {
+        const JsonMember* own = find_by_kind(*value, parts_.kind().kind, pointer);
+        pointer = pointer_to(pointer, own ? std::string_view(own->key) : parts_.kind().name);
+        value = own ? &own->value : nullptr;
+      }
+      parts_.learned = read_parameters(value, pointer, parts_.kind().kind, parts_.states, numbers(),
+                                       parts_.transformer.memory, parts_.layers.value_or(1),
+                                       parts_.feed_forward, gated(parts_.transformer.activation),
+                                       parts_.transformer.norm_kind, parts_.tensors);
+      parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
+                                  parts_.learned.warnings.end());
+    });
+  }
+
+  void read_masks() {
+    parts_.options.mask =
+        read_mask(parts_.find("mask"), parts_.find("valid_lens"), "/mask", "/valid_lens", numbers(),
+                  parts_.tensors, parts_.problems, parts_.plan.warnings);
+    parts_.transformer.memory_mask = read_mask(
+        parts_.find("memory_mask"), parts_.find("memory_valid_lens"), "/memory_mask",
+        "/memory_valid_lens", numbers(), parts_.tensors, parts_.problems, parts_.plan.warnings);
+    // What filled up the tokens' rows is padding: of the memory where keys come from it.
+    const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
+      if (parts_.tensors.sketching()) return;
+      const Tensor& past = parts_.states.past_key;
+      const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
+      mask.padding = united_padding(mask.padding, tokens.padding, before);
+    };
+    if (parts_.first && (parts_.is(Family::transformer) || !parts_.states.key))
+      hide_padding(parts_.options.mask, *parts_.first);
+    if (parts_.second)
+      hide_padding(parts_.decoder() ? parts_.transformer.memory_mask : parts_.options.mask,
+                   *parts_.second);
+  }
+
+  // Rotary positions, norms of heads, relative bias and sinks, in the order of the document: that
+  // is the order in which random tensors are drawn.
+  void read_positions() {
+    const DType dtype = numbers();
+    for (const JsonMember& member : parts_.root.members()) {
+      const auto read_member = [&](const char* key, const auto& store) {
+        if (member.key == key) read(key, store);
+      };
+      read_member("rotary", [&](const JsonValue& value, const std::string& at) {
+        parts_.options.rotary = read_rotary(value, at, dtype, parts_.tensors);
+      });
+      read_member("query_norm", [&](const JsonValue& value, const std::string& at) {
+        parts_.options.query_norm = read_head_norm(value, at, dtype, parts_.tensors);
+      });
+      read_member("key_norm", [&](const JsonValue& value, const std::string& at) {
+        parts_.options.key_norm = read_head_norm(value, at, dtype, parts_.tensors);
+      });
+      read_member("relative_bias", [&](const JsonValue& value, const std::string& at) {
+        parts_.options.relative_bias = read_relative_bias(value, at, dtype, parts_.tensors);
+      });
+      read_member("gradient", [&](const JsonValue& value, const std::string& at) {
+        constexpr std::array<std::string_view, 1> known{"output"};
+        expect_known_keys(value, known, at);
+        const JsonValue* output = value.find("output");
+        if (!output) {
+          throw input_error("the gradient has no output", pointer_to(at, "output"),
+                            "give that of the output, of its shape");
+        }
+        parts_.plan.output_gradient = parts_.tensors.read(*output, dtype, pointer_to(at, "output"));
+      });
+      read_member("sinks", [&](const JsonValue& value, const std::string& at) {
+        parts_.options.sinks = parts_.tensors.read(value, dtype, at);
+      });
+    }
+    if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&
+        !parts_.options.key_norm) {
+      parts_.plan.warnings.emplace_back("\"eps\" has no effect: there is no norm");
+    }
+    parts_.problems.attempt([&] {
+      if (!parts_.transformer.memory_mask.alibi) return;
+      throw input_error("ALiBi has no meaning for a decoder layer's cross-attention",
+                        "/memory_mask/alibi", "leave it out, or put it into \"mask\"");
+    });
+  }
+
+  std::span<const Kind> kinds_;
+  DocumentParts parts_;
+};
+
+}  // namespace
+
+Plan read_kind(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
+               TensorSource& tensors) {
+  return KindReader(document, kind, kinds, problems, tensors).read();
+}
+
+}  // namespace attn

@@ -1,0 +1,227 @@
+#include "document/plan_assembly.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "attn/error.hpp"
+#include "attn/gradient.hpp"
+
+#include "attention/geometry.hpp"
+#include "document/demand.hpp"
+#include "document/dropout_reader.hpp"
+#include "support/overloaded.hpp"
+#include "support/several_errors.hpp"
+
+namespace attn {
+namespace {
+
+class PlanAssembly {
+ public:
+  explicit PlanAssembly(DocumentParts& parts) : parts_(parts) {}
+
+  void assemble() {
+    // Dropout draws last, from the generator as all other draws have left it.
+    parts_.problems.attempt([&] {
+      if (!parts_.dropout) return;
+      parts_.options.dropout = torch_dropout(
+          *parts_.dropout, parts_.tensors.generator("/dropout", "dropout in training"),
+          parts_.is(Family::transformer));
+    });
+    // Another mask of the user's own may hide what lies ahead.
+    const Mask& mask = parts_.options.mask;
+    if (parts_.decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
+      parts_.plan.warnings.emplace_back(
+          "the decoder's self-attention is not causal: every query sees the keys after it; "
+          "\"mask\": {\"causal\": true} hides them");
+    }
+    if (!plan_attentions()) return;
+    parts_.plan.read = parts_.tensors.read_elements();
+    parts_.plan.made = parts_.tensors.made_elements();
+    // The library repeats what is one sample's.
+    const auto check_lens = [&](const Tensor& lens, const char* at) {
+      const std::size_t samples = parts_.plan.attentions.front().geometry.batch;
+      if (!lens || lens.rank() == 0 || lens.shape()[0] == samples || samples == 1) return;
+      throw input_error(std::string(at + 1) + " " + text(lens.shape()) + " does not fit " +
+                            std::to_string(samples) + " samples",
+                        at, "give one number a sample, [" + std::to_string(samples) + "]");
+    };
+    parts_.problems.attempt([&] { check_lens(parts_.options.mask.valid_lens, "/valid_lens"); });
+    parts_.problems.attempt(
+        [&] { check_lens(parts_.transformer.memory_mask.valid_lens, "/memory_valid_lens"); });
+    attempt_named([&] {
+      if (parts_.plan.output_gradient) check_gradient();
+    });
+    attempt_named([&] { check_feed_forward(); });
+    attempt_named([&] { check_weights(); });
+    attempt_named([&] { label_attentions(); });
+  }
+
+ private:
+  template <class Step>
+  bool attempt_named(const Step& step) {
+    return parts_.problems.attempt([&] {
+      const auto told = [&](const Error& error) {
+        return parts_.learned.names.named(parts_.names_of_tensors().named(error));
+      };
+      try {
+        step();
+      } catch (const SeveralErrors& several) {
+        std::vector<Error> errors;
+        for (const Error& error : several.errors()) errors.push_back(told(error));
+        throw SeveralErrors(std::move(errors));
+      } catch (const Error& error) {
+        throw told(error);
+      }
+    });
+  }
+
+  // A part of a mask that does not fit is told and left out, so that the rest can be checked.
+  bool plan_attentions() {
+    constexpr int most_left_out = 4;  // both masks and both lengths
+    for (int left_out = 0;; ++left_out) {
+      const std::size_t before = parts_.problems.errors().size();
+      const bool planned = attempt_named([&] {
+        parts_.plan.computation = computation();
+        parts_.plan.attentions = attentions_of(parts_.plan.computation);
+      });
+      if (planned) return true;
+      // Several would be told anew.
+      const auto& errors = parts_.problems.errors();
+      if (left_out == most_left_out || errors.size() > before + 1) return false;
+      const std::string& where = errors.back().where();
+      Mask& memory_mask = parts_.transformer.memory_mask;
+      if (!leave_out(parts_.options.mask, where, "/valid_lens", "/mask") &&
+          !leave_out(memory_mask, where, "/memory_valid_lens", "/memory_mask")) {
+        return false;
+      }
+    }
+  }
+
+  static bool leave_out(Mask& mask, const std::string& where, const char* lens_at,
+                        const char* mask_at) {
+    const bool of_lens = where.starts_with(lens_at);
+    if (!of_lens && !where.starts_with(mask_at)) return false;
+    Tensor lens = std::exchange(mask.valid_lens, {});
+    if (of_lens) return true;
+    mask = {};
+    mask.valid_lens = std::move(lens);
+    return true;
+  }
+
+  // Everything that was read, in the form that is computed.
+  Computation computation() {
+    switch (parts_.kind().family) {
+      case Family::given_scores:
+        return AttentionRequest{parts_.options, GivenScores{parts_.scores, parts_.states.value}};
+      case Family::score:
+        *sequences_of(parts_.learned.score) = parts_.states;
+        return AttentionRequest{parts_.options, parts_.learned.score};
+      case Family::projected:
+        return ProjectedAttentionRequest{parts_.options, parts_.states, parts_.learned.projections};
+      case Family::transformer:
+      case Family::model:
+        break;
+    }
+    static_cast<AttentionOptions&>(parts_.transformer) = parts_.options;
+    parts_.transformer.x = parts_.states.query;
+    parts_.transformer.heads = parts_.states.heads;
+    parts_.transformer.kv_heads = parts_.states.kv_heads;
+    parts_.transformer.decoder = parts_.decoder();
+    parts_.transformer.layers = parts_.learned.layers;
+    return parts_.transformer;
+  }
+
+  void check_weights() {
+    const Geometry& first = parts_.plan.attentions.front().geometry;
+    if (parts_.plan.weights && !parts_.options.pool) {
+      const Shape weights = first.weights_shape();
+      check_weights_memory(first, parts_.layers.value_or(1), size_of(parts_.options.dtype));
+      parts_.tensors.check_elements(static_cast<double>(element_count(weights)),
+                                    "the tensor of weights " + text(weights), "");
+    }
+  }
+
+  void label_attentions() {
+    const Geometry& first = parts_.plan.attentions.front().geometry;
+    // A decoder's queries attend to themselves first, its keys are those of its memory.
+    const Labels labels = read_own_labels(first, parts_.plan.attentions.back().geometry);
+    for (PlannedAttention& attention : parts_.plan.attentions) {
+      attention.labels = labels.of_attention(attention.prefix, [&](const std::string& prefix) {
+        return std::ranges::count(parts_.plan.attentions, prefix, &PlannedAttention::prefix) > 0;
+      });
+    }
+  }
+
+  void check_gradient() {
+    const Tensor& output = parts_.plan.output_gradient;
+    std::visit(
+        Overloaded{
+            [&](const AttentionRequest& request) { check_gradients(request, output); },
+            [&](const ProjectedAttentionRequest& request) { check_gradients(request, output); },
+            [](const auto&) {
+              throw input_error("there are no gradients through layers", "/gradient",
+                                "leave it out, or choose a kind without layers");
+            }},
+        parts_.plan.computation);
+    // What the document calls the tensors and parameters that there are gradients of.
+    const auto call = [&](const char* ours, const std::string& theirs) {
+      parts_.plan.gradient_names.emplace_back(ours, theirs);
+    };
+    const bool hidden = parts_.is(Family::projected) && (parts_.root.find("x") || parts_.first);
+    if (parts_.first) {
+      call("query", "embedded");
+    } else if (hidden) {
+      call("query", "x");
+    }
+    if (parts_.second || hidden) {
+      const char* memory = parts_.second ? "memory_embedded" : "memory";
+      call("key", memory);
+      if (parts_.is(Family::projected)) call("value", memory);
+    }
+    for (const auto& [ours, theirs] : parts_.learned.origins)
+      parts_.plan.gradient_names.emplace_back(ours, theirs);
+  }
+
+  void check_feed_forward() {
+    for (const TransformerLayer& layer : parts_.learned.layers) {
+      const std::size_t rows = layer.linear1.weight.shape()[0];
+      if (!parts_.feed_forward || *parts_.feed_forward == rows) continue;
+      throw input_error("feed_forward is " + std::to_string(*parts_.feed_forward) +
+                            ", but linear1.weight " + text(layer.linear1.weight.shape()) + " has " +
+                            std::to_string(rows) + " rows",
+                        "/feed_forward", "leave it out: the parameters tell it");
+    }
+  }
+
+  // The document's labels, else the tokens; a sequence that attends to itself is named alike on
+  // both sides.
+  Labels read_own_labels(const Geometry& queries, const Geometry& keys) {
+    Labels labels;
+    if (const JsonValue* value = parts_.find("labels"))
+      labels = read_labels(*value, "/labels", queries.batch, queries.queries, keys.keys);
+    const auto fits = [](const std::vector<std::vector<std::string>>& lists, std::size_t length) {
+      return !lists.empty() && lists[0].size() == length;
+    };
+    if (labels.query.empty() && parts_.first && fits(parts_.first->labels, queries.queries))
+      labels.query = parts_.first->labels;
+    if (labels.key.empty() && parts_.second && fits(parts_.second->labels, keys.keys))
+      labels.key = parts_.second->labels;
+    const bool to_itself =
+        !parts_.states.key && !parts_.decoder() && !parts_.is(Family::given_scores);
+    if (to_itself && labels.key.empty() && fits(labels.query, keys.keys)) labels.key = labels.query;
+    if (to_itself && labels.query.empty() && fits(labels.key, queries.queries))
+      labels.query = labels.key;
+    return labels;
+  }
+
+  DocumentParts& parts_;
+};
+
+}  // namespace
+
+void assemble_plan(DocumentParts& parts) {
+  PlanAssembly(parts).assemble();
+}
+
+}  // namespace attn
