@@ -109,8 +109,8 @@ class Backward {
                           [&](const General& score) {
                             const Heads projected = through(k, score.W);
                             by_products(q, projected);
-                            Back back = back_through(k, score.W, key_gradient_);
-                            key_gradient_ = std::move(back.x);
+                            Back back = back_through(k.numbers, score.W, key_gradient_.numbers);
+                            key_gradient_ = k.with(std::move(back.x));
                             parameters_ = {std::move(back.weight)};
                           },
                           [&](const Additive& score) { by_tanhs(score, q, k); },
@@ -160,10 +160,10 @@ class Backward {
                    sums.keys.data(),
                    sums.hidden.data()};
     });
-    Back of_query = back_through(q, score.W_q, query_gradient_);
-    Back of_key = back_through(k, score.W_k, key_gradient_);
-    query_gradient_ = std::move(of_query.x);
-    key_gradient_ = std::move(of_key.x);
+    Back of_query = back_through(q.numbers, score.W_q, query_gradient_.numbers);
+    Back of_key = back_through(k.numbers, score.W_k, key_gradient_.numbers);
+    query_gradient_ = q.with(std::move(of_query.x));
+    key_gradient_ = k.with(std::move(of_key.x));
     parameters_ = {std::move(of_key.weight), std::move(of_query.weight),
                    Tensor(score.w_v.shape(), std::move(hidden_gradient_))};
   }
@@ -294,13 +294,11 @@ class Backward {
         }
       }
     }
-    // 4. Through softcap and scale to queries and keys.
+    // 4. Through softcap and scale to queries and keys. A hidden score may be NaN, and so may be
+    // its slope.
     for (std::size_t i = 0; i < dp.size(); ++i) {
-      dp[i] *= slopes.empty() ? scale_ : scale_ * slopes[i];
-    }
-    // A hidden score may be NaN, and so may be its slope.
-    for (std::size_t i = 0; i < dp.size(); ++i) {
-      if (seen[i] == 0 || s[i] == 0) dp[i] = 0;
+      const double slope = slopes.empty() ? scale_ : scale_ * slopes[i];
+      dp[i] = seen[i] == 0 || s[i] == 0 ? 0 : dp[i] * slope;
     }
     scores.back(first, count, keys, dp.data());
   }
@@ -384,15 +382,8 @@ class Backward {
     Tensor query = folded(query_gradient_, 0, of.query);
     Tensor key = folded(key_gradient_, geometry_.past, of.key_or_query());
     Tensor value = folded(value_gradient_, geometry_.past, of.value_or_key());
-    const auto sum = [](const Tensor& a, const Tensor& b) {
-      Numbers total(a.size());
-      for (std::size_t i = 0; i < total.size(); ++i) {
-        total[i] = a.values<double>()[i] + b.values<double>()[i];
-      }
-      return Tensor(a.shape(), std::move(total));
-    };
-    if (!of.value) key = sum(key, value);
-    if (!of.key) query = sum(query, key);
+    if (!of.value) key = sum_of(key, value);
+    if (!of.key) query = sum_of(query, key);
     Gradients all;
     const auto add = [&](bool given, const std::string& name, const Tensor& gradient) {
       if (given) all.emplace_back(name, gradient.converted(request_.dtype));

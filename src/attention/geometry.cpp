@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -363,18 +362,7 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
   return geometry;
 }
 
-// What stands for the elements of a tensor that is but a shape.
-constexpr double nothing = 0;
-
 }  // namespace
-
-Tensor shape_only(Shape shape, DType dtype) {
-  return Tensor::borrowed(std::move(shape), dtype, &nothing, nullptr);
-}
-
-bool is_shape_only(const Tensor& tensor) noexcept {
-  return tensor.bytes() == &nothing;
-}
 
 Shape Geometry::row_shape() const {
   Shape shape;

@@ -6,10 +6,6 @@
 
 namespace attn {
 
-/// A tensor of which only the shape may be read, to check sizes before anything is computed.
-Tensor shape_only(Shape shape, DType dtype = DType::float64);
-bool is_shape_only(const Tensor& tensor) noexcept;
-
 /// The sizes of one attention after its tensors were found to fit together.
 struct Geometry {
   bool batch_axis = false;  ///< whether the results have one

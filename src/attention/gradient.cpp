@@ -44,16 +44,13 @@ struct LinearBack {
   Tensor x, weight, bias;
 };
 LinearBack back_through(const Linear& linear, const Tensor& x, const Tensor& y_gradient) {
-  const std::size_t width = linear.weight.shape()[1], outputs = linear.weight.shape()[0];
-  const std::size_t rows = x.size() / width;
-  const Tensor states = x.converted(DType::float64),
-               weight = linear.weight.converted(DType::float64);
-  const double* const dy = y_gradient.values<double>().data();
-  Numbers dx(x.size()), dw(linear.weight.size()), db(outputs);
-  add_product(dy, outputs, 1, weight.values<double>().data(), rows, outputs, width, dx.data());
-  add_product(dy, 1, outputs, states.values<double>().data(), outputs, rows, width, dw.data());
-  for (std::size_t i = 0; i < rows * outputs; ++i) db[i % outputs] += dy[i];
-  return {Tensor(x.shape(), std::move(dx)), Tensor(linear.weight.shape(), std::move(dw)),
+  const std::size_t outputs = linear.weight.shape()[0];
+  const Tensor states = x.converted(DType::float64);
+  const auto dy = y_gradient.values<double>();
+  Back back = back_through(states.values<double>(), linear.weight, dy);
+  Numbers db(outputs);
+  for (std::size_t i = 0; i < dy.size(); ++i) db[i % outputs] += dy[i];
+  return {Tensor(x.shape(), std::move(back.x)), std::move(back.weight),
           Tensor({outputs}, std::move(db))};
 }
 
@@ -119,15 +116,8 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
     parameters.emplace_back(prefix + ".weight", back.weight);
     if (linear.bias) parameters.emplace_back(prefix + ".bias", back.bias);
   }
-  const auto join = [&](Tensor& to, const Tensor& from) {
-    Numbers total(to.size());
-    for (std::size_t i = 0; i < total.size(); ++i) {
-      total[i] = to.values<double>()[i] + from.values<double>()[i];
-    }
-    to = Tensor(to.shape(), std::move(total));
-  };
-  if (!request.states.value) join(states[1], states[2]);
-  if (!request.states.key) join(states[0], states[1]);
+  if (!request.states.value) states[1] = sum_of(states[1], states[2]);
+  if (!request.states.key) states[0] = sum_of(states[0], states[1]);
   add("query", states[0]);
   if (request.states.key) add("key", states[1]);
   if (request.states.value) add("value", states[2]);

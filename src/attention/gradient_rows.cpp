@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace attn {
@@ -73,17 +74,23 @@ Heads through(const Heads& x, const Tensor& weight) {
   return y;
 }
 
-Back back_through(const Heads& x, const Tensor& weight, const Heads& y_gradient) {
-  const std::size_t outputs = weight.shape()[0];
+Back back_through(std::span<const double> x, const Tensor& weight,
+                  std::span<const double> y_gradient) {
+  const std::size_t outputs = weight.shape()[0], width = weight.shape()[1];
+  const std::size_t rows = x.size() / width;
   const Tensor doubles = weight.converted(DType::float64);
-  Back back{Heads(x.samples, x.heads, x.length, x.width), {}};
-  add_product(y_gradient.numbers.data(), outputs, 1, doubles.values<double>().data(), x.rows(),
-              outputs, x.width, back.x.numbers.data());
-  Numbers of_weight(outputs * x.width);
-  add_product(y_gradient.numbers.data(), 1, outputs, x.numbers.data(), outputs, x.rows(), x.width,
-              of_weight.data());
-  back.weight = Tensor(weight.shape(), std::move(of_weight));
-  return back;
+  Numbers dx(x.size()), dw(weight.size());
+  add_product(y_gradient.data(), outputs, 1, doubles.values<double>().data(), rows, outputs, width,
+              dx.data());
+  add_product(y_gradient.data(), 1, outputs, x.data(), outputs, rows, width, dw.data());
+  return {std::move(dx), Tensor(weight.shape(), std::move(dw))};
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  const auto x = a.values<double>(), y = b.values<double>();
+  Numbers sums(x.size());
+  std::transform(x.begin(), x.end(), y.begin(), sums.begin(), std::plus<>());
+  return {a.shape(), std::move(sums)};
 }
 
 }  // namespace attn

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attn/tensor.hpp"
@@ -39,6 +41,17 @@ struct Heads {
     }
   }
 
+  /// These heads with other numbers.
+  Heads with(Numbers others) const {
+    Heads result;
+    result.samples = samples;
+    result.heads = heads;
+    result.length = length;
+    result.width = width;
+    result.numbers = std::move(others);
+    return result;
+  }
+
   std::size_t rows() const { return samples * heads * length; }
   double* of(std::size_t b, std::size_t h) {
     return numbers.data() + (b * heads + h) * length * width;
@@ -55,11 +68,15 @@ Tensor folded(const Heads& rows, std::size_t first, const Tensor& like);
 /// x Wᵀ for the rows of all heads.
 Heads through(const Heads& x, const Tensor& weight);
 
-/// What comes back through it: that of x, and that of W.
+/// What comes back through it, x and y being rows: that of x, and that of W.
 struct Back {
-  Heads x;
+  Numbers x;
   Tensor weight;
 };
-Back back_through(const Heads& x, const Tensor& weight, const Heads& y_gradient);
+Back back_through(std::span<const double> x, const Tensor& weight,
+                  std::span<const double> y_gradient);
+
+/// The sum of two float64 tensors of one shape.
+Tensor sum_of(const Tensor& a, const Tensor& b);
 
 }  // namespace attn

@@ -42,19 +42,14 @@ class HeadPacking {
 
   void fill(const KeyHead<T>& rows, std::size_t part) {
     if constexpr (std::is_same_v<T, float>) {
-      if (kernel_ == KernelKind::tile_blocks) {
+      if (parts(kernel_) == 2) {
+        const bool split = kernel_ == KernelKind::tile_blocks;
         if (part == 0) {
-          kernels::pack_split_keys(sizes_, rows.keys.data(), head_);
+          (split ? kernels::pack_split_keys : kernels::pack_key_pairs)(sizes_, rows.keys.data(),
+                                                                       head_);
         } else {
-          kernels::pack_split_values(sizes_, rows.values.data(), head_);
-        }
-        return;
-      }
-      if (kernel_ == KernelKind::rounded_pairs) {
-        if (part == 0) {
-          kernels::pack_key_pairs(sizes_, rows.keys.data(), head_);
-        } else {
-          kernels::pack_value_pairs(sizes_, rows.values.data(), head_);
+          (split ? kernels::pack_split_values : kernels::pack_value_pairs)(
+              sizes_, rows.values.data(), head_);
         }
         return;
       }

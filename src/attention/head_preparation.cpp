@@ -19,6 +19,7 @@
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/several_errors.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {
@@ -36,7 +37,7 @@ std::optional<HeadNorm> checked_norm(const std::optional<HeadNorm>& given, std::
                             " does not fit heads of width " + std::to_string(width),
                         where, help);
     }
-    if (!is_shape_only(tensor)) tensor = tensor.converted(DType::float64);
+    tensor = tensor.converted(DType::float64);
   };
   if (!norm.weight) {
     throw input_error(name + " has no weight", "/" + name + "/weight",
@@ -269,8 +270,8 @@ void HeadPreparation::adopt_tables(const Geometry& geometry) {
   }
   pairs_ = shape.back();
   sample_tables_ = shape.size() == 3 && shape[0] > 1;
-  if (!is_shape_only(rotary.cos)) rotary.cos = rotary.cos.converted(DType::float64);
-  if (!is_shape_only(rotary.sin)) rotary.sin = rotary.sin.converted(DType::float64);
+  rotary.cos = rotary.cos.converted(DType::float64);
+  rotary.sin = rotary.sin.converted(DType::float64);
   check_in_tables(query_positions_, "positions");
   check_in_tables(key_positions_,
                   rotary.key_positions || !rotary.positions ? "key_positions" : "positions");

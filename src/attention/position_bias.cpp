@@ -9,6 +9,7 @@
 
 #include "support/count_text.hpp"
 #include "tensor/narrow_number.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {

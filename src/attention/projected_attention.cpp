@@ -10,6 +10,7 @@
 #include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
 #include "tensor/narrow_number.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {

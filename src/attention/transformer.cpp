@@ -17,6 +17,7 @@
 #include "attention/projected_attention.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/narrow_number.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {
@@ -106,7 +107,7 @@ void Visibility::adopt_padding(const Geometry& geometry) {
                       "/mask/padding",
                       "give it the shape " + text(expected) + ", true where a key is padding");
   }
-  if (!is_shape_only(mask_.padding)) mask_.padding = mask_.padding.converted(DType::boolean);
+  mask_.padding = mask_.padding.converted(DType::boolean);
   padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
 }
 
@@ -169,7 +170,7 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
                       std::string("/mask/") + name,
                       "each axis, counted from the last, must be 1 or that of the weights");
   }
-  result.tensor = is_shape_only(tensor) ? tensor : tensor.converted(dtype);
+  result.tensor = tensor.converted(dtype);
   const std::size_t rank = axes.size();
   result.key = strides[rank - 1];
   result.query = strides[rank - 2];

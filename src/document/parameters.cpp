@@ -11,6 +11,7 @@
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
 #include "support/nearest_name.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -27,17 +28,6 @@ Names with_ending(const std::string& prefix, const Names& names, const std::stri
   Names full;
   for (const std::string& name : names) full.push_back(prefix + name + ending);
   return full;
-}
-
-// Rows first … first + count − 1 of a weight [rows,in] or a bias [rows], sharing the elements.
-Tensor rows(const Tensor& tensor, std::size_t first, std::size_t count) {
-  Shape shape = tensor.shape();
-  const std::size_t row = tensor.size() / shape[0];
-  shape[0] = count;
-  const auto* start =
-      static_cast<const std::byte*>(tensor.bytes()) + first * row * size_of(tensor.dtype());
-  return Tensor::borrowed(std::move(shape), tensor.dtype(), start,
-                          std::make_shared<const Tensor>(tensor));
 }
 
 // torch.nn.MultiheadAttention stacks the weights of query, key and value: [(H + 2 G) d, in].
@@ -114,9 +104,9 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
   for (const char* part : {"W_q.bias", "W_k.bias", "W_v.bias"}) {
     parameters.comes_from(prefix + part, name);
   }
-  p.query.bias = rows(bias, 0, q);
-  p.key.bias = rows(bias, q, k);
-  p.value.bias = rows(bias, q + k, v);
+  p.query.bias = rows_of(bias, 0, q);
+  p.key.bias = rows_of(bias, q, k);
+  p.value.bias = rows_of(bias, q + k, v);
 }
 
 // The forms of torch.nn.MultiheadAttention, or four Linear layers. Everything is asked for in the
@@ -137,9 +127,9 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
   const std::string stacked = prefix + "in_proj_weight";
   if (const Tensor weight = parameters.find(stacked)) {
     const Stacked parts(weight, parameters, stacked, heads, kv_heads);
-    p.query.weight = rows(weight, 0, parts.query);
-    p.key.weight = rows(weight, parts.query, parts.key);
-    p.value.weight = rows(weight, parts.query + parts.key, parts.key);
+    p.query.weight = rows_of(weight, 0, parts.query);
+    p.key.weight = rows_of(weight, parts.query, parts.key);
+    p.value.weight = rows_of(weight, parts.query + parts.key, parts.key);
     const auto name_part = [&](const char* name, const char* part) {
       parameters.is_part(prefix + name, stacked,
                          std::string("the ") + part + " part of " + parameters.shown(stacked));

@@ -10,12 +10,12 @@
 
 #include "attn/error.hpp"
 
-#include "attention/geometry.hpp"
 #include "document/object.hpp"
 #include "document/tensor_view.hpp"
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {

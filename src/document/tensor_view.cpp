@@ -10,8 +10,9 @@
 
 #include "attn/error.hpp"
 
-#include "attention/geometry.hpp"
 #include "document/object.hpp"
+#include "tensor/shape_only.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -62,14 +63,6 @@ std::string layout_in(const JsonValue& value, const std::string& at) {
   return layout;
 }
 
-Tensor with_shape(const Tensor& tensor, Shape shape, std::size_t first_element) {
-  if (is_shape_only(tensor)) return shape_only(shape, tensor.dtype());
-  const auto* start =
-      static_cast<const std::byte*>(tensor.bytes()) + first_element * size_of(tensor.dtype());
-  return Tensor::borrowed(std::move(shape), tensor.dtype(), start,
-                          std::make_shared<const Tensor>(tensor));
-}
-
 Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
   const Shape& shape = tensor.shape();
   if (index.size() >= shape.size()) {
@@ -87,8 +80,8 @@ Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
     count /= shape[i];
     first += index[i] * count;
   }
-  return with_shape(
-      tensor, Shape(shape.begin() + static_cast<std::ptrdiff_t>(index.size()), shape.end()), first);
+  return part_of(tensor, first,
+                 Shape(shape.begin() + static_cast<std::ptrdiff_t>(index.size()), shape.end()));
 }
 
 Tensor reshaped(const Tensor& tensor, Shape sizes, const std::string& at) {
@@ -106,7 +99,7 @@ Tensor reshaped(const Tensor& tensor, Shape sizes, const std::string& at) {
                           text(tensor.shape()) + " do not fill that shape",
                       at, "give sizes whose product is " + std::to_string(tensor.size()));
   }
-  return with_shape(tensor, std::move(sizes), 0);
+  return tensor.reshaped(std::move(sizes));
 }
 
 // Axis i of the result is axis order[i] of the tensor.

@@ -5,7 +5,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/geometry.hpp"
 #include "document/object.hpp"
 #include "support/nearest_name.hpp"
 #include "tokens/embedding.hpp"
@@ -193,7 +192,7 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
       throw input_error("the dimension is not that of the table " + text(given.shape()),
                         at("dimension"), "leave it out: the table's second axis tells it");
     }
-    table_ = is_shape_only(given) ? given : given.converted(DType::float64);
+    table_ = given.converted(DType::float64);
     return;
   }
   if (!init) {

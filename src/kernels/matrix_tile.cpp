@@ -90,6 +90,54 @@ ATTN_TILES void multiply_right(const std::uint16_t* first, const std::uint16_t* 
   _tile_dpbf16ps(3, 5, 7);
 }
 
+// What a step adds to the sums, and how many numbers of either operand it takes. Small products
+// come first; each load replaces what the next products do not need.
+struct SplitStep {
+  static constexpr std::size_t left = split_tile_numbers, right = split_tile_numbers;
+  ATTN_TILES static void add(const TileProduct& tiles) noexcept {
+    multiply_left(tiles.left + part3, tiles.lower_left + part3);
+    multiply_left(tiles.left + part2, tiles.lower_left + part2);
+    multiply_right(tiles.right + part2, tiles.next_right + part2);
+    multiply_left(tiles.left, tiles.lower_left);
+    multiply_right(tiles.right + part3, tiles.next_right + part3);
+    multiply_right(tiles.right, tiles.next_right);
+  }
+};
+struct NarrowStep {
+  static constexpr std::size_t left = split_tile_numbers, right = tile_numbers;
+  ATTN_TILES static void add(const TileProduct& tiles) noexcept {
+    multiply_left(tiles.left + part3, tiles.lower_left + part3);
+    multiply_left(tiles.left + part2, tiles.lower_left + part2);
+    multiply_left(tiles.left, tiles.lower_left);
+  }
+};
+struct Bfloat16Step {
+  static constexpr std::size_t left = tile_numbers, right = tile_numbers;
+  ATTN_TILES static void add(const TileProduct& tiles) noexcept {
+    multiply_left(tiles.left, tiles.lower_left);
+  }
+};
+
+// Compilers do not know what memory the instructions of tiles touch: no other access stands between
+// the fences.
+template <class Step>
+ATTN_TILES void multiply(TileProduct tiles, float* c, std::size_t c_stride, bool add) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const auto stride = static_cast<long>(c_stride * sizeof(float));
+  load_sums(c, c_stride, stride, add);
+  for (; tiles.steps > 0; --tiles.steps) {
+    _tile_loadd(6, tiles.right, line);
+    _tile_loadd(7, tiles.next_right, line);
+    Step::add(tiles);
+    tiles.left += Step::left;
+    tiles.lower_left += Step::left;
+    tiles.right += Step::right;
+    tiles.next_right += Step::right;
+  }
+  store_sums(c, c_stride, stride);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 #undef ATTN_TILES
 
 }  // namespace
@@ -107,73 +155,23 @@ MatrixTiles::~MatrixTiles() {
   release();
 }
 
-// Compilers do not know what memory the instructions of tiles touch: no other access stands between
-// the fences.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const TileProduct& product,
                                                                        float* c,
                                                                        std::size_t c_stride,
                                                                        bool add) noexcept {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const auto stride = static_cast<long>(c_stride * sizeof(float));
-  load_sums(c, c_stride, stride, add);
-  const std::uint16_t *left = product.left, *lower_left = product.lower_left;
-  const std::uint16_t *right = product.right, *next_right = product.next_right;
-  // Small products first; each load replaces what the next products do not need.
-  for (std::size_t step = 0; step < product.steps; ++step) {
-    _tile_loadd(6, right, line);
-    _tile_loadd(7, next_right, line);
-    multiply_left(left + part3, lower_left + part3);
-    multiply_left(left + part2, lower_left + part2);
-    multiply_right(right + part2, next_right + part2);
-    multiply_left(left, lower_left);
-    multiply_right(right + part3, next_right + part3);
-    multiply_right(right, next_right);
-    left += split_tile_numbers;
-    lower_left += split_tile_numbers;
-    right += split_tile_numbers;
-    next_right += split_tile_numbers;
-  }
-  store_sums(c, c_stride, stride);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  multiply<SplitStep>(product, c, c_stride, add);
 }
 
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const TileProduct& product,
                                                                         float* c,
                                                                         std::size_t c_stride,
                                                                         bool add) noexcept {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const auto stride = static_cast<long>(c_stride * sizeof(float));
-  load_sums(c, c_stride, stride, add);
-  const std::uint16_t *left = product.left, *lower_left = product.lower_left;
-  const std::uint16_t *right = product.right, *next_right = product.next_right;
-  for (std::size_t step = 0; step < product.steps; ++step) {
-    _tile_loadd(6, right, line);
-    _tile_loadd(7, next_right, line);
-    multiply_left(left + part3, lower_left + part3);
-    multiply_left(left + part2, lower_left + part2);
-    multiply_left(left, lower_left);
-    left += split_tile_numbers;
-    lower_left += split_tile_numbers;
-    right += tile_numbers;
-    next_right += tile_numbers;
-  }
-  store_sums(c, c_stride, stride);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  multiply<NarrowStep>(product, c, c_stride, add);
 }
 
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_bfloat16_tiles(
     const TileProduct& product, float* c, std::size_t c_stride, bool add) noexcept {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const auto stride = static_cast<long>(c_stride * sizeof(float));
-  load_sums(c, c_stride, stride, add);
-  for (std::size_t step = 0; step < product.steps; ++step) {
-    const std::size_t at = step * tile_numbers;
-    _tile_loadd(6, product.right + at, line);
-    _tile_loadd(7, product.next_right + at, line);
-    multiply_left(product.left + at, product.lower_left + at);
-  }
-  store_sums(c, c_stride, stride);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  multiply<Bfloat16Step>(product, c, c_stride, add);
 }
 
 }  // namespace attn::kernels

@@ -25,6 +25,16 @@ class MatrixTiles {
 constexpr std::size_t tile_side = 16, tile_depth = 32;
 constexpr std::size_t tile_numbers = tile_side * tile_depth, split_tile_numbers = 3 * tile_numbers;
 
+/// How many tiles make a row of so many terms.
+constexpr std::size_t tile_steps(std::size_t count) {
+  return (count + tile_depth - 1) / tile_depth;
+}
+
+/// The numbers of one part of a matrix that is filled up to whole pairs of tiles.
+constexpr std::size_t tiled_numbers(std::size_t rows, std::size_t columns) {
+  return tile_steps(rows) * tile_depth * tile_steps(columns) * tile_depth;
+}
+
 /// Two by two rows of tiles, one a step; the tiles of a row follow each other.
 struct TileProduct {
   const std::uint16_t *left, *lower_left;

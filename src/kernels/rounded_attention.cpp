@@ -122,8 +122,6 @@ class PairProducts {
   }
 
  private:
-  static std::uint16_t* parts_in(void* memory) { return static_cast<std::uint16_t*>(memory); }
-
   std::size_t width_, width_steps_, key_steps_;
   std::uint16_t *queries_, *weights_;
   std::optional<MatrixTiles> tiles_;
@@ -262,11 +260,11 @@ bool has_pairs() {
   return uses_matrix_tiles();
 }
 void pack_keys_in_pairs(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
-  split_keys<1>(sizes, rows, static_cast<std::uint16_t*>(static_cast<void*>(head.keys)), head);
+  split_keys<1>(sizes, rows, parts_in(head.keys), head);
 }
 void pack_values_in_pairs(const HeadSizes& sizes, const float* const* rows,
                           PackedHead<float>& head) {
-  split_values<1>(sizes, rows, static_cast<std::uint16_t*>(static_cast<void*>(head.values)), head);
+  split_values<1>(sizes, rows, parts_in(head.values), head);
 }
 
 #else
@@ -284,17 +282,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace attn::kernels {
-namespace {
-
-// Of float for as many bfloat16, in whole tiles.
-std::size_t pair_count(std::size_t rows, std::size_t columns) {
-  const auto whole = [](std::size_t size) {
-    return (size + tile_depth - 1) / tile_depth * tile_depth;
-  };
-  return whole(rows) * whole(columns) / 2;
-}
-
-}  // namespace
 
 HWY_EXPORT(rounded_scratch);
 HWY_EXPORT(attend_rounded);
@@ -306,11 +293,12 @@ bool multiplies_pairs(StepRounding::Type type) noexcept {
   return type == StepRounding::Type::bfloat16 && HWY_DYNAMIC_DISPATCH(has_pairs)();
 }
 
+// Two numbers take the room of a float.
 std::size_t pair_key_count(const HeadSizes& sizes) noexcept {
-  return pair_count(sizes.keys, sizes.width);
+  return tiled_numbers(sizes.keys, sizes.width) / 2;
 }
 std::size_t pair_value_count(const HeadSizes& sizes) noexcept {
-  return pair_count(sizes.keys, sizes.value_width);
+  return tiled_numbers(sizes.keys, sizes.value_width) / 2;
 }
 
 void pack_key_pairs(const HeadSizes& sizes, const float* const* rows,

@@ -26,11 +26,6 @@ constexpr std::size_t strip_rows = 2 * tile_side, key_step = 128;
 constexpr std::size_t most_strips = split_query_block / strip_rows;
 static_assert(split_query_block <= query_block);
 
-// Memory that holds parts of floats.
-std::uint16_t* parts_in(void* memory) {
-  return static_cast<std::uint16_t*>(memory);
-}
-
 class SplitBlock : OnlineSoftmax<float> {
  public:
   SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch)
@@ -249,17 +244,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace attn::kernels {
-namespace {
-
-// Of float for the uint16 of split tiles: three for each number.
-std::size_t split_count(std::size_t rows, std::size_t columns) {
-  const auto whole = [](std::size_t size) {
-    return (size + tile_depth - 1) / tile_depth * tile_depth;
-  };
-  return whole(rows) * whole(columns) * 3 / 2;
-}
-
-}  // namespace
 
 HWY_EXPORT(scratch_count);
 HWY_EXPORT(pack_keys);
@@ -272,12 +256,13 @@ bool splits(const HeadSizes& sizes) noexcept {
          sizes.keys >= least_keys;
 }
 
+// Three parts of each number, two of which take the room of a float.
 std::size_t split_key_count(const HeadSizes& sizes) noexcept {
-  return split_count(sizes.keys, sizes.width);
+  return tiled_numbers(sizes.keys, sizes.width) * 3 / 2;
 }
 
 std::size_t split_value_count(const HeadSizes& sizes) noexcept {
-  return split_count(sizes.keys, sizes.value_width);
+  return tiled_numbers(sizes.keys, sizes.value_width) * 3 / 2;
 }
 
 std::size_t split_scratch_count(const HeadSizes& sizes) noexcept {

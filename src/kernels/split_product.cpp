@@ -213,13 +213,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace attn::kernels {
-namespace {
-
-std::size_t whole(std::size_t size) {
-  return (size + tile_depth - 1) / tile_depth * tile_depth;
-}
-
-}  // namespace
 
 HWY_EXPORT(split_x_of);
 HWY_EXPORT(split_w_of);
@@ -231,11 +224,11 @@ bool splits_product(std::size_t rows, std::size_t width) noexcept {
 }
 
 std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept {
-  return 3 * whole(rows) * whole(width);
+  return 3 * tiled_numbers(rows, width);
 }
 
 std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept {
-  return whole(columns) * whole(width);
+  return tiled_numbers(columns, width);
 }
 
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept {

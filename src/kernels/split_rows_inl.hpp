@@ -1,7 +1,7 @@
 // Rows of floats as tiles of one part, which holds them if they are bfloat16, or of three
-// (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by
-// side, in both operands alike: which ones make a pair changes only the order of a sum. Compiled
-// for AVX-512 alone, which all processors with matrix tiles have.
+// (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by side, in both operands alike:
+// which ones make a pair changes only the order of a sum. Compiled for AVX-512 alone, which all
+// processors with matrix tiles have.
 
 #if defined(ATTN_KERNELS_SPLIT_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_SPLIT_ROWS_INL
@@ -57,8 +57,9 @@ HWY_INLINE hn::Vec<Floats> part_of_row(const float* row, std::size_t width, std:
   return hn::MaskedLoad(hn::FirstN(d, width - k), d, row + k);
 }
 
-constexpr std::size_t tile_steps(std::size_t count) {
-  return (count + tile_depth - 1) / tile_depth;
+// Memory that holds parts of floats.
+HWY_INLINE std::uint16_t* parts_in(void* memory) {
+  return static_cast<std::uint16_t*>(memory);
 }
 
 // Parts below 2⁻¹²⁶ count as zeros. Where no number is larger than this, that is less than 2⁻⁶⁶ of

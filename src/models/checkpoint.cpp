@@ -191,15 +191,6 @@ Tensor transposed(const Tensor& matrix) {
                                           : turn(matrix.values<double>());
 }
 
-Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count) {
-  Shape shape = tensor.shape();
-  const std::size_t row = tensor.size() / shape[0] * size_of(tensor.dtype());
-  shape[0] = count;
-  return Tensor::borrowed(shape, tensor.dtype(),
-                          static_cast<const std::byte*>(tensor.bytes()) + first * row,
-                          std::make_shared<const Tensor>(tensor));
-}
-
 namespace {
 
 std::string of_layer(std::string text, std::size_t layer) {

@@ -112,7 +112,4 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
 /// The matrix [a,b] as [b,a].
 Tensor transposed(const Tensor& matrix);
 
-/// Rows `first` … `first + count` − 1 of a tensor's first axis, sharing the elements.
-Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
-
 }  // namespace attn

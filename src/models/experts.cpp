@@ -10,6 +10,7 @@
 
 #include "attention/linear.hpp"
 #include "models/elementwise.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 

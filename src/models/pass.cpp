@@ -10,6 +10,7 @@
 #include "models/elementwise.hpp"
 #include "models/logits_head.hpp"
 #include "models/stack_pass.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {

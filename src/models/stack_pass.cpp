@@ -11,6 +11,7 @@
 #include "attention/position_bias.hpp"
 #include "models/elementwise.hpp"
 #include "models/experts.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "result/tensor_meaning.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -21,10 +21,7 @@ Tensor matrix(const Tensor& tensor, const Shape& index) {
   for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis)
     number = number * shape[axis] + index[axis];
   const Shape last(shape.end() - 2, shape.end());
-  const auto* elements = static_cast<const std::byte*>(tensor.bytes()) +
-                         number * last[0] * last[1] * size_of(tensor.dtype());
-  return Tensor::borrowed(last, tensor.dtype(), elements, std::make_shared<const Tensor>(tensor))
-      .converted(DType::float64);
+  return part_of(tensor, number * element_count(last), last).converted(DType::float64);
 }
 
 // a − b, and zero where a NaN or an infinity is in both.

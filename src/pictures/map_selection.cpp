@@ -3,6 +3,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -46,11 +47,7 @@ Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
 Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
   // One head may stand for all: what is seen is often the same for each.
   const std::size_t at = (sample * heads_ + (heads_ == 1 ? 0 : head)) * queries_ * keys_;
-  const auto* elements =
-      static_cast<const std::byte*>(weights_.bytes()) + at * size_of(weights_.dtype());
-  // The matrix keeps the whole tensor alive.
-  return Tensor::borrowed({queries_, keys_}, weights_.dtype(), elements,
-                          std::make_shared<const Tensor>(weights_));
+  return part_of(weights_, at, {queries_, keys_});
 }
 
 void Maps::check(std::size_t sample, std::size_t head) const {

@@ -1,11 +1,11 @@
 #include "result/tensor_writer.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include "attn/io.hpp"
 
 #include "support/atomic_file.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -19,14 +19,6 @@ std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_on
     index /= leading[axis];
   }
   return suffix;
-}
-
-// What is written may be wanted after the caller's tensor is gone.
-Tensor matrix_of(const std::shared_ptr<const Tensor>& tensor, std::size_t index,
-                 const Shape& shape) {
-  const auto* elements = static_cast<const std::byte*>(tensor->bytes()) +
-                         index * element_count(shape) * size_of(tensor->dtype());
-  return Tensor::borrowed(shape, tensor->dtype(), elements, tensor);
 }
 
 }  // namespace
@@ -69,11 +61,10 @@ std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Ten
         const Shape leading(shape.begin(), axes == 0 ? shape.begin() : shape.end() - axes);
         const Shape matrix =
             axes == 0 ? Shape{tensor.size(), 1} : Shape(shape.end() - axes, shape.end());
-        const auto owner = std::make_shared<const Tensor>(tensor);
         TensorPlace& place = places.emplace_back();
         for (std::size_t i = 0; i < tensor.size() / element_count(matrix); ++i) {
           place.files.push_back(add(name + matrix_suffix(leading, i, heads_only),
-                                    {{name, matrix_of(owner, i, matrix)}}));
+                                    {{name, part_of(tensor, i * element_count(matrix), matrix)}}));
         }
       }
       break;

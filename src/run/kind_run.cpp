@@ -12,7 +12,6 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
-#include "attention/geometry.hpp"
 #include "attention/new_elements.hpp"
 #include "document/mask_reader.hpp"
 #include "pictures/mask_picture.hpp"
@@ -23,6 +22,7 @@
 #include "support/atomic_file.hpp"
 #include "support/count_text.hpp"
 #include "support/nearest_name.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {

@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "tensor/narrow_number.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace attn {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 // What stands for the elements where there are none, because a null pointer stands for an absent
 // tensor.
 constexpr std::uint64_t no_elements = 0;
+
+// The same where only a shape is known.
+constexpr std::uint64_t unknown_elements = 0;
 
 template <class From>
 std::int64_t nearest_integer(From number) {
@@ -167,6 +171,7 @@ Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
 
 Tensor Tensor::converted(DType dtype) const {
   if (!*this || dtype == dtype_) return *this;
+  if (is_shape_only(*this)) return shape_only(shape_, dtype);
   switch (dtype) {
     case DType::float32:
       return convert_to<float>(*this);
@@ -208,6 +213,19 @@ void Tensor::check_stored(DType dtype) const {
     throw Error(ErrorKind::internal,
                 std::string("a tensor of ") + name(dtype_) + " was read as " + name(dtype), "", "");
   }
+  if (is_shape_only(*this)) {
+    throw Error(ErrorKind::internal,
+                "the elements of " + text(shape_) + " were read, of which only the shape is known",
+                "", "");
+  }
+}
+
+Tensor shape_only(Shape shape, DType dtype) {
+  return Tensor::borrowed(std::move(shape), dtype, &unknown_elements, nullptr);
+}
+
+bool is_shape_only(const Tensor& tensor) noexcept {
+  return tensor.bytes() == &unknown_elements;
 }
 
 }  // namespace attn

@@ -7,9 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/fast_path.hpp"
+#include "attention/fast_and_reference.hpp"
 #include "attention/random_request.hpp"
-#include "attention/reference.hpp"
 #include "kernels/every_target.hpp"
 
 namespace {
@@ -20,27 +19,20 @@ using attn::DType;
 using attn::Kind;
 using attn::Shape;
 using attn::Tensor;
+using attn::testing::exact;
+using attn::testing::fast;
 using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
+using attn::testing::rounded;
 using attn::testing::same_bits;
 using attn::testing::sequences;
+using attn::testing::with_number;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 attn::Additive& additive_of(AttentionRequest& request) {
   return std::get<attn::Additive>(request.score);
-}
-
-AttentionRequest rounded(AttentionRequest request) {
-  request.dtype = DType::float32;
-  request.stages = false;
-  attn::Additive& score = additive_of(request);
-  for (Tensor* tensor : {&score.query, &score.key, &score.value, &score.past_key, &score.past_value,
-                         &score.W_q, &score.W_k, &score.w_v}) {
-    *tensor = tensor->converted(DType::float32);
-  }
-  return request;
 }
 
 AttentionRequest additive(RandomRequests& random, const Shape& query, const Shape& key,
@@ -51,18 +43,6 @@ AttentionRequest additive(RandomRequests& random, const Shape& query, const Shap
   score.W_k = random.normal({hidden, key.back()});
   score.w_v = random.normal({1, hidden});
   return rounded(request);
-}
-
-std::optional<AttentionResult> fast(const AttentionRequest& request) {
-  const attn::Geometry geometry = attn::check_geometry(request);
-  const attn::Visibility visibility(request.mask, geometry);
-  return attn::fast_attention(request, geometry, visibility);
-}
-
-AttentionResult reference(AttentionRequest request) {
-  request.dtype = DType::float64;
-  const attn::Geometry geometry = attn::check_geometry(request);
-  return attn::reference_attention(request, geometry, attn::Visibility(request.mask, geometry));
 }
 
 double largest(const Tensor& tensor) {
@@ -93,7 +73,7 @@ double score_bound(const AttentionRequest& request) {
 // A weight whose score and largest score are off by δ each is off by a factor e^(2δ); the softmax
 // of the kernels is within 2e-5.
 void check_as_reference(const AttentionRequest& request) {
-  const AttentionResult expected = reference(request);
+  const AttentionResult expected = exact(request);
   const double relative = std::expm1(2 * score_bound(request)) + 2e-5;
   const double value_size =
       std::max(largest(value_of(request.score)), largest(sequences(request).past_value));
@@ -108,21 +88,15 @@ void check_as_reference(const AttentionRequest& request) {
     CHECK(static_cast<bool>(result->weights) == weights);
     if (!weights) continue;
     CHECK(same_bits(result->allowed, expected.allowed));
-    const std::vector<double> found = numbers(result->weights), exact = numbers(expected.weights);
-    REQUIRE(found.size() == exact.size());
+    const std::vector<double> found = numbers(result->weights),
+                              wanted_weights = numbers(expected.weights);
+    REQUIRE(found.size() == wanted_weights.size());
     bool near = true;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      near = near && std::abs(found[i] - exact[i]) <= relative * exact[i];
+      near = near && std::abs(found[i] - wanted_weights[i]) <= relative * wanted_weights[i];
     }
     CHECK(near);
   }
-}
-
-Tensor with_number(const Tensor& tensor, std::size_t at, float number) {
-  const auto values = tensor.values<float>();
-  std::vector<float> copy(values.begin(), values.end());
-  copy[at] = number;
-  return {tensor.shape(), std::move(copy)};
 }
 
 TEST_CASE("fast additive attention agrees with the reference for every arrangement of heads") {
@@ -166,7 +140,7 @@ TEST_CASE("fast additive attention agrees with the reference in blocks of every 
     const std::optional<AttentionResult> result = fast(pooled);
     REQUIRE(result);
     const double relative = std::expm1(2 * score_bound(pooled)) + 2e-5;
-    CHECK(attn::testing::difference(result->pooled, reference(pooled).pooled) <= relative);
+    CHECK(attn::testing::difference(result->pooled, exact(pooled).pooled) <= relative);
   });
 }
 
@@ -223,7 +197,7 @@ TEST_CASE("fast additive attention agrees with the reference where projections a
         sequences(request).key =
             with_number(sequences(request).key, j, j % 2 == 0 ? large : -large);
       }
-      const AttentionResult expected = reference(request);
+      const AttentionResult expected = exact(request);
       const std::optional<AttentionResult> result = fast(request);
       REQUIRE(result);
       // Rounding a + b to single precision changes tanh by less than half a unit; the rest is as in
@@ -267,7 +241,7 @@ TEST_CASE("NaN and infinity that additive attention sees give what the reference
       Tensor& tensor = in_query ? sequences(request).query : sequences(request).key;
       tensor = with_number(tensor, 20 * 16 + 3, odd);
       // An infinite number makes the projections of its row infinite, whose tanh is ±1.
-      const AttentionResult result = attend(request), expected = reference(request);
+      const AttentionResult result = attend(request), expected = exact(request);
       const std::vector<double> found = numbers(result.output), exact = numbers(expected.output);
       bool near = found.size() == exact.size();
       for (std::size_t i = 0; near && i < found.size(); ++i) {

@@ -6,9 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/fast_path.hpp"
+#include "attention/fast_and_reference.hpp"
 #include "attention/random_request.hpp"
-#include "attention/reference.hpp"
 #include "kernels/every_target.hpp"
 
 namespace {
@@ -33,10 +32,8 @@ AttentionRequest pooled_request(RandomRequests& random, const Shape& query, cons
   return request;
 }
 
-AttentionResult fast(const AttentionRequest& request) {
-  const Geometry geometry = check_geometry(request);
-  const Visibility visibility(request.mask, geometry);
-  std::optional<AttentionResult> result = fast_attention(request, geometry, visibility);
+AttentionResult pooled(const AttentionRequest& request) {
+  std::optional<AttentionResult> result = attn::testing::fast(request);
   REQUIRE(result);
   return *std::move(result);
 }
@@ -44,16 +41,12 @@ AttentionResult fast(const AttentionRequest& request) {
 // Cells are means or largest of weights, which are at most 1 and within a relative 2e-5 (4e-14) of
 // the exact ones.
 void check_as_reference(const AttentionRequest& request) {
-  const Geometry geometry = check_geometry(request);
-  AttentionRequest exact = request;
-  exact.dtype = DType::float64;
-  const AttentionResult expected =
-      reference_attention(exact, geometry, Visibility(request.mask, geometry));
-  const AttentionResult result = fast(request);
+  const AttentionResult expected = attn::testing::exact(request);
+  const AttentionResult result = pooled(request);
   CHECK(result.pooled.dtype() == request.dtype);
   REQUIRE(result.pooled.shape() == expected.pooled.shape());
   const std::vector<double> a = numbers(result.pooled), b = numbers(expected.pooled);
-  const double relative = request.dtype == DType::float32 ? 2e-5 : 4e-14;
+  const double relative = attn::testing::kernel_bound(request.dtype);
   double farthest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     CAPTURE(i);
@@ -128,7 +121,7 @@ TEST_CASE("bins that a row does not see hold zeros, however low its scores are")
           request.weights = false;
           request.mask.causal = true;
           request.pool = Pooling{8, reduction};
-          const AttentionResult result = fast(request);
+          const AttentionResult result = pooled(request);
           const std::vector<double> cells = numbers(result.pooled);
           for (std::size_t i = 0; i < 8; ++i) {
             for (std::size_t j = i + 1; j < 8; ++j) {
@@ -168,10 +161,10 @@ TEST_CASE("a map pooled inside the kernel has the same bits for any number of th
     RandomRequests random(23);
     AttentionRequest request =
         pooled_request(random, {1, 2, 700, 20}, {1, 2, 700, 20}, DType::float32, {3, mean});
-    const AttentionResult one = fast(request);
+    const AttentionResult one = pooled(request);
     for (const std::size_t threads : {2, 3, 7}) {
       request.threads = threads;
-      const AttentionResult many = fast(request);
+      const AttentionResult many = pooled(request);
       CHECK(same_bits(many.pooled, one.pooled));
       CHECK(same_bits(many.output, one.output));
     }

@@ -6,10 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/fast_path.hpp"
-#include "attention/head_preparation.hpp"
+#include "attention/fast_and_reference.hpp"
 #include "attention/random_request.hpp"
-#include "attention/reference.hpp"
 #include "kernels/every_target.hpp"
 
 namespace {
@@ -18,61 +16,35 @@ using attn::AttentionRequest;
 using attn::AttentionResult;
 using attn::DType;
 using attn::Tensor;
+using attn::testing::exact;
+using attn::testing::fast;
+using attn::testing::near;
 using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
 using attn::testing::sequences;
 
-AttentionResult reference(AttentionRequest request) {
-  request.dtype = DType::float64;
-  const attn::Geometry geometry = attn::check_geometry(request);
-  const attn::Visibility visibility(request.mask, geometry);
-  const attn::HeadPreparation preparation(request, geometry, visibility);
-  if (preparation) sequences(request) = preparation.prepared(sequences(request), DType::float64);
-  return attn::reference_attention(request, geometry, visibility);
-}
-
-// Rotations and norms make one more rounding of each number, terms by distance one of each score:
-// within the bounds of docs/numerics.md.
-bool near(const Tensor& result, const Tensor& expected, double unit) {
-  if (result.shape() != expected.shape()) return false;
-  const double bound = result.dtype() == DType::float32 ? 2e-5 : 4e-14;
-  const std::vector<double> a = numbers(result), b = numbers(expected);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::abs(a[i] - b[i]) <= bound * std::max(std::abs(b[i]), unit)) continue;
-    MESSAGE("at " << i << ": " << a[i] << " instead of " << b[i]);
-    return false;
-  }
-  return true;
-}
-
 // With and without the weights, and reduced to bins, in both precisions.
 void check_as_reference(AttentionRequest request) {
   request.stages = false;
-  const AttentionResult expected = reference(request);
+  const AttentionResult expected = exact(request);
   AttentionRequest pooled_request = request;
   pooled_request.weights = false;
   pooled_request.pool = attn::Pooling{7, attn::Pooling::Reduction::mean};
-  const AttentionResult pooled = reference(pooled_request);
+  const AttentionResult pooled = exact(pooled_request);
   for (const DType dtype : {DType::float32, DType::float64}) {
     for (const bool weights : {true, false}) {
       CAPTURE(weights);
       request.dtype = dtype;
       request.weights = weights;
-      const attn::Geometry geometry = attn::check_geometry(request);
-      const attn::Visibility visibility(request.mask, geometry);
-      const std::optional<AttentionResult> result =
-          attn::fast_attention(request, geometry, visibility);
+      const std::optional<AttentionResult> result = fast(request);
       REQUIRE(result);
       CHECK(near(result->output, expected.output, 1));
       if (weights) CHECK(near(result->weights, expected.weights, 1e-30));
       CHECK(result->empty_rows == expected.empty_rows);
     }
     pooled_request.dtype = dtype;
-    const attn::Geometry geometry = attn::check_geometry(pooled_request);
-    const attn::Visibility visibility(request.mask, geometry);
-    const std::optional<AttentionResult> result =
-        attn::fast_attention(pooled_request, geometry, visibility);
+    const std::optional<AttentionResult> result = fast(pooled_request);
     REQUIRE(result);
     CHECK(near(result->pooled, pooled.pooled, 1e-30));
   }

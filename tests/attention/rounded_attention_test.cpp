@@ -7,9 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/fast_path.hpp"
+#include "attention/fast_and_reference.hpp"
 #include "attention/random_request.hpp"
-#include "attention/reference.hpp"
 #include "kernels/every_target.hpp"
 
 namespace {
@@ -18,11 +17,14 @@ using attn::AttentionRequest;
 using attn::AttentionResult;
 using attn::DType;
 using attn::Tensor;
+using attn::testing::fast;
 using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
+using attn::testing::reference;
 using attn::testing::same_bits;
 using attn::testing::sequences;
+using attn::testing::with_number;
 
 // Multiples of 1/8 whose products add up exactly, and stay so with a scale that is a power of two.
 Tensor eighths(RandomRequests& random, attn::Shape shape) {
@@ -45,16 +47,6 @@ AttentionRequest attention(RandomRequests& random, const Sizes& sizes, DType dty
   compared.key = eighths(random, {2, 2, sizes.keys, sizes.width}).converted(dtype);
   compared.value = eighths(random, {2, 2, sizes.keys, sizes.value_width}).converted(dtype);
   return request;
-}
-
-std::optional<AttentionResult> fast(const AttentionRequest& request) {
-  const attn::Geometry geometry = attn::check_geometry(request);
-  return attn::fast_attention(request, geometry, attn::Visibility(request.mask, geometry));
-}
-
-AttentionResult reference(const AttentionRequest& request) {
-  const attn::Geometry geometry = attn::check_geometry(request);
-  return attn::reference_attention(request, geometry, attn::Visibility(request.mask, geometry));
 }
 
 // Between two numbers of the type that are as large as x.
@@ -204,23 +196,17 @@ TEST_CASE("the number of threads changes no bit of a narrow type") {
 TEST_CASE("what leaves the range of a narrow type is left to the reference") {
   RandomRequests random(65);
   AttentionRequest request = attention(random, {40, 50, 8, 8}, DType::float16);
-  const auto with_value = [](const Tensor& tensor, double x) {
-    std::vector<double> all = numbers(tensor);
-    all[5] = x;
-    return Tensor(tensor.shape(), std::move(all)).converted(tensor.dtype());
-  };
   const attn::Sequences kept = sequences(request);
   // 2 · 60000 is beyond 65504.
-  sequences(request).query = with_value(kept.query, 60000);
-  sequences(request).key = with_value(with_value(kept.key, 2), 2);
+  sequences(request).query = with_number(kept.query, 5, 60000);
   std::vector<double> all(kept.key.size(), 2);
   sequences(request).key = Tensor(kept.key.shape(), std::move(all)).converted(DType::float16);
   CHECK(!fast(request));
   sequences(request) = kept;
-  sequences(request).value = with_value(kept.value, INFINITY);
+  sequences(request).value = with_number(kept.value, 5, INFINITY);
   CHECK(!fast(request));
   sequences(request) = kept;
-  sequences(request).key = with_value(kept.key, NAN);
+  sequences(request).key = with_number(kept.key, 5, NAN);
   CHECK(!fast(request));
   sequences(request) = kept;
   CHECK(fast(request));

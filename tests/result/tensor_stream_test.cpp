@@ -10,9 +10,9 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "attention/geometry.hpp"
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace {
 
