@@ -109,9 +109,6 @@ class StackWeights {
 /// Error(input) naming what was looked for if there are none.
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model);
 
-/// The matrix [a,b] as [b,a].
-Tensor transposed(const Tensor& matrix);
-
 /// Rows `first` … `first + count` − 1 of a tensor's first axis, sharing the elements.
 Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
 
