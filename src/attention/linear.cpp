@@ -330,12 +330,21 @@ Tensor result(const Task<T>& task, const Tensor& x) {
 }
 
 template <class T>
-Tensor product(const Linear& linear, const Tensor& x, std::size_t threads) {
+auto finish_of(const Finish& finish) {
+  if constexpr (std::is_same_v<T, float>) {
+    return finish.floats;
+  } else {
+    return finish.doubles;
+  }
+}
+
+template <class T>
+Tensor product(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish) {
   const Tensor weight = linear.weight.converted(dtype_of<T>());
   const std::size_t width = weight.shape()[1];
   Rows<T> rows{weight.shape()[0], width, false, false, weight.values<T>().data(), width, {}};
   std::vector<Task<T>> tasks;
-  tasks.push_back({std::move(rows), linear.bias, {}, {}});
+  tasks.push_back({std::move(rows), linear.bias, finish_of<T>(finish), {}});
   multiply_all(tasks, x, threads);
   return result(tasks.front(), x);
 }
@@ -346,15 +355,14 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
   for (const Product& one : all) {
     const MatrixRows& weight = one.weight;
     Rows<T> rows{weight.rows, weight.columns, weight.side_by_side, weight.narrow, nullptr, 0, {}};
-    Task<T>& task = tasks.emplace_back(Task<T>{std::move(rows), one.bias, {}, {}});
+    Task<T>& task =
+        tasks.emplace_back(Task<T>{std::move(rows), one.bias, finish_of<T>(one.finish), {}});
     if constexpr (std::is_same_v<T, float>) {
       task.rows.in_memory = weight.in_memory;
       task.rows.stride = weight.stride;
       task.rows.make = weight.floats;
-      task.finish = one.finish.floats;
     } else {
       task.rows.make = weight.doubles;
-      task.finish = one.finish.doubles;
     }
   }
   multiply_all(tasks, x, threads);
@@ -365,9 +373,9 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
 
 }  // namespace
 
-Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads) {
-  return x.dtype() == DType::float32 ? product<float>(linear, x, threads)
-                                     : product<double>(linear, x, threads);
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish) {
+  return x.dtype() == DType::float32 ? product<float>(linear, x, threads, finish)
+                                     : product<double>(linear, x, threads, finish);
 }
 
 std::vector<Tensor> apply(std::span<const Product> all, const Tensor& x, std::size_t threads) {

@@ -10,10 +10,6 @@
 
 namespace attn {
 
-/// x [..,in] gives [..,out]: float32 in single precision, float64 in double. The sums are the same
-/// to the last bit on any number of threads.
-Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads);
-
 /// A matrix that a file holds, perhaps in another type: its rows are made some at a time, and there
 /// is never another copy of all of it.
 struct MatrixRows {
@@ -36,6 +32,10 @@ struct Finish {
   std::function<void(std::size_t at, std::size_t count, float* y)> floats;
   std::function<void(std::size_t at, std::size_t count, double* y)> doubles;
 };
+
+/// x [..,in] gives [..,out]: float32 in single precision, float64 in double. The sums are the same
+/// to the last bit on any number of threads.
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish = {});
 
 /// One of several products of the same x: y = x Wᵀ + b, then `finish`.
 struct Product {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <numbers>
 #include <string>
@@ -22,38 +21,40 @@
 namespace attn {
 namespace {
 
-// f of the elements of tensors of one shape and type, in that type.
-template <class T, class F, class... Tensors>
-Tensor mapped_as(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
-  const std::shared_ptr<T> y = new_elements<T>(x.size());
+template <class T>
+Tensor sum_as(const Tensor& a, const Tensor& b, std::size_t threads) {
+  const std::shared_ptr<T> y = new_elements<T>(a.size());
+  const auto left = a.values<T>(), right = b.values<T>();
   constexpr std::size_t block = 1 << 14U;
-  parallel_for((x.size() + block - 1) / block, threads, [&](std::size_t at) {
-    const std::size_t end = std::min(x.size(), (at + 1) * block);
-    const auto apply_to = [&](auto... in) {
-      for (std::size_t i = at * block; i < end; ++i) y.get()[i] = f(in[i]...);
-    };
-    apply_to(x.values<T>(), others.template values<T>()...);
+  parallel_for((a.size() + block - 1) / block, threads, [&](std::size_t at) {
+    const std::size_t end = std::min(a.size(), (at + 1) * block);
+    for (std::size_t i = at * block; i < end; ++i) y.get()[i] = left[i] + right[i];
   });
-  return filled(x.shape(), y);
+  return filled(a.shape(), y);
 }
 
-template <class F, class... Tensors>
-Tensor mapped(std::size_t threads, const F& f, const Tensor& x, const Tensors&... others) {
-  return x.dtype() == DType::float32 ? mapped_as<float>(threads, f, x, others...)
-                                     : mapped_as<double>(threads, f, x, others...);
-}
-
+// Of tensors of one shape and type.
 Tensor sum(const Tensor& a, const Tensor& b, std::size_t threads) {
-  return mapped(threads, std::plus<>(), a, b);
+  return a.dtype() == DType::float32 ? sum_as<float>(a, b, threads) : sum_as<double>(a, b, threads);
 }
 
-Tensor activated(const Tensor& x, Activation activation, std::size_t threads) {
-  return mapped(
-      threads,
-      [activation](auto value) {
-        return static_cast<decltype(value)>(activated(static_cast<double>(value), activation));
-      },
-      x);
+// Makes of a product its activation.
+Finish activating(Activation activation) {
+  const auto change = [activation]<class T>(std::size_t, std::size_t count, T* y) {
+    for (std::size_t i = 0; i < count; ++i) {
+      y[i] = static_cast<T>(activated(static_cast<double>(y[i]), activation));
+    }
+  };
+  return {change, change};
+}
+
+// Makes of a product that times `gates`, which have its shape and type.
+Finish times(const Tensor& gates) {
+  const auto change = [gates]<class T>(std::size_t at, std::size_t count, T* y) {
+    const T* gate = gates.values<T>().data() + at;
+    for (std::size_t i = 0; i < count; ++i) y[i] *= gate[i];
+  };
+  return {change, change};
 }
 
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
@@ -126,10 +127,8 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
                     const Tensor& x) {
   const std::size_t threads = request.threads;
-  Tensor wide = activated(apply(layer.linear1, x, threads), request.activation, threads);
-  if (gated(request.activation)) {
-    wide = mapped(threads, std::multiplies<>(), wide, apply(layer.linear3, x, threads));
-  }
+  Tensor wide = apply(layer.linear1, x, threads, activating(request.activation));
+  if (gated(request.activation)) wide = apply(layer.linear3, x, threads, times(wide));
   return apply(layer.linear2, wide, threads);
 }
 

@@ -35,7 +35,9 @@ Attentions planned(const TransformerRequest& request) {
   return attentions;
 }
 
-Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples, std::size_t longest) {
+// Absent if all are equally long.
+Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples) {
+  const std::size_t longest = longest_of(samples);
   std::vector<std::int64_t> lengths;
   bool equal = true;
   for (const auto& ids : samples) {
@@ -48,37 +50,29 @@ Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples, std::si
 
 Attentions planned(const ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
-  const auto longest = [](const std::vector<std::vector<std::int64_t>>& samples) {
-    std::size_t length = 0;
-    for (const auto& ids : samples) length = std::max(length, ids.size());
-    return length;
-  };
   Attentions attentions;
-  for (std::size_t s = 0; s < model.stacks.size(); ++s) {
-    const ModelStack& stack = model.stacks[s];
-    const bool decoder = s == 1;
-    const auto& own = decoder ? request.texts.decoder_ids : request.texts.ids;
+  for (const ModelStack& stack : model.stacks) {
+    const auto& own = request.texts.read_by(stack);
     const auto geometry = [&](const auto& of_keys) {
       Geometry sizes;
       sizes.batch_axis = sizes.head_axis = sizes.joined = true;
       sizes.batch = own.size();
       sizes.heads = model.heads;
       sizes.kv_heads = model.kv_heads;
-      sizes.queries = longest(own);
-      sizes.keys = longest(of_keys);
+      sizes.queries = longest_of(own);
+      sizes.keys = longest_of(of_keys);
       sizes.query_width = sizes.key_width = sizes.value_width = model.head_width;
       return sizes;
     };
-    const std::string part = !model.encoder_decoder() ? "" : decoder ? "decoder." : "encoder.";
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       if (request.layers && std::ranges::count(*request.layers, n) == 0) continue;
-      const std::string prefix = part + "layers." + std::to_string(n) + ".";
+      const std::string prefix = model.result_prefix(stack) + "layers." + std::to_string(n) + ".";
       Mask mask = stack_mask(stack, n);
-      mask.valid_lens = lengths_of(own, longest(own));
+      mask.valid_lens = lengths_of(own);
       attentions.push_back({prefix + "self.", std::move(mask), geometry(own), {}});
       if (!stack.crosses) continue;
       Mask memory;
-      memory.valid_lens = lengths_of(request.texts.ids, longest(request.texts.ids));
+      memory.valid_lens = lengths_of(request.texts.ids);
       attentions.push_back({prefix + "cross.", std::move(memory), geometry(request.texts.ids), {}});
     }
   }

@@ -175,13 +175,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   model.logit_softcap = reader.chosen(row, "logit_softcap", "logit_softcap_keys");
   for (const auto& [cap, keys] : {std::pair(&model.softcap, "softcap_keys"),
                                   std::pair(&model.logit_softcap, "logit_softcap_keys")}) {
-    // A cap that is given as null is none.
-    const JsonValue* names = present_member(row, keys);
-    for (const std::string& key :
-         names == nullptr ? std::vector<std::string>() : strings_of(*names)) {
-      const JsonValue* value = config.find(key);
-      if (value != nullptr && value->is(JsonValue::Type::null)) cap->reset();
-    }
+    if (reader.given_as_null(row, keys)) cap->reset();
     if (*cap) positive(reader.listed(row, keys).value_or("softcap"), **cap);
   }
   const JsonValue* tied = present_member(row, "tied");

@@ -92,12 +92,15 @@ struct Architecture {
   double tied_logit_scale = 1;
   std::optional<ModelExperts> experts;
   ModelBuckets buckets;
-  bool buckets_both_ways = true;
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<std::int64_t> pad_id, decoder_start_id;
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
+  /// What the names of a stack's results begin with: nothing if it is the only one.
+  std::string result_prefix(const ModelStack& stack) const {
+    return !encoder_decoder() ? "" : stack.crosses ? "decoder." : "encoder.";
+  }
 };
 
 /// Reads config.json by the row of its `model_type`, or by `row` if the user gives one. Throws

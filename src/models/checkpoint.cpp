@@ -178,19 +178,6 @@ Tensor CheckpointWeights::read(const std::string& name) const {
   }
 }
 
-Tensor transposed(const Tensor& matrix) {
-  const std::size_t rows = matrix.shape()[0], columns = matrix.shape()[1];
-  const auto turn = [&]<class T>(std::span<const T> from) {
-    std::vector<T> to(from.size());
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-    }
-    return Tensor({columns, rows}, std::move(to));
-  };
-  return matrix.dtype() == DType::float32 ? turn(matrix.values<float>())
-                                          : turn(matrix.values<double>());
-}
-
 namespace {
 
 std::string of_layer(std::string text, std::size_t layer) {

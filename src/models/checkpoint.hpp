@@ -109,7 +109,4 @@ class StackWeights {
 /// Error(input) naming what was looked for if there are none.
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model);
 
-/// The matrix [a,b] as [b,a].
-Tensor transposed(const Tensor& matrix);
-
 }  // namespace attn

@@ -54,34 +54,34 @@ const JsonValue* ConfigurationReader::find(std::string_view key) const {
   return value == nullptr && defaults_ != nullptr ? present_member(*defaults_, key) : value;
 }
 
-std::optional<double> ConfigurationReader::number(const std::string& key) const {
+const JsonValue* ConfigurationReader::find(const std::string& key, JsonValue::Type type,
+                                           const char* wanted) const {
   const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is(JsonValue::Type::number)) refuse_type(key, *value, "a number");
-  return value->number();
+  if (value != nullptr && !value->is(type)) refuse_type(key, *value, wanted);
+  return value;
+}
+
+std::optional<double> ConfigurationReader::number(const std::string& key) const {
+  const JsonValue* value = find(key, JsonValue::Type::number, "a number");
+  return value == nullptr ? std::nullopt : std::optional(value->number());
 }
 
 std::optional<std::size_t> ConfigurationReader::count(const std::string& key) const {
-  const JsonValue* value = find(key);
+  constexpr const char* wanted = "a whole number from 0 on";
+  const JsonValue* value = find(key, JsonValue::Type::number, wanted);
   if (value == nullptr) return std::nullopt;
-  if (!value->is(JsonValue::Type::number) || !value->is_integer() || value->integer() < 0) {
-    refuse_type(key, *value, "a whole number from 0 on");
-  }
+  if (!value->is_integer() || value->integer() < 0) refuse_type(key, *value, wanted);
   return static_cast<std::size_t>(value->integer());
 }
 
 std::optional<bool> ConfigurationReader::boolean(const std::string& key) const {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is(JsonValue::Type::boolean)) refuse_type(key, *value, "true or false");
-  return value->boolean();
+  const JsonValue* value = find(key, JsonValue::Type::boolean, "true or false");
+  return value == nullptr ? std::nullopt : std::optional(value->boolean());
 }
 
 std::optional<std::string> ConfigurationReader::text(const std::string& key) const {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is(JsonValue::Type::string)) refuse_type(key, *value, "a string");
-  return value->string();
+  const JsonValue* value = find(key, JsonValue::Type::string, "a string");
+  return value == nullptr ? std::nullopt : std::optional(value->string());
 }
 
 std::optional<std::size_t> ConfigurationReader::first_count(
@@ -124,6 +124,16 @@ bool ConfigurationReader::chosen_boolean(const JsonValue& part, const std::strin
   if (const auto key = listed(part, list)) return *boolean(*key);
   const JsonValue* own = present_member(part, name);
   return own == nullptr ? otherwise : own->boolean();
+}
+
+bool ConfigurationReader::given_as_null(const JsonValue& part, std::string_view list) const {
+  const JsonValue* keys = present_member(part, list);
+  if (keys == nullptr) return false;
+  const std::vector<std::string> names = strings_of(*keys);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& key) {
+    const JsonValue* value = config_.find(key);
+    return value != nullptr && value->is(JsonValue::Type::null);
+  });
 }
 
 ModelActivation activation_of(const std::string& name, const std::string& key) {

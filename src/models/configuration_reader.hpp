@@ -53,10 +53,14 @@ class ConfigurationReader {
                                std::string_view list) const;
   bool chosen_boolean(const JsonValue& part, const std::string& name, std::string_view list,
                       bool otherwise) const;
+  /// Whether the configuration has one of the keys listed, and it is null: there is none of it.
+  bool given_as_null(const JsonValue& part, std::string_view list) const;
   const JsonValue& row() const { return row_; }
-  const JsonValue& config() const { return config_; }
 
  private:
+  // Null if it is not there. Throws Error(input) if it is of another type.
+  const JsonValue* find(const std::string& key, JsonValue::Type type, const char* wanted) const;
+
   const JsonValue& config_;
   const JsonValue& row_;
   const JsonValue* defaults_;

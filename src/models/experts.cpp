@@ -3,16 +3,50 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
-#include "attention/linear.hpp"
+#include "io/raw_array.hpp"
 #include "models/elementwise.hpp"
-#include "tensor/tensor_part.hpp"
+#include "models/stored_matrix.hpp"
 
 namespace attn {
+namespace {
+
+// The tokens that take an expert, and how much each takes of it.
+struct ExpertTokens {
+  std::vector<std::size_t> tokens;
+  std::vector<double> shares;
+};
+
+// Of scores [L,experts], by experts. Of equal ones the first are taken.
+std::vector<ExpertTokens> tokens_by_expert(const Tensor& scores, const ModelExperts& experts) {
+  std::vector<ExpertTokens> all(experts.count);
+  std::vector<std::size_t> order(experts.count);
+  const auto chosen = static_cast<std::ptrdiff_t>(experts.chosen);
+  for (std::size_t t = 0; t < scores.size() / experts.count; ++t) {
+    const auto row = scores.values<double>().subspan(t * experts.count, experts.count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::partial_sort(
+        order.begin(), order.begin() + chosen, order.end(),
+        [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
+    const auto taken = std::span(order).first(experts.chosen);
+    const auto power = [&](std::size_t e) { return std::exp(row[e] - row[taken.front()]); };
+    double sum = 0;
+    for (const std::size_t e : taken) sum += power(e);
+    for (const std::size_t e : taken) {
+      all[e].tokens.push_back(t);
+      all[e].shares.push_back(power(e) / sum);
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 Tensor chosen_experts(const Architecture& model, const CheckpointWeights& weights,
                       const StackWeights& names, const ModelOptions& options, const Tensor& x,
@@ -20,50 +54,34 @@ Tensor chosen_experts(const Architecture& model, const CheckpointWeights& weight
   const ModelExperts& experts = *model.experts;
   const std::size_t threads = options.threads, width = x.shape().back();
   const Tensor scores = apply(names.linear("router", n), x, threads).converted(DType::float64);
-  const Tensor up = names.find("experts", n, ".gate_up_proj");
-  const Tensor up_bias = names.find("experts", n, ".gate_up_proj_bias");
-  const Tensor down = names.find("experts", n, ".down_proj");
-  const Tensor down_bias = names.find("experts", n, ".down_proj_bias");
-  for (const Tensor* part : {&up, &up_bias, &down, &down_bias}) {
-    if (*part && (*part).shape()[0] == experts.count) continue;
+  const auto stored = [&](const char* part) {
+    const auto name = names.found("experts", n, part);
+    if (name && weights.shape(*name)[0] == experts.count) return *name;
     throw input_error("the experts of " + names.name("experts", n) + " are missing, or are not " +
                           std::to_string(experts.count),
                       weights.place(),
                       "released weights hold them as MXFP4, which is not "
                       "read: convert them to BF16");
-  }
+  };
+  const std::string up = stored(".gate_up_proj"), up_bias = stored(".gate_up_proj_bias");
+  const std::string down = stored(".down_proj"), down_bias = stored(".down_proj_bias");
+  // Left in the file, of whose experts most texts take some alone: matrices [in,out], rows [out].
+  const auto linear = [&](const std::string& matrices, const std::string& rows, std::size_t e) {
+    RawArray own = weights.raw(matrices);
+    const std::size_t bytes = own.bytes.size() / experts.count;
+    own.shape.erase(own.shape.begin());
+    own.bytes = own.bytes.subspan(e * bytes, bytes);
+    const Tensor bias = weights.read_rows(rows, e, 1);
+    return StoredLinear{StoredMatrix(std::move(own), true), bias.reshaped({bias.size()})};
+  };
   const std::size_t tokens = x.size() / width;
   std::vector<double> total(x.size(), 0);
-  const Tensor wide_x = x.converted(DType::float64);
+  const std::vector<ExpertTokens> by_expert = tokens_by_expert(scores, experts);
   for (std::size_t e = 0; e < experts.count; ++e) {
-    // 1. The tokens that take this expert, and how much each takes.
-    std::vector<std::size_t> taken;
-    std::vector<double> shares;
-    for (std::size_t t = 0; t < tokens; ++t) {
-      const auto row = scores.values<double>().subspan(t * experts.count, experts.count);
-      std::vector<std::size_t> order(experts.count);
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
-      order.resize(experts.chosen);
-      if (std::find(order.begin(), order.end(), e) == order.end()) continue;
-      double sum_of = 0;
-      for (const std::size_t other : order) sum_of += std::exp(row[other] - row[order[0]]);
-      taken.push_back(t);
-      shares.push_back(std::exp(row[e] - row[order[0]]) / sum_of);
-    }
+    const auto& [taken, shares] = by_expert[e];
     if (taken.empty()) continue;
-    // 2. Its feed-forward for them.
-    const auto matrix = [&](const Tensor& all) {
-      const Tensor own = rows_of(all, e, 1);
-      return transposed(own.reshaped({own.shape()[1], own.shape()[2]}));
-    };
-    const auto vector = [&](const Tensor& all) {
-      const Tensor own = rows_of(all, e, 1);
-      return own.reshaped({own.shape()[1]});
-    };
     const Tensor in = picked(x.reshaped({tokens, width}), taken);
-    const Tensor both = apply(Linear{matrix(up), vector(up_bias)}, in, threads);
+    const Tensor both = apply(linear(up, up_bias, e), in, threads);
     const std::size_t hidden = both.shape().back() / 2;
     const Tensor numbers = both.converted(DType::float64);
     std::vector<double> gated;
@@ -75,8 +93,7 @@ Tensor chosen_experts(const Architecture& model, const CheckpointWeights& weight
       gated.push_back(gate / (1 + std::exp(-1.702 * gate)) * (other + 1));
     }
     const Tensor wide = Tensor({taken.size(), hidden}, std::move(gated)).converted(options.dtype);
-    const Tensor out =
-        apply(Linear{matrix(down), vector(down_bias)}, wide, threads).converted(DType::float64);
+    const Tensor out = apply(linear(down, down_bias, e), wide, threads).converted(DType::float64);
     for (std::size_t i = 0; i < taken.size(); ++i) {
       for (std::size_t k = 0; k < width; ++k) {
         total[taken[i] * width + k] += shares[i] * out.values<double>()[i * width + k];

@@ -15,18 +15,18 @@
 namespace attn {
 namespace {
 
-std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) {
-  std::size_t longest = 0;
-  for (const auto& ids : samples) longest = std::max(longest, ids.size());
-  return longest;
-}
-
 const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
   const auto found = heads.find(layer);
   return found == heads.end() ? nullptr : &found->second;
 }
 
 }  // namespace
+
+std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept {
+  std::size_t longest = 0;
+  for (const auto& ids : samples) longest = std::max(longest, ids.size());
+  return longest;
+}
 
 Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   Mask mask;
@@ -85,12 +85,11 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
   const std::string prefix = find_prefix(weights, model);
   std::vector<std::pair<std::string, Shape>> all;
   std::size_t memory = 0;
-  for (std::size_t s = 0; s < model.stacks.size(); ++s) {
-    const ModelStack& stack = model.stacks[s];
-    const bool decoder = s > 0, encoder = model.encoder_decoder() && !decoder;
-    const std::string before = decoder ? "decoder." : encoder ? "encoder." : "";
+  for (const ModelStack& stack : model.stacks) {
+    const bool encoder = model.encoder_decoder() && !stack.crosses;
+    const std::string before = model.result_prefix(stack);
     const StackPass pass(model, weights, stack, prefix, options);
-    const auto& ids = decoder ? texts.decoder_ids : texts.ids;
+    const auto& ids = texts.read_by(stack);
     const std::size_t batch = ids.size(), length = longest_of(ids);
     const std::size_t width = pass.embedding().width();
     all.emplace_back(before + "embedded", Shape{batch, length, width});
@@ -118,14 +117,12 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
                const ModelOptions& options, const TakeTensor& take, const TakeLogits& take_logits) {
   check_texts(model, weights, texts);
   const std::string prefix = find_prefix(weights, model);
-  const bool both = model.encoder_decoder();
   std::vector<Tensor> memory;
-  for (std::size_t s = 0; s < model.stacks.size(); ++s) {
-    const ModelStack& stack = model.stacks[s];
-    const bool decoder = both && s == 1;
-    const std::string before = both ? (decoder ? "decoder." : "encoder.") : "";
+  for (const ModelStack& stack : model.stacks) {
+    const bool decoder = stack.crosses, encoder = model.encoder_decoder() && !decoder;
+    const std::string before = model.result_prefix(stack);
     const StackPass pass(model, weights, stack, prefix, options);
-    const auto& ids = decoder ? texts.decoder_ids : texts.ids;
+    const auto& ids = texts.read_by(stack);
     std::vector<Tensor> states;
     for (std::size_t b = 0; b < ids.size(); ++b) {
       static const std::vector<std::int64_t> none;
@@ -153,7 +150,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       if (options.stages) take(name + "output", joined(states));
     }
     for (Tensor& x : states) x = pass.finish(x);
-    if (both && !decoder) {
+    if (encoder) {
       take("encoder.output", joined(states));
       memory = states;
       continue;

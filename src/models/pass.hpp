@@ -25,7 +25,14 @@ struct ModelTexts {
   std::vector<std::vector<std::int64_t>> decoder_ids;  ///< of an encoder-decoder
   std::string place = "/token_ids";                    ///< of the samples, for errors
   std::string decoder_place = "/decoder_token_ids";
+
+  const std::vector<std::vector<std::int64_t>>& read_by(const ModelStack& stack) const noexcept {
+    return stack.crosses ? decoder_ids : ids;
+  }
 };
+
+/// The length of the longest sample.
+std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept;
 
 /// Heads by the layer that they are in.
 using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;

@@ -13,24 +13,20 @@
 namespace attn {
 namespace {
 
-double needed(const JsonValue& scaling, const char* key) {
-  const JsonValue* value = present_member(scaling, key);
-  if (value == nullptr || !value->is(JsonValue::Type::number)) {
-    throw input_error("the scaling of positions has no number \"" + std::string(key) + "\"",
-                      "/rope_scaling", "the configuration is not complete");
-  }
-  return positive(key, value->number(), "/rope_scaling");
-}
-
-double number_or(const JsonValue& object, const char* key, double otherwise) {
-  const JsonValue* value = present_member(object, key);
-  return value != nullptr && value->is(JsonValue::Type::number) ? value->number() : otherwise;
-}
-
 std::optional<double> number_in(const JsonValue& object, const char* key) {
   const JsonValue* value = present_member(object, key);
   return value != nullptr && value->is(JsonValue::Type::number) ? std::optional(value->number())
                                                                 : std::nullopt;
+}
+
+double number_or(const JsonValue& object, const char* key, double otherwise) {
+  return number_in(object, key).value_or(otherwise);
+}
+
+double needed(const JsonValue& scaling, const char* key) {
+  if (const auto number = number_in(scaling, key)) return positive(key, *number, "/rope_scaling");
+  throw input_error("the scaling of positions has no number \"" + std::string(key) + "\"",
+                    "/rope_scaling", "the configuration is not complete");
 }
 
 std::vector<double> factors(const JsonValue& scaling, const char* key, std::size_t pairs) {
@@ -88,14 +84,7 @@ Rotary RotaryReader::read(bool window) const {
   if (own_theta) {
     const auto theta = reader_.chosen(*part_, "window_theta", "window_theta_keys");
     // A key that is there and null means that of the other layers.
-    const JsonValue* keys = present_member(*part_, "window_theta_keys");
-    bool given_as_null = false;
-    for (const std::string& key :
-         keys == nullptr ? std::vector<std::string>() : strings_of(*keys)) {
-      const JsonValue* value = reader_.config().find(key);
-      given_as_null = given_as_null || (value != nullptr && value->is(JsonValue::Type::null));
-    }
-    if (!given_as_null) rotary.theta = *theta;
+    if (!reader_.given_as_null(*part_, "window_theta_keys")) rotary.theta = *theta;
   }
   const JsonValue* scaling = reader_.find("rope_scaling");
   if (window && reader_.chosen_boolean(*part_, "scaling_of_full_layers_alone", "", false)) {

@@ -22,9 +22,13 @@ Tensor plus_one(const Tensor& weight) {
 
 void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,
                   const Shape& expected) {
+  std::string sizes;
+  for (const std::size_t size : expected) {
+    sizes += (sizes.empty() ? "" : ",") + (size == 0 ? "any" : std::to_string(size));
+  }
   throw input_error(
-      name + " " + text(shape) + " does not fit the configuration: expected " + text(expected),
-      weights.place(), "the configuration and the weights differ");
+      name + " " + text(shape) + " does not fit the configuration: expected [" + sizes + "]",
+      weights.place(), "the configuration and the weights do not belong together");
 }
 
 HeadNorm StackNorms::read(const char* purpose, std::optional<std::size_t> layer,

@@ -39,7 +39,8 @@ class StackNorms {
   std::size_t threads_;
 };
 
-/// Throws Error(input): the tensor `name` has a shape that does not fit the configuration.
+/// Throws Error(input): the tensor `name` has a shape that does not fit the configuration. An
+/// expected size of 0 is any.
 [[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
                                const Shape& shape, const Shape& expected);
 

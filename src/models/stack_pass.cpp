@@ -184,11 +184,9 @@ Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
     AttentionRequest request = attention_of(layer, self, states, memory);
     request.weights = map != nullptr;
     if (options_.watch && map != nullptr) {
-      const std::string part = stack_.crosses             ? "decoder."
-                               : model_.encoder_decoder() ? "encoder."
-                                                          : "";
-      options_.watch(
-          part + "layers." + std::to_string(layer.number) + (self ? ".self." : ".cross."), request);
+      options_.watch(model_.result_prefix(stack_) + "layers." + std::to_string(layer.number) +
+                         (self ? ".self." : ".cross."),
+                     request);
     }
     AttentionResult result = attend(request);
     if (map != nullptr) *map = std::move(result.weights);

@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "models/logits_head.hpp"
+#include "models/stack_norms.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 
@@ -17,7 +18,6 @@ namespace attn {
 namespace {
 
 using Layer = std::optional<std::size_t>;
-constexpr const char* differ = "the configuration and the weights do not belong together";
 
 // Causal masks, numbers and tables that old files hold beside the weights.
 bool is_buffer(std::string_view name) {
@@ -35,16 +35,16 @@ bool holds_numbers(ElementType type) {
          type == ElementType::float32 || type == ElementType::float64;
 }
 
-// 0 = any size.
-[[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
-                               const Shape& shape, const Shape& wanted) {
-  std::string expected;
-  for (const std::size_t size : wanted) {
-    expected += (expected.empty() ? "[" : ",") + (size == 0 ? "any" : std::to_string(size));
+// The shape of a tensor that is there, if it is `wanted`, where 0 is any size but none.
+const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
+                          const Shape& wanted) {
+  const Shape& shape = weights.shape(name);
+  bool fits = shape.size() == wanted.size();
+  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
   }
-  throw input_error(
-      name + " " + text(shape) + " does not fit the configuration: expected " + expected + "]",
-      weights.place(), differ);
+  if (!fits) refuse_shape(weights, name, shape, wanted);
+  return shape;
 }
 
 /// Checks one stack of a model tensor by tensor.
@@ -101,7 +101,8 @@ class StackCheck {
     if (names_.has("embedding_projection", std::nullopt)) {
       matrix("embedding_projection", std::nullopt, model_.width, embedded);
     } else if (embedded != model_.width) {
-      misfit(*names_.found("tokens", std::nullopt, "weight"), tokens, {tokens[0], model_.width});
+      refuse_shape(weights_, *names_.found("tokens", std::nullopt, "weight"), tokens,
+                   {tokens[0], model_.width});
     }
     if (model_.positions == ModelPositions::learned) matrix("positions", std::nullopt, 0, 0);
     if (names_.has("types", std::nullopt)) matrix("types", std::nullopt, 0, embedded);
@@ -126,12 +127,7 @@ class StackCheck {
               "released weights hold the experts as MXFP4, which is not read: "
               "convert them to BF16");
         }
-        const Shape& shape = weights_.shape(*name);
-        bool fits = shape.size() == wanted.size();
-        for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
-          fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
-        }
-        if (!fits) misfit(*name, shape, wanted);
+        const Shape& shape = expect_shape(weights_, *name, wanted);
         take(*name);
         return shape;
       };
@@ -156,10 +152,6 @@ class StackCheck {
     matrix("down", n, width, hidden);
   }
 
-  [[noreturn]] void misfit(const std::string& name, const Shape& shape, const Shape& wanted) const {
-    refuse_shape(weights_, name, shape, wanted);
-  }
-
   [[noreturn]] void missing(std::string_view purpose, Layer layer) const {
     const std::string wanted = names_.name(purpose, layer) + ".weight";
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
@@ -173,7 +165,8 @@ class StackCheck {
     const auto bias = names_.found(purpose, layer, "bias");
     if (bias) {
       take(*bias);
-      if (weights_.shape(*bias) != Shape{rows}) misfit(*bias, weights_.shape(*bias), {rows});
+      if (weights_.shape(*bias) != Shape{rows})
+        refuse_shape(weights_, *bias, weights_.shape(*bias), {rows});
     }
     if (!layer) return;
     const auto [first, is_first] = has_bias_.try_emplace(std::string(purpose), bias.has_value());
@@ -203,7 +196,8 @@ class StackCheck {
                       (columns == 0 || shape[1] == columns) && shape[0] > 0 && shape[1] > 0;
     if (!fits) {
       const bool turned = layer && model_.stored_transposed;
-      misfit(*name, weights_.shape(*name), turned ? Shape{columns, rows} : Shape{rows, columns});
+      refuse_shape(weights_, *name, weights_.shape(*name),
+                   turned ? Shape{columns, rows} : Shape{rows, columns});
     }
     use(purpose, layer, *name, shape[0]);
     return shape;
@@ -221,7 +215,8 @@ class StackCheck {
     }
     if (layer && *layer > 1 && !there_.contains(std::string(purpose))) missing(purpose, 1);
     there_.insert(std::string(purpose));
-    if (weights_.shape(*name) != Shape{width}) misfit(*name, weights_.shape(*name), {width});
+    if (weights_.shape(*name) != Shape{width})
+      refuse_shape(weights_, *name, weights_.shape(*name), {width});
     use(purpose, layer, *name, width);
   }
 
@@ -244,13 +239,7 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
   used.insert(head.bias.begin(), head.bias.end());
   if (!has_head(model, weights)) return;
   const auto expect = [&](const std::string& name, const Shape& wanted) -> const Shape& {
-    const Shape& shape = weights.shape(name);
-    bool fits = shape.size() == wanted.size();
-    for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
-      fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
-    }
-    if (!fits) refuse_shape(weights, name, shape, wanted);
-    return shape;
+    return expect_shape(weights, name, wanted);
   };
   const StackWeights names(weights, model, model.stacks.back(), prefix);
   const auto projected = names.shape("output_projection", std::nullopt, "weight");

@@ -21,16 +21,9 @@ WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
     return;
   }
   const auto key = reader.listed(*part_, "keys");
-  bool given_as_null = false;
-  if (const JsonValue* keys = present_member(*part_, "keys")) {
-    for (const std::string& name : strings_of(*keys)) {
-      const JsonValue* value = reader.config().find(name);
-      given_as_null = given_as_null || (value != nullptr && value->is(JsonValue::Type::null));
-    }
-  }
   if (key) {
     size_ = reader.count(*key);
-  } else if (!given_as_null) {
+  } else if (!reader.given_as_null(*part_, "keys")) {
     if (const JsonValue* own = present_member(*part_, "size")) {
       size_ = static_cast<std::size_t>(own->integer());
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,7 +11,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
-#include "attention/new_elements.hpp"
+#include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
 #include "pictures/mask_picture.hpp"
 #include "pictures/stages_picture.hpp"
@@ -66,7 +65,7 @@ constexpr std::size_t most_pictures = 200;
 
 // Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
 // "encoder.layers.0.self".
-std::string sort_of(const std::string& name) {
+std::string stack_sort(const std::string& name) {
   const std::size_t layers = name.find("layers.");
   if (layers == std::string::npos) return name;
   return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
@@ -102,6 +101,28 @@ bool is_stage(std::string_view name) {
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
 }
 
+std::vector<std::string_view> names_of(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) names.emplace_back(name);
+  return names;
+}
+
+// Whether these are the whole name, or the last parts of it.
+bool ends_in(std::string_view name, const std::string& parts) {
+  return name == parts || name.ends_with("." + parts);
+}
+
+bool wants_weights(const RunOptions& options, const Plan& plan) {
+  return options.weights && plan.weights &&
+         (options.only.empty() ||
+          std::any_of(options.only.begin(), options.only.end(), is_weights));
+}
+
+bool show_weights(const std::vector<PlotKind>& plots) {
+  return std::any_of(plots.begin(), plots.end(),
+                     [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -117,26 +138,34 @@ std::string extension(PictureFormat format) {
   return "";
 }
 
-KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
-                 std::filesystem::path out)
-    : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
-  const std::optional<Pooling>& pool = plan_.options().pool;
-  if (pool) check_pooled(options);
-  if (!options.answer) plots_ = options.plots;
-  if (!pool && !wants_weights() && !options.reported_weights &&
-      element_count(plan_.attentions[0].geometry.weights_shape()) >
+std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
+  AttentionOptions& attention = plan.options();
+  if (attention.pool) check_pooled(options);
+  std::vector<PlotKind> plots;
+  if (!options.answer) plots = options.plots;
+  const bool wants = wants_weights(options, plan) || options.reported_weights;
+  if (!attention.pool && !wants &&
+      element_count(plan.attentions[0].geometry.weights_shape()) >
           options.most_weights_for_heatmap &&
-      std::erase(plots_, PlotKind::heatmap) > 0) {
-    warn(
+      std::erase(plots, PlotKind::heatmap) > 0) {
+    plan.warnings.emplace_back(
         "the heatmap of so many weights is left out: ask for a map of bins with "
         "DocumentOptions::pool 1024");
   }
-  if (plan_.model && std::erase(plots_, PlotKind::stages) > 0) {
-    warn("the stages of a model's scores are not drawn: explain() shows those of a query");
+  if (plan.model && std::erase(plots, PlotKind::stages) > 0) {
+    plan.warnings.emplace_back(
+        "the stages of a model's scores are not drawn: explain() shows those of a query");
   }
-  plan_.options().weights = wants_weights() || draws_weights() || options.reported_weights;
-  plan_.options().stages = options.stages || show_stages(plots_);
-  plan_.options().threads = options.threads;
+  attention.weights = wants || show_weights(plots);
+  attention.stages = options.stages || show_stages(plots);
+  attention.threads = options.threads;
+  return plots;
+}
+
+KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
+                 std::filesystem::path out)
+    : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
+  plots_ = choose_results(options, plan_);
   report_.document = document.name();
   report_.title = plan_.title;
   report_.description = plan_.description;
@@ -165,7 +194,12 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   }
   drawables_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
-  open_stream();
+  const auto* model = std::get_if<ModelRequest>(&plan_.computation);
+  if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
+  if (model != nullptr && streams()) {
+    make_folder();
+    stream_.emplace(options_.tensors, foreseen(*model), out_);
+  }
   const auto start = Clock::now();
   computed_ = attn::compute(plan_, [this](Computed& computed, std::optional<std::size_t> of) {
     const auto taken = Clock::now();
@@ -182,7 +216,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     report_.model = std::move(plan_.model);
     report_.model->predictions = std::move(computed_.predictions);
   }
-  check_only();
+  check_only(names_of(computed_.tensors));
   for (const auto& [name, tensor] : computed_.tensors) {
     if (name == "output" && is_wanted(name)) report_.output = tensor;
   }
@@ -220,27 +254,19 @@ void KindRun::answer(JsonWriter& json, const Provenance* provenance) {
 }
 
 bool KindRun::wants_weights() const {
-  return options_.weights && plan_.weights &&
-         (options_.only.empty() ||
-          std::any_of(options_.only.begin(), options_.only.end(), is_weights));
+  return attn::wants_weights(options_, plan_);
 }
 
-bool KindRun::is_wanted(const std::string& name) const {
+bool KindRun::is_wanted(std::string_view name) const {
   return options_.only.empty() ||
-         std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& wanted) {
-           return name == wanted || name.ends_with("." + wanted);
-         });
+         std::any_of(options_.only.begin(), options_.only.end(),
+                     [&](const std::string& wanted) { return ends_in(name, wanted); });
 }
 
-void KindRun::check_only() const {
+void KindRun::check_only(std::span<const std::string_view> names) const {
   for (const std::string& wanted : options_.only) {
-    std::vector<std::string_view> names;
-    bool found = false;
-    for (const auto& [name, tensor] : computed_.tensors) {
-      names.emplace_back(name);
-      found |= name == wanted || name.ends_with("." + wanted);
-    }
-    if (!found) {
+    if (std::none_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return ends_in(name, wanted); })) {
       throw input_error("the result has no tensor \"" + wanted + "\"", "RunOptions::only",
                         suggestion(wanted, names));
     }
@@ -296,31 +322,7 @@ void KindRun::write(const Provenance* provenance) {
 }
 
 bool KindRun::draws_weights() const {
-  return std::any_of(plots_.begin(), plots_.end(),
-                     [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
-}
-
-ShownMatrices::ShownMatrices(std::size_t count) : count_(count) {}
-
-Tensor ShownMatrices::copied(const Tensor& matrix) {
-  if (!matrix) return matrix;
-  const std::size_t bytes = matrix.size() * size_of(matrix.dtype());
-  if (!room_) {
-    size_ = count_ * bytes;
-    room_ = new_elements<std::byte>(size_);
-  }
-  std::shared_ptr<std::byte> owner = room_;
-  std::byte* to = room_.get() + used_;
-  if (bytes > size_ - used_) {
-    owner = new_elements<std::byte>(bytes);
-    to = owner.get();
-  } else {
-    // The next one begins where any number may.
-    constexpr std::size_t line = 64;
-    used_ = std::min(size_, (used_ + bytes + line - 1) / line * line);
-  }
-  std::memcpy(to, matrix.bytes(), bytes);
-  return Tensor::borrowed(matrix.shape(), matrix.dtype(), to, owner);
+  return show_weights(plots_);
 }
 
 void KindRun::make_folder() {
@@ -330,20 +332,21 @@ void KindRun::make_folder() {
   make_output_folder(out_);
 }
 
-// A model's tensors go into their files one by one.
-void KindRun::open_stream() {
-  const auto* model = std::get_if<ModelRequest>(&plan_.computation);
-  if (options_.answer || !options_.only.empty()) return;
-  if (model == nullptr || !wants_weights() || !TensorStream::takes(options_.tensors)) return;
+std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest& model) const {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const NamedTensor& token : plan_.tokens) tensors.emplace_back(token.name, token.tensor);
-  const ModelFolder& folder = *model->folder;
+  const ModelFolder& folder = *model.folder;
   for (auto& [name, shape] :
-       foreseen_tensors(folder.architecture, folder.weights, model->texts, *model)) {
-    tensors.emplace_back(name, shape_only(std::move(shape), model->dtype));
+       foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
+    tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
   }
-  make_folder();
-  stream_.emplace(options_.tensors, std::move(tensors), out_);
+  return tensors;
+}
+
+// Whether the tensors go into their files one by one.
+bool KindRun::streams() const {
+  return !options_.answer && options_.only.empty() && wants_weights() &&
+         TensorStream::takes(options_.tensors);
 }
 
 // Whether pictures are drawn from whole maps, and not from what was chosen of each.
@@ -391,7 +394,7 @@ std::vector<KindRun::PlannedPicture> KindRun::planned_pictures(PlotKind kind) co
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
     std::string sort = plan_.attentions[i].prefix;
     if (!sort.empty()) sort.pop_back();
-    if (together) sort = sort_of(sort);
+    if (together) sort = stack_sort(sort);
     // Layers of a model see a window or all.
     if (kind == PlotKind::mask && report_.model && plan_.attentions[i].mask.window) {
       sort += ".window";

@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,23 +21,13 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_stream.hpp"
 #include "run/computation.hpp"
+#include "run/shown_matrices.hpp"
 
 namespace attn {
 
-/// What is shown of maps that are not kept. They stand in one block: small ones among those of the
-/// layers would leave gaps that the next layer's do not fit.
-class ShownMatrices {
- public:
-  /// Of so many maps.
-  explicit ShownMatrices(std::size_t count = 0);
-
-  /// The elements by themselves, and not as a part of a larger tensor that is kept for them.
-  Tensor copied(const Tensor& matrix);
-
- private:
-  std::size_t count_, size_ = 0, used_ = 0;
-  std::shared_ptr<std::byte> room_;
-};
+/// Asks a plan's computation for what a run writes, draws and reports of it, and gives what is
+/// drawn. Warns of what is left out. Throws Error(usage) for options that have no meaning for it.
+std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
 /// One kind of a document on its way from the request to files.
 class KindRun {
@@ -49,7 +40,6 @@ class KindRun {
   KindRun(const KindRun&) = delete;
   KindRun& operator=(const KindRun&) = delete;
 
-  const Plan& plan() const { return plan_; }
   std::size_t scores() const { return plan_.scores_count(); }
 
   /// A model's tensors go into their files meanwhile, which have no names yet.
@@ -73,12 +63,15 @@ class KindRun {
  private:
   bool wants_weights() const;
   // Whether RunOptions::only, if it is given, names the tensor or the last parts of its name.
-  bool is_wanted(const std::string& name) const;
-  void check_only() const;
+  bool is_wanted(std::string_view name) const;
+  // Throws Error(input) if RunOptions::only names another tensor than these.
+  void check_only(std::span<const std::string_view> names) const;
   ResultFile result(const Provenance* provenance) const;
 
   void make_folder();
-  void open_stream();
+  // What computing a model gives, in that order; of most the elements are not there.
+  std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
+  bool streams() const;
   // Whether pictures are drawn from whole maps, and not from what was chosen of each.
   bool draws_whole_maps() const;
   // Of what is in a file already, or in no file, only what is shown of it is kept.

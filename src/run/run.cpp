@@ -76,9 +76,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     no.data = false;
     document.override_with("weights", std::move(no), "RunOptions::weights");
   }
-  std::vector<Plan> plans = read_plans(document, [&](Plan& plan) {
-    plan.options() = KindRun(options, document, plan, {}).plan().options();
-  });
+  std::vector<Plan> plans =
+      read_plans(document, [&](Plan& sketch) { choose_results(options, sketch); });
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
     std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;

@@ -175,17 +175,16 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
     const auto known = tokens.find(added[i].content);
     all.emplace_back(known.value_or(*ids[i]), added[i]);
   }
+  const std::string mask = config.token("mask_token").value_or(std::string(kind.mask));
   const auto add = [&](const std::string& content, TokenId id) {
-    const bool listed = std::any_of(added.begin(), added.end(), [&](const AddedToken& token) {
-      return token.content == content;
-    });
-    if (listed || content.empty()) return;
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const auto& one) { return one.second.content == content; });
+    if (known || content.empty()) return;
     AddedToken token;
     token.content = content;
     token.special = true;
     const bool sentinel = content.starts_with("<extra_id_");
-    token.strip_left =
-        sentinel || content == config.token("mask_token").value_or(std::string(kind.mask));
+    token.strip_left = sentinel || content == mask;
     token.strip_right = sentinel;
     all.emplace_back(id, token);
   };
@@ -210,12 +209,8 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
                      (token.starts_with("<mask_") || token.starts_with("<unk_"));
     if (language || gap) named.emplace_back(token);
   }
-  std::vector<std::string> done;
   for (const std::string& token : named) {
-    const auto id = tokens.find(token);
-    if (!id || std::find(done.begin(), done.end(), token) != done.end()) continue;
-    add(token, *id);
-    done.push_back(token);
+    if (const auto id = tokens.find(token)) add(token, *id);
   }
   auto next = static_cast<TokenId>(tokens.size());
   for (const std::string& token : behind_vocabulary(kind, config)) {
@@ -256,7 +251,6 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
       std::vector<Part> before, behind;
       if (flag("add_bos_token", true)) before.push_back({-1, 0, {id("bos_token", kind.first)}});
       if (flag("add_eos_token", false)) behind.push_back({-1, 0, {id("eos_token", kind.last)}});
-      result = {};
       for (const int text : {0, 1}) {
         std::vector<Part> own = before;
         own.push_back({text, 0, {}});
