@@ -28,6 +28,7 @@ struct CompareRequest {
   std::optional<PictureFormat>
       picture;              ///< whether a picture of the difference is wanted, and which
   bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
+  double dpi = 300;         ///< pixels an inch of a picture in PNG
 };
 
 /// The tensor of one name in both files.

@@ -41,7 +41,7 @@ namespace {
               suggestion(flag, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
-/// A command among those of CLI11, with what is given to it.
+// A command among those of CLI11, with what is given to it.
 class GivenCommand {
  public:
   GivenCommand(Command command, CLI::App& app)
@@ -58,7 +58,7 @@ class GivenCommand {
   const CLI::App* app() const { return app_; }
   bool takes_words() const { return static_cast<bool>(command_.words.take); }
 
-  /// `operands` are the words behind "--".
+  // `operands` are the words behind "--".
   int call(const std::vector<std::string>& operands) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
@@ -73,7 +73,7 @@ class GivenCommand {
   }
 
  private:
-  /// What is given to a flag: a switch, one that takes a text, one that may be repeated.
+  // What is given to a flag: a switch, one that takes a text, one that may be repeated.
   struct Texts {
     bool given = false;
     std::optional<std::string> one;

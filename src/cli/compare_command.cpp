@@ -99,6 +99,7 @@ Command compare_command() {
             [&](const std::string& text) { take_tolerances(text, request); });
   flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
+  add_dpi(flags, request.dpi);
   add_provenance(flags, request.provenance, "the picture");
   add_files(flags, request.files);
   add_common(flags, given->common);

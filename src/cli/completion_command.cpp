@@ -29,7 +29,7 @@ std::string joined(const Strings& words, const std::string& separator) {
   return text;
 }
 
-/// Flags of any command that take a value, each once.
+// Flags of any command that take a value, each once.
 std::vector<Flag> flags_with_value(const std::vector<Command>& commands) {
   std::vector<Flag> found;
   for (const Command& command : commands) {
@@ -101,7 +101,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          "complete -o default -F _attn_cli attn-cli\n";
 }
 
-/// Text within single quotes of zsh or fish; brackets and colons mean something to zsh.
+// Text within single quotes of zsh or fish; brackets and colons mean something to zsh.
 std::string quoted(const std::string& text, bool zsh) {
   std::string result;
   for (const char letter : text) {

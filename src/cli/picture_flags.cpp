@@ -179,9 +179,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   add_colour_map(flags, options.cmap);
   flags.add("--figsize", "WxH", "Size in inches before the margins are trimmed",
             [&](const std::string& text) { options.figsize = figure_size(text); });
-  flags.add("--dpi", "N", "Pixels an inch (default 300)", [&](const std::string& text) {
-    options.dpi = number_between("--dpi", text, 1, 10000, "a number from 1 to 10000, such as 300");
-  });
+  add_dpi(flags, options.dpi);
   flags.choice("--annotate", options.annotate, annotations, "WHEN", ": each cell's value");
   flags.add("--annotate-color", "COLOR", "auto, a colour name or #rrggbb",
             [&](const std::string& text) {
@@ -206,6 +204,12 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.add("--font-scale", "X", "Factor of all sizes of letters", [&](const std::string& text) {
     options.font_scale =
         number_between("--font-scale", text, 0.1, 20, "a number from 0.1 to 20, such as 1.5");
+  });
+}
+
+void add_dpi(Flags& flags, double& dpi) {
+  flags.add("--dpi", "N", "Pixels an inch (default 300)", [&dpi](const std::string& text) {
+    dpi = number_between("--dpi", text, 1, 10000, "a number from 1 to 10000, such as 300");
   });
 }
 

@@ -22,9 +22,10 @@ struct PictureTargets {
 /// side.
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads = true);
 
-/// The same, and what shapes the picture. With `bins`, --pool takes the number of bins that weights
-/// are reduced to as well.
+/// The same, and what shapes the picture.
 void add_picture(Flags& flags, const PictureTargets& picture);
+
+void add_dpi(Flags& flags, double& dpi);
 
 /// The bins of long sequences. What a bin holds, a pixel shows of several.
 void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels);

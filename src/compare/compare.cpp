@@ -186,8 +186,8 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
                     tensor.absolute.index.value_or(Shape(tensor.a.shape.size())),
                     labels_of(tensor.name, request.a, access)};
   comparison.pictured = pictured_name(map);
-  comparison.picture =
-      draw_difference(map, *request.picture, request.provenance ? provenance.text() : "");
+  comparison.picture = draw_difference(map, *request.picture, request.dpi,
+                                       request.provenance ? provenance.text() : "");
   for (const std::string& warning : comparison.picture->warnings) {
     comparison.warnings.push_back(warning);
   }

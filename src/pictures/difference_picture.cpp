@@ -56,7 +56,7 @@ std::string pictured_name(const DifferenceMap& map) {
   return (map.name.empty() ? "the array" : map.name) + (before.empty() ? "" : text(before));
 }
 
-Picture draw_difference(const DifferenceMap& map, PictureFormat format,
+Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
                         const std::string& provenance) {
   Heatmap heatmap;
   heatmap.weights = difference(matrix(map.a, map.index), matrix(map.b, map.index));
@@ -64,10 +64,11 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format,
   heatmap.any_numbers = true;
   PlotOptions options;
   options.cmap = "RdBu_r";
+  options.dpi = dpi;
   options.provenance = provenance;
+  // How small differences are counts as much as how large they are.
+  options.annotate_format = ".2g";
   options.colorbar_label = "A − B";
-  // Two decimals would show most differences as zero.
-  options.annotate = Annotate::off;
   const double largest = largest_finite(heatmap.weights);
   constexpr double most = 4e307;  // of the ends of a range
   const double end = largest > 0 ? std::min(largest, most) : 1;

@@ -22,7 +22,7 @@ std::string pictured_name(const DifferenceMap& map);
 
 /// A heatmap of a − b on a diverging colour map whose middle is zero; `provenance` goes into its
 /// metadata.
-Picture draw_difference(const DifferenceMap& map, PictureFormat format,
-                        const std::string& provenance = {});
+Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
+                        const std::string& provenance);
 
 }  // namespace attn

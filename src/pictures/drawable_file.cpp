@@ -133,8 +133,9 @@ std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& 
     }
   }
   layers[0].left_out = std::move(left_out);
-  for (Drawable& layer : layers) {
-    if (request.labels) layer.labels = read_label_file(*request.labels, access);
+  if (request.labels) {
+    const Labels labels = read_label_file(*request.labels, access);
+    for (Drawable& layer : layers) layer.labels = labels;
   }
   return layers;
 }

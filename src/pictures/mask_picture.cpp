@@ -35,12 +35,6 @@ std::string cause_of(std::string_view part) {
   return std::string(part);
 }
 
-std::vector<std::string> part_of(std::vector<std::string> labels, const Positions& positions) {
-  if (labels.empty()) return labels;
-  return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
-          labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
-}
-
 const PlannedAttention& named(const std::vector<PlannedAttention>& all,
                               const std::optional<std::string>& name) {
   if (!name) return all[0];

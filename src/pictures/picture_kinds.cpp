@@ -22,12 +22,7 @@ namespace {
 constexpr double compared_side = 3;  // inches of a panel
 constexpr double head_side = 2.6;    // inches of a panel
 
-bool heads_together(const Drawing& drawing) {
-  return drawing.selection.heads == MapSelection::Heads::mean ||
-         drawing.selection.heads == MapSelection::Heads::max;
-}
-
-std::string titled(const std::string& title, const char* otherwise) {
+std::string titled(const std::string& title, const std::string& otherwise) {
   return title.empty() ? otherwise : title + " ";
 }
 
@@ -94,10 +89,11 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     const Drawable& drawable = drawing.of[layer];
     const DrawableMaps maps = maps_of(drawable);
     const SelectedMaps chosen = selected(maps, drawing, drawable);
-    grid.columns = heads_together(drawing) ? 1 : chosen.weights.heads();
+    grid.columns = heads_together(drawing.selection) ? 1 : chosen.weights.heads();
     for (std::size_t head = 0; head < grid.columns; ++head) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
-      grid.panels.back().title = heads_together(drawing) ? "" : "Head " + std::to_string(head + 1);
+      grid.panels.back().title =
+          heads_together(drawing.selection) ? "" : "Head " + std::to_string(head + 1);
     }
     grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
                                                    : chosen.where);
@@ -124,7 +120,7 @@ Picture grid(const Drawing& drawing) {
     if (one_sample && maps.weights.samples() > 1) {
       add("Sample " + std::to_string(drawing.sample + 1));
     }
-    if (heads_together(drawing)) {
+    if (heads_together(drawing.selection)) {
       add((drawing.selection.heads == MapSelection::Heads::mean ? "Mean of " : "Largest of ") +
           count_text(maps.weights.heads(), "Head"));
     }
@@ -227,8 +223,10 @@ Picture comparison(const Drawing& drawing) {
                   [&](const Drawable& drawable) { return drawable.title == first.title; });
   if (options.style == PlotStyle::standard && !options.title && is_map(first.tensor)) {
     const DrawableMaps maps = maps_of(first);
+    const std::string what =
+        first.tensor.ends_with("weights") ? "Attention Weights " : first.tensor + " ";
     options.title =
-        (one_title ? titled(first.title, "") : "") + place_text(selected(maps, drawing, first));
+        titled(one_title ? first.title : "", what) + place_text(selected(maps, drawing, first));
   }
   return draw_grid(grid, options, drawing.format);
 }

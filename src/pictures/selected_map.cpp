@@ -42,11 +42,11 @@ Positions positions_in(const std::optional<PositionRange>& range, std::size_t co
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
 
-/// A matrix on its way from one head to what is drawn.
+// A matrix on its way from one head to what is drawn.
 struct Shown {
   std::size_t rows = 0, columns = 0;
   std::vector<double> weights;
-  std::vector<std::uint8_t> allowed;  ///< empty = unknown
+  std::vector<std::uint8_t> allowed;  // empty = unknown
 };
 
 // Of all heads, for the mean or the largest; a cell is allowed if it is in any head.
@@ -138,12 +138,6 @@ void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words
   for (const Word& word : words) labels.push_back(word.text);
 }
 
-void cut(std::vector<std::string>& labels, const Positions& positions) {
-  if (labels.empty()) return;
-  labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(positions.end), labels.end());
-  labels.erase(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(positions.first));
-}
-
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
 std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
   const MapSelection& selection = maps.selection;
@@ -170,9 +164,21 @@ std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t
 
 }  // namespace
 
+bool heads_together(const MapSelection& selection) {
+  return selection.heads == MapSelection::Heads::mean ||
+         selection.heads == MapSelection::Heads::max;
+}
+
+std::vector<std::string> part_of(const std::vector<std::string>& labels,
+                                 const Positions& positions) {
+  if (labels.empty()) return {};
+  return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
+          labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
+}
+
 bool MapSelection::plain() const {
-  return heads != Heads::mean && heads != Heads::max && !queries && !keys && drop_first == 0 &&
-         !renormalize && !merge_pieces;
+  return !heads_together(*this) && !queries && !keys && drop_first == 0 && !renormalize &&
+         !merge_pieces;
 }
 
 Positions selected_queries(const MapSelection& selection, std::size_t count) {
@@ -251,18 +257,16 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
-  const bool together =
-      selection.heads == MapSelection::Heads::mean || selection.heads == MapSelection::Heads::max;
-  Shown shown = together ? of_heads(maps, sample, 0, maps.weights.heads())
-                         : of_heads(maps, sample, head, head + 1);
+  Shown shown = heads_together(selection) ? of_heads(maps, sample, 0, maps.weights.heads())
+                                          : of_heads(maps, sample, head, head + 1);
   // 2. The positions.
   const Positions queries = selected_queries(selection, shown.rows);
   const Positions keys = selected_keys(selection, shown.columns);
   shown = part_of(shown, queries, keys);
   // A part of the labels may hold no sign of how they are spelled.
   const auto spelling = token_spelling({&heatmap.query_labels, &heatmap.key_labels});
-  cut(heatmap.query_labels, queries);
-  cut(heatmap.key_labels, keys);
+  heatmap.query_labels = part_of(heatmap.query_labels, queries);
+  heatmap.key_labels = part_of(heatmap.key_labels, keys);
   heatmap.first_query = queries.first;
   heatmap.first_key = keys.first;
   if (selection.renormalize) renormalize(shown);
@@ -295,8 +299,7 @@ HeatmapGrid selected_heads(const SelectedMaps& maps) {
 }
 
 HeatmapGrid selected_grid(const SelectedMaps& maps) {
-  const bool together = maps.selection.heads == MapSelection::Heads::mean ||
-                        maps.selection.heads == MapSelection::Heads::max;
+  const bool together = heads_together(maps.selection);
   const bool one_sample = maps.selection.one_sample;
   HeatmapGrid grid{
       one_sample ? 1 : maps.weights.samples(), together ? 1 : maps.weights.heads(), {}};

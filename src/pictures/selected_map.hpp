@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
@@ -50,6 +51,9 @@ std::string where_of(std::string_view tensor);
 /// without the layer's number, "encoder.layers.self.weights".
 std::string sort_of(std::string_view tensor);
 
+/// Whether all heads are one matrix.
+bool heads_together(const MapSelection& selection);
+
 /// The positions that a range means among `count`, from 0. Throws Error(input) naming the field.
 struct Positions {
   std::size_t first = 0, end = 0;
@@ -57,5 +61,9 @@ struct Positions {
 };
 Positions selected_queries(const MapSelection& selection, std::size_t count);
 Positions selected_keys(const MapSelection& selection, std::size_t count);
+
+/// The labels of those positions; none stay none.
+std::vector<std::string> part_of(const std::vector<std::string>& labels,
+                                 const Positions& positions);
 
 }  // namespace attn

@@ -5,10 +5,6 @@
 
 namespace attn::plot {
 
-std::string short_number(double value) {
-  return with_minus_signs(value_text(value, {ValueFormat::Kind::significant, 3}));
-}
-
 std::string described_cells(const Matrix& matrix, bool of_positions) {
   if (of_positions) {
     return count_text(matrix.rows(), "position") + " × " +

@@ -17,7 +17,4 @@ std::string described_cells(const Matrix& matrix, bool of_positions = false);
 std::string described_colours(std::span<const Matrix> matrices, const ColourScale& scale,
                               const std::vector<LegendEntry>& key);
 
-/// A number to three significant digits.
-std::string short_number(double value);
-
 }  // namespace attn::plot

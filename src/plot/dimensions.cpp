@@ -94,11 +94,7 @@ class DimensionFigure {
       return apart && leaves_room(figure_, area, area,
                                   united(decorations.bounds, values_bounds(area, figure_)));
     };
-    if (matplotlib()) {
-      lay_out(0);
-    } else {
-      figure_.fit(3, lay_out);
-    }
+    figure_.fit(3, lay_out);
     return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
                            [&](Canvas& canvas) {
                              draw_bars(canvas, area);

@@ -19,13 +19,10 @@ constexpr double share_beside_bar = 0.8;  // of a panel's place, where each has 
 constexpr double panel_bar_gap = 0.04;    // of the place
 constexpr double panel_bar_width = 0.04;  // of the place
 constexpr double caption_size = 9, caption_gap = 5;  // points
-constexpr const char* default_xlabel = "Keys";
-constexpr const char* default_ylabel = "Queries";
-constexpr double colour_bar_height = 0.6;  // of the panels' height
-constexpr double least_gap = 6;            // points between the texts of neighbouring panels
-constexpr double key_gap = 12;             // points; above the key of the colours
-constexpr double title_pad = 10;           // points; of the whole figure's title
-constexpr double least_name_size = 6;      // points, of tokens along the panels
+constexpr double colour_bar_height = 0.6;            // of the panels' height
+constexpr double least_gap = 6;        // points between the texts of neighbouring panels
+constexpr double title_pad = 10;       // points; of the whole figure's title
+constexpr double least_name_size = 6;  // points, of tokens along the panels
 constexpr double small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
 constexpr double around_panels = 1.2;                  // inches of the default height
 
@@ -233,9 +230,9 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   if (matplotlib()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
-      axes.x.label = figure_.bounded(options_.xlabel.value_or(default_xlabel), axes.x.label_size);
+      axes.x.label = figure_.bounded(options_.xlabel.value_or(grid_xlabel), axes.x.label_size);
     if (first_column)
-      axes.y.label = figure_.bounded(options_.ylabel.value_or(default_ylabel), axes.y.label_size);
+      axes.y.label = figure_.bounded(options_.ylabel.value_or(grid_ylabel), axes.y.label_size);
   } else {
     const std::string title = titles_[index].substr(
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);

@@ -18,6 +18,9 @@
 
 namespace attn::plot {
 
+/// The names of the axes, unless others are asked for.
+inline constexpr const char *grid_xlabel = "Keys", *grid_ylabel = "Queries";
+
 /// A grid of heatmaps on its way to a picture. Where everything goes is one matter in the
 /// matplotlib style, whose places come from the size of the figure alone (grid.cpp), and another
 /// in the standard one, where panels take all the room that the texts leave (grid_layout.cpp).

@@ -22,8 +22,6 @@ constexpr double row_title_size = 10, outer_label_size = 11, group_size = 10;  /
 constexpr double bracket_foot = 3;                                             // points
 constexpr double least_panels = 0.3;  // of the area that the panels would have without texts
 constexpr int passes = 3;             // until panels and texts have found their sizes
-constexpr const char* default_xlabel = "Keys";
-constexpr const char* default_ylabel = "Queries";
 
 }  // namespace
 
@@ -184,7 +182,7 @@ void GridFigure::add_around(const Box& panels) {
 
   if (given_way_ <= axis_labels_give_way) {
     const std::string below =
-        figure_.label(options_.xlabel.value_or(default_xlabel), outer_label_size, panels.width());
+        figure_.label(options_.xlabel.value_or(grid_xlabel), outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
                        .bottom;
@@ -193,7 +191,7 @@ void GridFigure::add_around(const Box& panels) {
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
   if (given_way_ <= axis_labels_give_way) {
     const std::string beside =
-        figure_.label(options_.ylabel.value_or(default_ylabel), outer_label_size, panels.height());
+        figure_.label(options_.ylabel.value_or(grid_ylabel), outer_label_size, panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;

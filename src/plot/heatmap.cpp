@@ -4,8 +4,9 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/colour_bar.hpp"
+#include "plot/axes/legend.hpp"
+#include "plot/axes/map_axes.hpp"
 #include "plot/axes/subplots.hpp"
 #include "plot/cells/cell_pixels.hpp"
 #include "plot/cells/cell_values.hpp"
@@ -21,11 +22,8 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // of the matplotlib s
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 11;
 constexpr const char* default_title = "Attention Weight Heatmap";
-constexpr const char* default_xlabel = "Key Sequence Position";
-constexpr const char* default_ylabel = "Query Sequence Position";
 constexpr const char* colour_label = "Attention Weight (0=No Focus, 1=Full Focus)";
 constexpr double bar_gap = 14;                // points between the map and its bar
-constexpr double title_pad = 15;              // points
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
 
 // The height follows the number of rows.
@@ -60,25 +58,19 @@ class HeatmapFigure {
   }
 
   Picture draw() {
-    const auto bounds = [this](Figure& figure, const Box& box) {
-      return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
-    };
-    Box area;
-    given_way_ = figure_.fit(4, [&](int given_way) {
+    std::optional<Layout> set;
+    const auto lay_out = [&](int given_way) {
       given_way_ = given_way;
-      area = figure_.tight_area(bounds);
-      const Layout layout(*this, figure_, area);
-      return leaves_room(figure_, layout.split.axes, layout.axes.box,
-                         layout.bounds(&Decorations::bounds));
-    });
-    area = figure_.tight_area(bounds);
-    std::optional<Layout> first(std::in_place, *this, figure_, area);
-    if (show_range_of(first->axes.box)) {
-      area = figure_.tight_area(bounds);
-      first.emplace(*this, figure_, area);
-    }
-    const Layout& layout = *first;
-    const Legend key(key_of_colours_, layout.key_corner(figure_), figure_);
+      const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
+        return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
+      });
+      set.emplace(*this, figure_, area);
+      return leaves_room(figure_, set->split.axes, set->axes.box,
+                         set->bounds(&Decorations::bounds));
+    };
+    figure_.fit(4, lay_out);
+    if (show_range_of(set->axes.box)) lay_out(given_way_);
+    const Layout& layout = *set;
     return figure_.picture(layout.bounds(&Decorations::bounds), [&](Canvas& canvas) {
       draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
       draw_axes(canvas, layout.axes, layout.decorations, figure_);
@@ -87,7 +79,7 @@ class HeatmapFigure {
         draw_colour_ramp(canvas, layout.bar.box, scale_);
         draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
       }
-      key.draw(canvas, figure_);
+      if (layout.key) layout.key->draw(canvas, figure_);
     });
   }
 
@@ -97,7 +89,7 @@ class HeatmapFigure {
     Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
         : split(heatmap.options_.colorbar ? split_for_colour_bar(area)
                                           : ColourBarSplit{area, area}),
-          axes(heatmap.axes_in(heatmap.map_in(split.axes), figure)),
+          axes(heatmap.axes_in(split.axes, figure)),
           bar(heatmap.bar_in(heatmap.bar_place(split, axes.box, figure), axes.box, figure)),
           decorations(decorate(axes, figure.typesetter())),
           bar_decorations(decorate(bar, figure.typesetter())),
@@ -113,8 +105,8 @@ class HeatmapFigure {
       if (heatmap.options_.colorbar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
       if (heatmap.options_.colorbar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
       if (!heatmap.key_of_colours_.empty()) {
-        around_bar = united(around_bar,
-                            Legend(heatmap.key_of_colours_, key_corner(figure), figure).bounds());
+        key.emplace(heatmap.key_of_colours_, key_corner(figure), figure);
+        around_bar = united(around_bar, key->bounds());
       }
     }
 
@@ -134,6 +126,7 @@ class HeatmapFigure {
     Axes axes, bar;
     Decorations decorations, bar_decorations;
     std::vector<CellValue> values;
+    std::optional<Legend> key;
     Box around_bar;  // with its arrows and its key
   };
 
@@ -146,29 +139,17 @@ class HeatmapFigure {
            described_colours({&matrix_, 1}, scale_, key_of_colours_);
   }
 
-  Axes axes_in(const Box& box, Figure& figure) const {
-    Axes axes;
-    axes.box = box;
-    axes.style = options_.style;
-    axes.title = figure.title(title(), title_size, figure.width());
-    axes.title_size = title_size;
-    axes.title_pad = title_pad;
-    if (options_.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
-    if (given_way_ > title_gives_way) axes.title.clear();
-    axes.x.label = figure.label(options_.xlabel.value_or(default_xlabel), label_size, box.width());
-    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
-    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
-    axes.x.label_size = axes.y.label_size = label_size;
-    set_cell_ticks(axes, key_, query_, figure);
-    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
-    return axes;
+  Axes axes_in(const Box& place, Figure& figure) const {
+    const MapTexts texts{title(),
+                         query_,
+                         key_,
+                         given_way_ <= title_gives_way,
+                         given_way_ <= axis_labels_give_way,
+                         given_way_ <= tick_labels_give_way};
+    return map_axes(map_box(place, matrix_.rows(), matrix_.columns(), options_.style), texts,
+                    options_, figure);
   }
 
-  // Square cells, unless that would leave too much of the figure empty.
-  Box map_in(const Box& place) const {
-    if (options_.style == PlotStyle::matplotlib) return place;
-    return with_square_cells(place, matrix_.rows(), matrix_.columns());
-  }
   // As high as the map.
   Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) const {
     Box place = split.colour_bar;

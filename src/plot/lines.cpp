@@ -8,8 +8,8 @@
 #include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/legend.hpp"
 #include "plot/colour/head_colours.hpp"
-#include "plot/description.hpp"
 #include "plot/numbers/matrix.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "support/count_text.hpp"
 
 namespace attn {
@@ -88,11 +88,7 @@ class LinesFigure {
       return leaves_room(figure_, set->frame.padded(room_beside * figure_.width()), set->frame,
                          set->bounds());
     };
-    if (options_.style == PlotStyle::matplotlib) {
-      lay_out(0);
-    } else {
-      figure_.fit(0, lay_out);
-    }
+    figure_.fit(0, lay_out);
     const Layout& layout = *set;
     Picture picture = figure_.picture(layout.bounds(), [&](Canvas& canvas) {
       draw_lines(canvas, layout.frame);

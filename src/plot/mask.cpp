@@ -4,9 +4,8 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/cell_ticks.hpp"
 #include "plot/axes/legend.hpp"
-#include "plot/axes/subplots.hpp"
+#include "plot/axes/map_axes.hpp"
 #include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
 
@@ -16,9 +15,6 @@ namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6};
 constexpr const char* default_title = "Attention Mask";
-constexpr const char* default_xlabel = "Key Sequence Position";
-constexpr const char* default_ylabel = "Query Sequence Position";
-constexpr double title_pad = 15;            // points
 constexpr double legend_gap = 14;           // points
 constexpr double least_framed_cell = 6;     // points; smaller cells have no lines between them
 constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no strokes
@@ -114,17 +110,13 @@ class MaskFigure {
         return united(decorate(whole, figure.typesetter()).layout_bounds, box);
       });
       const Box place = without_legend(area, entries, figure_);
-      axes = axes_in(map_in(place), figure_);
+      axes = axes_in(map_box(place, rows_, columns_, options_.style), figure_);
       decorations = decorate(axes, figure_.typesetter());
       const Point corner = {axes.box.right + figure_.pixels(legend_gap), axes.box.top};
       legend = Legend(legend_entries(hatched(axes.box)), corner, figure_);
       return leaves_room(figure_, place, axes.box, united(decorations.bounds, legend.bounds()));
     };
-    if (options_.style == PlotStyle::matplotlib) {
-      lay_out(0);
-    } else {
-      figure_.fit(3, lay_out);
-    }
+    figure_.fit(3, lay_out);
     return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
       draw_cells(canvas, axes.box);
       draw_axes(canvas, axes, decorations, figure_);
@@ -212,26 +204,13 @@ class MaskFigure {
   }
 
   Axes axes_in(const Box& box, Figure& figure) const {
-    Axes axes;
-    axes.box = box;
-    axes.style = options_.style;
-    axes.title = figure.title(title(), title_size, figure.width());
-    axes.title_size = title_size;
-    axes.title_pad = title_pad;
-    if (options_.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
-    if (given_way_ > title_gives_way) axes.title.clear();
-    axes.x.label = figure.label(options_.xlabel.value_or(default_xlabel), label_size, box.width());
-    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
-    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
-    axes.x.label_size = axes.y.label_size = label_size;
-    set_cell_ticks(axes, key_, query_, figure);
-    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
-    return axes;
-  }
-
-  Box map_in(const Box& place) const {
-    if (options_.style == PlotStyle::matplotlib) return place;
-    return with_square_cells(place, rows_, columns_);
+    const MapTexts texts{title(),
+                         query_,
+                         key_,
+                         given_way_ <= title_gives_way,
+                         given_way_ <= axis_labels_give_way,
+                         given_way_ <= tick_labels_give_way};
+    return map_axes(box, texts, options_, figure);
   }
 
   void draw_cells(Canvas& canvas, const Box& box) {

@@ -146,6 +146,8 @@ TEST_CASE("compare --plot draws the difference, whatever the exit code") {
   CHECK(compare.exit_code == 1);
   CHECK(png_header(read_text(folder / "d.png")).dpi == 300);
   CHECK(compare.output.find("\n  \"pictured\": \"weights\",\n") != std::string::npos);
+  attn_cli({"compare", "a.json", "b.json", "--plot", "d.png", "--dpi", "60"}, folder.path());
+  CHECK(png_header(read_text(folder / "d.png")).dpi == 60);
   CHECK(attn_cli({"compare", "a.json", "a.json", "--plot", "same.svg"}, folder.path()).exit_code ==
         0);
   CHECK(read_text(folder / "same.svg").starts_with("<?xml"));

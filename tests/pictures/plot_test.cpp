@@ -235,3 +235,13 @@ TEST_CASE("a comparison keeps the title that its files have in common") {
   request.others = {request.input};
   CHECK(has(texts_of(draw(request)), "Two layers (Layer 1, Self-Attention, Sample 1, Head 1)"));
 }
+
+TEST_CASE("a comparison of files without titles says what it shows") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder, "weights");
+  request.kind = PlotKind::comparison;
+  request.others = {request.input};
+  CHECK(has(texts_of(draw(request)), "Attention Weights (Sample 1, Head 1)"));
+  request.name = "scores";
+  CHECK(has(texts_of(draw(request)), "scores (Sample 1, Head 1)"));
+}

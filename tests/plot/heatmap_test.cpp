@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -100,6 +101,16 @@ TEST_CASE("NaN and either infinity have colours of their own") {
   CHECK(shows(standard, {128, 0, 38}, 0.1));
   options.style = PlotStyle::matplotlib;
   CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {128, 0, 38}, 0.1));
+}
+
+TEST_CASE("cells without a finite value say what the key says") {
+  const auto heatmap = heatmap_of({2, 2}, {nan, infinity, -infinity, 0.5});
+  const Picture picture = draw_heatmap(heatmap, {}, PictureFormat::svg);
+  for (const std::string name : {"NaN", "\u221e", "\u2212\u221e"}) {
+    CAPTURE(name);
+    CHECK(std::count_if(picture.texts.begin(), picture.texts.end(),
+                        [&](const PictureText& text) { return text.text == name; }) == 2);
+  }
 }
 
 TEST_CASE("a matrix without a finite value is drawn") {

@@ -35,6 +35,27 @@ std::size_t round_step(double least) {
   }
 }
 
+// Round numbers of cells from one index to the next, fewer where only one index would be left and
+// there is room for two.
+std::size_t index_step(const Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                       Figure& figure) {
+  const std::size_t cells = ticks.labels.size(), last = ticks.first + cells - 1;
+  const auto shown = [&](std::size_t step) {
+    return last / step + 1 - (ticks.first + step - 1) / step;
+  };
+  const Text& widest = figure.typesetter().text(std::to_string(last), axis.tick_label_size);
+  const double room = horizontal ? 2 * widest.width : room_along * widest.height;
+  const std::size_t least = round_step(room / length * static_cast<double>(cells));
+  const int intervals =
+      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), horizontal);
+  std::size_t step = round_step(static_cast<double>(cells) / intervals);
+  constexpr double to_next = 2.5;  // no two neighbours of 1, 2, 5, 10, … are farther apart
+  while (shown(step) < 2 && step > least) {
+    step = round_step(static_cast<double>(step) / to_next);
+  }
+  return step;
+}
+
 // Leaves out every second tick as long as level labels overlap.
 void thin_out(Axis& axis, double length, Figure& figure) {
   const auto overlap = [&](const Tick& tick, const Tick& next) {
@@ -67,11 +88,8 @@ std::size_t set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double leng
     axis.offset = numbers.offset;
     return 1;
   }
-  const int intervals =
-      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), horizontal);
   const std::size_t step =
-      std::max(cell_ticks.least_step,
-               round_step(static_cast<double>(cells) / static_cast<double>(intervals)));
+      std::max(cell_ticks.least_step, index_step(axis, cell_ticks, length, horizontal, figure));
   const std::size_t last = cell_ticks.first + cells - 1;
   for (std::size_t i = (cell_ticks.first + step - 1) / step * step; i <= last; i += step) {
     axis.ticks.push_back({middle_of(i - cell_ticks.first, cells, horizontal), std::to_string(i)});

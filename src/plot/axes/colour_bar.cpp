@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "plot/axes/subplots.hpp"
 #include "plot/numbers/log_ticks.hpp"
+#include "plot/numbers/value_format.hpp"
 
 namespace attn::plot {
 namespace {
@@ -46,11 +46,6 @@ void thin_out(Axis& axis, double least) {
 // A tick at either end, in the place of ticks too near to it.
 void label_ends(Axis& axis, Interval range, double least) {
   if (!axis.offset.empty()) return;
-  const auto text = [](double value) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.3g", value);
-    return with_minus_signs(buffer);
-  };
   constexpr double same = 1e-6;
   for (const auto& [position, value] : {std::pair{0.0, range.low}, std::pair{1.0, range.high}}) {
     const auto near = [&, at = position](const Tick& tick) {
@@ -61,7 +56,7 @@ void label_ends(Axis& axis, Interval range, double least) {
     };
     if (std::any_of(axis.ticks.begin(), axis.ticks.end(), there)) continue;
     std::erase_if(axis.ticks, near);
-    axis.ticks.push_back({position, text(value)});
+    axis.ticks.push_back({position, short_number(value)});
   }
   std::sort(axis.ticks.begin(), axis.ticks.end(),
             [](const Tick& a, const Tick& b) { return a.position < b.position; });

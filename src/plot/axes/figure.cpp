@@ -129,8 +129,11 @@ std::string Figure::label(const std::string& text, double points, double length)
   return wraps_ ? title(text, points, length) : bounded(text, points);
 }
 
-int Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
-  if (!wraps_) return 0;
+void Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
+  if (!wraps_) {
+    fits(0);
+    return;
+  }
   const double asked = font_scale();
   const auto fits_at = [&](double scale, int level) {
     typesetter_.set_font_scale(scale);
@@ -138,15 +141,14 @@ int Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
   };
   const double readable = std::min(asked, readable_scale);
   for (double scale = asked; scale > readable; scale *= smaller) {
-    if (fits_at(scale, 0)) return 0;
+    if (fits_at(scale, 0)) return;
   }
   for (int level = 0; level <= levels; ++level) {
-    if (fits_at(readable, level)) return level;
+    if (fits_at(readable, level)) return;
   }
   for (double scale = readable * smaller; scale > least_scale; scale *= smaller) {
-    if (fits_at(scale, levels)) return levels;
+    if (fits_at(scale, levels)) return;
   }
-  return levels;
 }
 
 Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated) {

@@ -32,9 +32,9 @@ class Figure {
 
   /// Makes all that is written smaller, and then less, until `fits` says that enough room is left:
   /// first letters down to six points, then the texts of one level after another, of `levels`, then
-  /// letters again. Returns how many levels give way; the font scale stays as it was found. The
-  /// matplotlib style changes nothing.
-  int fit(int levels, const std::function<bool(int given_way)>& fits);
+  /// letters again. The font scale stays as it was found. `fits` lays the figure out: the last call
+  /// is what stays, the only one in the matplotlib style, which changes nothing.
+  void fit(int levels, const std::function<bool(int given_way)>& fits);
 
   /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
   /// need be.

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <new>
 #include <numbers>
-#include <string_view>
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <hb-ot.h>
 
 #include "attn/error.hpp"
-#include "attn/version.hpp"
 
 #include "plot/canvas/drawing_room.hpp"
 #include "plot/canvas/png.hpp"
@@ -24,7 +21,6 @@ namespace {
 
 constexpr double longest_pixels = 30000;  // pixels; Cairo's rasters end at 32767
 constexpr double largest_area = 250e6;    // pixels; 1 GB
-constexpr const char* maker = "attn-cli " ATTN_VERSION;
 
 // The whole pixel edge nearest to a place.
 double edge(double place) {
@@ -82,43 +78,6 @@ void check(cairo_status_t status) {
   throw Error(ErrorKind::internal,
               std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
               "");
-}
-
-// Cairo numbers surfaces through the life of the process; here they are numbered through the file,
-// so that equal figures are equal files. What Cairo writes holds no text of the user.
-std::string with_own_numbers(const std::string& svg) {
-  constexpr std::string_view key = "surface";
-  std::map<std::string, std::size_t> numbers;
-  std::string result;
-  std::size_t at = 0;
-  for (;;) {
-    const std::size_t name = svg.find(key, at);
-    if (name == std::string::npos) return result.append(svg, at);
-    const std::size_t start = name + key.size();
-    const std::size_t end = svg.find_first_not_of("0123456789", start);
-    result.append(svg, at, start - at);
-    if (end > start) {
-      const auto number = numbers.try_emplace(svg.substr(start, end - start), numbers.size()).first;
-      result += std::to_string(number->second);
-    }
-    at = end;
-  }
-}
-
-// Says what an SVG file shows and what made it, in its first element.
-std::string with_maker(std::string svg, const FileText& words) {
-  const std::size_t root = svg.find("<svg ");
-  const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
-  if (end == std::string::npos) return svg;
-  std::string head;
-  const auto add = [&](const char* element, const std::string& text) {
-    if (text.empty()) return;
-    head += std::string("<") + element + ">" + xml_text(text) + "</" + element + ">\n";
-  };
-  add("title", words.title);
-  add("desc", words.description);
-  add("metadata", words.provenance.empty() ? maker : maker + ("; " + words.provenance));
-  return svg.insert(end + 2, head);
 }
 
 }  // namespace
@@ -416,7 +375,7 @@ void Canvas::outlined_text(const Text& text, Point origin, double degrees, Colou
   cairo_move_to(cairo_, 0, 0);
   PangoLayoutLine* line = pango_layout_get_line_readonly(text.layout.get(), 0);
   if (format_ == PictureFormat::svg && letters_ == Letters::text) {
-    svg_texts_.add(text.layout.get(), text.width, origin, degrees, colour);
+    svg_.add_text(text.layout.get(), text.width, origin, degrees, colour);
   } else if (is_raster() || (format_ == PictureFormat::pdf && letters_ == Letters::outlines)) {
     draw_line(cairo_, line);
   } else {
@@ -474,8 +433,7 @@ void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) 
 void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const Box& box) {
   const Box place = snapped(box);
   if (format_ == PictureFormat::svg) {
-    const std::string png = encode_image(pixels, width, height);
-    svg_images_ += svg_image(png, place);
+    svg_.add_image(encode_image(pixels, width, height), place);
     return;
   }
   cairo_surface_t* const surface = cairo_image_surface_create_for_data(
@@ -493,21 +451,6 @@ void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const B
   // Cairo copies the pixels that it still needs.
   cairo_surface_finish(surface);
   cairo_surface_destroy(surface);
-}
-
-std::string Canvas::finished_svg(const FileText& words) const {
-  std::string svg = with_own_numbers(stream_);
-  // Images lie on the paper, which is the first thing that was drawn.
-  constexpr std::string_view group = "<g id=\"surface0\">\n";
-  std::size_t start = svg.find(group);
-  if (start != std::string::npos && !svg_images_.empty()) {
-    start += group.size();
-    if (!clear_) start = svg.find("/>\n", start) + 3;
-    svg.insert(start, svg_images_);
-  }
-  const std::size_t end = svg.rfind("</svg>");
-  if (end != std::string::npos) svg.insert(end, svg_texts_.elements());
-  return with_maker(std::move(svg), words);
 }
 
 std::string Canvas::finish(const FileText& given) {
@@ -528,7 +471,8 @@ std::string Canvas::finish(const FileText& given) {
     say(CAIRO_PDF_METADATA_KEYWORDS, words.description);
     cairo_surface_finish(surface_);
     check(cairo_surface_status(surface_));
-    return format_ == PictureFormat::svg ? finished_svg(words) : std::move(stream_);
+    return format_ == PictureFormat::svg ? svg_.finished(stream_, !clear_, words)
+                                         : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;

@@ -11,7 +11,8 @@
 
 #include "attn/plot.hpp"
 
-#include "plot/canvas/svg_text.hpp"
+#include "plot/canvas/file_text.hpp"
+#include "plot/canvas/svg_file.hpp"
 #include "plot/colour/colour.hpp"
 #include "plot/colour/paper.hpp"
 #include "plot/text/box.hpp"
@@ -22,11 +23,6 @@ namespace attn::plot {
 
 /// 0xXXRRGGBB each.
 using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
-
-/// What a file says of itself: SVG and PDF all of it, PNG its provenance. Empty texts are left out.
-struct FileText {
-  std::string title, description, provenance;
-};
 
 /// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
 /// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
@@ -107,8 +103,6 @@ class Canvas {
   void outlined_text(const Text& text, Point origin, double degrees, Colour colour);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
 
-  std::string finished_svg(const FileText& words) const;
-
   PictureFormat format_;
   double dpi_;
   bool clear_;
@@ -118,8 +112,7 @@ class Canvas {
   std::string stream_;
   std::vector<PictureText> texts_;
   std::vector<PictureFrame> frames_;
-  std::string svg_images_;  ///< elements that Cairo does not write as they are wanted
-  SvgTexts svg_texts_;
+  SvgFile svg_;
   std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;

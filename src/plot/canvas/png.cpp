@@ -13,8 +13,8 @@
 #include <libdeflate.h>
 
 #include "attn/error.hpp"
-#include "attn/version.hpp"
 
+#include "plot/canvas/file_text.hpp"
 #include "support/large_block.hpp"
 
 namespace {
@@ -210,8 +210,7 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   file.reserve(bytes.size() + 128);
   file.append(bytes.substr(0, header_end));
   file += resolution_chunk(dpi);
-  file += chunk("tEXt", std::string_view("Software\0attn-cli " ATTN_VERSION,
-                                         sizeof("Software\0attn-cli " ATTN_VERSION) - 1));
+  file += chunk("tEXt", std::string("Software\0", 9) + maker);
   if (!provenance.empty()) {
     // International text: a keyword, not compressed, no language, no translated keyword.
     file += chunk("iTXt", std::string("Comment\0\0\0\0\0", 12) + std::string(provenance));

@@ -281,13 +281,10 @@ Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t
 
 std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,
                                     std::size_t width, std::size_t height) {
-  const auto by = [](std::size_t cells, std::size_t pixels) {
-    return pixels >= cells ? Resampling::nearest : Resampling::mean;
-  };
   const auto across = pixel_shares(matrix.columns(), std::min(width, matrix.columns()),
-                                   by(matrix.columns(), width));
-  const auto down =
-      pixel_shares(matrix.rows(), std::min(height, matrix.rows()), by(matrix.rows(), height));
+                                   sharp_resampling(matrix.columns(), width));
+  const auto down = pixel_shares(matrix.rows(), std::min(height, matrix.rows()),
+                                 sharp_resampling(matrix.rows(), height));
   const Interval shown = Blending(matrix, colours, across, down).shown();
   if (shown.low > shown.high) return std::nullopt;
   const double extent = colours.range.high - colours.range.low;

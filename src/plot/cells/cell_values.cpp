@@ -1,5 +1,7 @@
 #include "plot/cells/cell_values.hpp"
 
+#include <cmath>
+
 namespace attn::plot {
 namespace {
 
@@ -14,6 +16,9 @@ constexpr ValueFormat two_decimals;
 std::string shown(double value, const ValueFormat& format, PlotStyle style) {
   const std::string text = value_text(value, format);
   if (style == PlotStyle::matplotlib) return text;
+  // As the key of the colours has them.
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   const bool zero = text.find_first_not_of("-0.") == std::string::npos;
   return with_minus_signs(zero && text.starts_with('-') ? text.substr(1) : text);
 }

@@ -26,7 +26,7 @@ Colour colour_of(std::uint32_t pixel) {
 // sharp in the standard one.
 Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColours& colours) {
   if (colours.style == PlotStyle::standard || colours.pixels == PixelShows::max) {
-    return pixels >= cells ? Resampling::nearest : Resampling::mean;
+    return sharp_resampling(cells, pixels);
   }
   const bool sharp = pixels > 3 * cells || pixels == cells || pixels == 2 * cells;
   return sharp ? Resampling::nearest : Resampling::hann;
@@ -58,12 +58,10 @@ void draw_as_image(Canvas& canvas, const Box& box, const Matrix& matrix,
                    const CellColours& colours) {
   const std::size_t width = std::min(matrix.columns(), colours.in_file.most_across);
   const std::size_t height = std::min(matrix.rows(), colours.in_file.most_across);
-  const auto resampling = [&](std::size_t cells, std::size_t pixels) {
-    return pixels >= cells ? Resampling::nearest : Resampling::mean;
-  };
-  canvas.image(cell_pixels(matrix, colours, width, height, resampling(matrix.columns(), width),
-                           resampling(matrix.rows(), height)),
-               width, height, box);
+  canvas.image(
+      cell_pixels(matrix, colours, width, height, sharp_resampling(matrix.columns(), width),
+                  sharp_resampling(matrix.rows(), height)),
+      width, height, box);
 }
 
 // Each run of equal cells reaches a little under the next ones, which are drawn over it:

@@ -13,6 +13,11 @@ enum class Resampling {
          ///< is wider
 };
 
+/// Cells with sharp edges: the nearest one where there are as many pixels, else their mean.
+constexpr Resampling sharp_resampling(std::size_t cells, std::size_t pixels) {
+  return pixels >= cells ? Resampling::nearest : Resampling::mean;
+}
+
 /// The cells that a pixel shows and their shares, which sum to 1.
 struct PixelShares {
   std::size_t first = 0;

@@ -98,25 +98,25 @@ int decimals_for(const std::vector<double>& shown, Interval view) {
   return decimals + 1;
 }
 
-std::string formatted(double value, std::chars_format format, int precision) {
-  char buffer[400];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format, precision).ptr;
-  return {buffer, end};
-}
-
 // `+1e5`, `−1.25e−3`, `+1234`: a summand with at most ten decimals.
 std::string summand_text(double summand) {
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(summand))));
   const double digits = std::nearbyint(summand / std::pow(10.0, exponent) * 1e10) / 1e10;
   std::string text;
   if (summand > 0) text += '+';
-  text += std::fmod(digits, 1.0) == 0 ? formatted(digits, std::chars_format::fixed, 0)
-                                      : formatted(digits, std::chars_format::general, 10);
+  text += std::fmod(digits, 1.0) == 0 ? digits_of(digits, std::chars_format::fixed, 0)
+                                      : digits_of(digits, std::chars_format::general, 10);
   if (exponent != 0) text.append("e").append(std::to_string(exponent));
   return text;
 }
 
 }  // namespace
+
+std::string digits_of(double value, std::chars_format format, int digits) {
+  char buffer[400];  // the largest double has 309 digits before the point
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format, digits).ptr;
+  return {buffer, end};
+}
 
 std::string with_minus_signs(const std::string& text) {
   std::string result;
@@ -145,7 +145,7 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
   const int decimals = decimals_for(shown, shown_view);
   for (double& value : shown) {
     if (std::abs(value) < 1e-8) value = 0;
-    texts.labels.push_back(with_minus_signs(formatted(value, std::chars_format::fixed, decimals)));
+    texts.labels.push_back(with_minus_signs(digits_of(value, std::chars_format::fixed, decimals)));
   }
   if (exponent != 0) texts.offset.append("1e").append(std::to_string(exponent));
   if (summand != 0) texts.offset += summand_text(summand);

@@ -16,12 +16,6 @@ constexpr double visible_step = 0.05;
 constexpr int most_decimals = 4;       // of numbers that are written without an exponent
 constexpr double largest_plain = 1e5;  // whole numbers from here on have an exponent
 
-std::string digits_of(double value, std::chars_format format, int digits) {
-  char buffer[400];  // the largest double has 309 digits before the point
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format, digits).ptr;
-  return {buffer, end};
-}
-
 bool reads_as_zero(const std::string& text) {
   return text.find_first_of("123456789") == std::string::npos;
 }
@@ -123,6 +117,10 @@ std::string value_text(double value, const ValueFormat& format) {
   if (!reads_as_zero(text)) return text;
   if (format.marks_small && value != 0) return less_than_shown(value, format.digits);
   return text;
+}
+
+std::string short_number(double value) {
+  return with_minus_signs(value_text(value, {ValueFormat::Kind::significant, 3}));
 }
 
 }  // namespace attn::plot

@@ -31,4 +31,7 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, con
 /// "0.25", "nan", "-inf": hyphens as they are.
 std::string value_text(double value, const ValueFormat& format);
 
+/// A number to three significant digits: "0.0123", "−1.5e−6".
+std::string short_number(double value);
+
 }  // namespace attn::plot

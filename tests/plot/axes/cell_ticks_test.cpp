@@ -160,6 +160,19 @@ TEST_CASE("index ticks count from 0 and stand between cells in the matplotlib st
   CHECK(many.ticks[1].position == doctest::Approx(1 - 10.5 / 48));
 }
 
+TEST_CASE("indices of a short axis are two at least where there is room for them") {
+  Figure figure({}, PictureFormat::svg, {8, 6});
+  const auto ticks_of = [&](std::size_t cells, double points) {
+    Axis axis;
+    set_cell_ticks(axis, {same("", cells), attn::Ticks::index}, points, true, figure);
+    std::vector<std::string> labels;
+    for (const Tick& tick : axis.ticks) labels.push_back(tick.label);
+    return labels;
+  };
+  CHECK(ticks_of(11, 50) == std::vector<std::string>{"0", "10"});
+  CHECK(ticks_of(11, 12) == std::vector<std::string>{"0"});
+}
+
 TEST_CASE("a token longer than a quarter of the figure is shortened") {
   const auto axis =
       axis_of({std::string(500, 'w'), "a"}, false, PlotStyle::standard, attn::Ticks::automatic);

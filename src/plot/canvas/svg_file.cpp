@@ -1,9 +1,11 @@
-#include "plot/canvas/svg_text.hpp"
+#include "plot/canvas/svg_file.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 namespace attn::plot {
 namespace {
@@ -43,8 +45,7 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace
-
+// Text as it stands in XML, between elements or in an attribute.
 std::string xml_text(std::string_view text) {
   std::string result;
   for (const char letter : text) {
@@ -63,15 +64,56 @@ std::string xml_text(std::string_view text) {
   return result;
 }
 
-std::string svg_image(std::string_view png, const Box& box) {
-  return "<image x=\"" + number(box.left) + "\" y=\"" + number(box.top) + "\" width=\"" +
-         number(box.width()) + "\" height=\"" + number(box.height()) +
-         "\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
-         "xlink:href=\"data:image/png;base64," +
-         base64(png) + "\"/>\n";
+// Cairo numbers surfaces through the life of the process; here they are numbered through the file,
+// so that equal figures are equal files. What Cairo writes holds no text of the user.
+std::string with_own_numbers(std::string_view svg) {
+  constexpr std::string_view key = "surface";
+  std::map<std::string, std::size_t> numbers;
+  std::string result;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t name = svg.find(key, at);
+    if (name == std::string_view::npos) return result.append(svg, at);
+    const std::size_t start = name + key.size();
+    const std::size_t end = svg.find_first_not_of("0123456789", start);
+    result.append(svg, at, start - at);
+    if (end > start) {
+      const auto number =
+          numbers.try_emplace(std::string(svg.substr(start, end - start)), numbers.size()).first;
+      result += std::to_string(number->second);
+    }
+    at = end;
+  }
 }
 
-void SvgTexts::add(PangoLayout* line, double width, Point origin, double degrees, Colour colour) {
+// Says what the file shows and what made it, in its first element.
+std::string with_maker(std::string svg, const FileText& words) {
+  const std::size_t root = svg.find("<svg ");
+  const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
+  if (end == std::string::npos) return svg;
+  std::string head;
+  const auto add = [&](const char* element, const std::string& text) {
+    if (text.empty()) return;
+    head += std::string("<") + element + ">" + xml_text(text) + "</" + element + ">\n";
+  };
+  add("title", words.title);
+  add("desc", words.description);
+  add("metadata", words.provenance.empty() ? maker : maker + ("; " + words.provenance));
+  return svg.insert(end + 2, head);
+}
+
+}  // namespace
+
+void SvgFile::add_image(std::string_view png, const Box& box) {
+  images_ += "<image x=\"" + number(box.left) + "\" y=\"" + number(box.top) + "\" width=\"" +
+             number(box.width()) + "\" height=\"" + number(box.height()) +
+             "\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+             "xlink:href=\"data:image/png;base64," +
+             base64(png) + "\"/>\n";
+}
+
+void SvgFile::add_text(PangoLayout* line, double width, Point origin, double degrees,
+                       Colour colour) {
   for (GSList* run = pango_layout_get_line_readonly(line, 0)->runs; run != nullptr;
        run = run->next) {
     PangoFont* const font = static_cast<PangoLayoutRun*>(run->data)->item->analysis.font;
@@ -96,12 +138,28 @@ void SvgTexts::add(PangoLayout* line, double width, Point origin, double degrees
   texts_ += ">" + xml_text(pango_layout_get_text(line)) + "</text>\n";
 }
 
-std::string SvgTexts::elements() const {
+// All texts; empty if there are none.
+std::string SvgFile::text_group() const {
   if (texts_.empty()) return "";
   std::string names;
   for (const std::string& family : families_) names += "'" + family + "', ";
   return "<g xml:space=\"preserve\" font-family=\"" + xml_text(names) + "sans-serif\">\n" + texts_ +
          "</g>\n";
+}
+
+std::string SvgFile::finished(std::string_view drawing, bool on_paper,
+                              const FileText& words) const {
+  std::string svg = with_own_numbers(drawing);
+  constexpr std::string_view group = "<g id=\"surface0\">\n";
+  std::size_t start = svg.find(group);
+  if (start != std::string::npos && !images_.empty()) {
+    start += group.size();
+    if (on_paper) start = svg.find("/>\n", start) + 3;
+    svg.insert(start, images_);
+  }
+  const std::size_t end = svg.rfind("</svg>");
+  if (end != std::string::npos) svg.insert(end, text_group());
+  return with_maker(std::move(svg), words);
 }
 
 }  // namespace attn::plot
