@@ -13,6 +13,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/run_flags.hpp"
+#include "cli/shard_flags.hpp"
 
 namespace attn::cli {
 namespace {
@@ -25,28 +26,6 @@ struct GivenToBatch {
   std::optional<Shard> shard;
   std::optional<std::filesystem::path> merge;
 };
-
-Shard shard_of(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
-    throw Error(ErrorKind::usage, "\"" + text + "\" is not what --shard takes", "--shard",
-                "give the part, from 0, and the number of parts, such as 0/4");
-  }
-  return {whole_number("--shard", text.substr(0, slash)),
-          whole_number("--shard", text.substr(slash + 1), 1)};
-}
-
-// What was asked for, else what the engine says that started this process.
-Shard chosen_shard(const GivenToBatch& given) {
-  if (given.shard) return *given.shard;
-  const auto found = find_shard([](const char* name) { return std::getenv(name); });
-  if (!found) return {};
-  if (!given.common.quiet) {
-    complain("shard " + std::to_string(found->shard.index) + " of " +
-             std::to_string(found->shard.count) + ", from 0, as " + found->source + " say");
-  }
-  return found->shard;
-}
 
 void print_report(const BatchOutcome& outcome, const Common& common) {
   if (common.quiet) return;
@@ -68,7 +47,7 @@ int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
   options.run.threads = options.run.plot.threads = given.common.threads;
-  options.shard = chosen_shard(given);
+  options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
   if (answering) options.answer = [](std::string_view line) { print(line); };

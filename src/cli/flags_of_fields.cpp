@@ -8,8 +8,9 @@ namespace {
 
 // The structs whose fields are flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions", "BenchRequest", "DocumentOptions", "ExplainOptions",
-    "FileAccess",       "Limits",       "MapSelection", "PlotRequest",     "RunOptions"};
+    "AttentionRequest", "BatchOptions",       "BenchRequest", "DocumentOptions", "ExplainOptions",
+    "HeadCounting",     "HeadsCorpusOptions", "HeadsOptions", "RolloutOptions",  "FileAccess",
+    "Limits",           "MapSelection",       "PlotRequest",  "RunOptions"};
 
 // Those that are not. What stands within another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
