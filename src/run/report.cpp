@@ -90,9 +90,9 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text += (model.next ? "\nNext token after sample " + std::to_string(b)
-                          : "\nMask token " + std::to_string(prediction.position) + " of sample " +
-                                std::to_string(b)) +
+      text += (model.next ? "\nNext token after sample " + std::to_string(b + 1)
+                          : "\nMask token " + std::to_string(prediction.position + 1) +
+                                " of sample " + std::to_string(b + 1)) +
               "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
@@ -125,8 +125,9 @@ std::string text_of(const RunReport& report) {
       const std::string name = weights.name == "weights"          ? "Weights"
                                : weights.name == "pooled_weights" ? "Pooled weights"
                                                                   : weights.name;
-      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
-              std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
+      text += "\n" + name + " of sample " + std::to_string(report.sample + 1) + ", head " +
+              std::to_string(report.head + 1) + " (rows: queries, columns: keys)\n" +
+              table(weights);
     }
     if (!weights.mask.empty()) {
       text += "\nMask: " + weights.mask;

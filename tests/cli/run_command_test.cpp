@@ -48,7 +48,7 @@ Shapes
   weights  [1,6,6]
   output   [1,6,8]
 
-Weights of sample 0, head 0 (rows: queries, columns: keys)
+Weights of sample 1, head 1 (rows: queries, columns: keys)
         the   cat   sat    on   the   mat
   the  1.00  0.00  0.00  0.00  0.00  0.00
   cat  0.94  0.06  0.00  0.00  0.00  0.00
