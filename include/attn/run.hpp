@@ -28,15 +28,23 @@ enum class PlotKind {
   mask,
   stages,
   lines,
+  shapes,
+  strip,
+  positions,
+  curves,
+  steps,
   comparison,
-  last = comparison  ///< of all
+  difference,
+  last = difference  ///< of all
 };
 
 /// A kind of picture, as users meet it.
 struct PlotKindInfo {
   PlotKind kind;
   std::string_view name, meaning;
-  bool compares = false;  ///< shows several files, or the kinds of a run that has several
+  std::size_t least_files = 1, most_files = 1;  ///< that one picture shows
+  /// Whether run() draws it when asked to. It draws a comparison of several kinds by itself.
+  bool of_runs = true;
 };
 
 /// All of them, in the order they are listed to users.
@@ -204,8 +212,8 @@ std::string report_json(const RunOutcome& outcome);
 struct PlotRequest {
   PlotKind kind = PlotKind::heatmap;
   std::filesystem::path input;                ///< "-" = standard input
-  std::vector<std::filesystem::path> others;  ///< comparison: what stands beside it
-  std::optional<std::string> name;            ///< heatmap: of the tensor to draw
+  std::vector<std::filesystem::path> others;  ///< what stands beside it, or follows
+  std::optional<std::string> name;            ///< of the tensor to draw
   std::optional<std::filesystem::path>
       labels;  ///< {"query":[…],"key":[…]}, instead of the input's own
   std::size_t sample = 0, head = 0;

@@ -88,15 +88,15 @@ void describe(const MapSelection& selection, Description& description) {
 
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-               annotate, annotate_color, annotate_format, colorbar, background, letters, ticks,
-               show_spaces, color_range, norm, pixels, font_scale, top, threshold, provenance,
-               threads] = plot;
+               annotate, annotate_color, annotate_format, colorbar, marginals, background, letters,
+               ticks, show_spaces, color_range, norm, pixels, font_scale, top, threshold,
+               provenance, threads] = plot;
   static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-                  annotate, annotate_color, annotate_format, colorbar, background, letters, ticks,
-                  show_spaces, color_range.scope, color_range.low, color_range.high, norm.kind,
-                  norm.gamma, pixels, font_scale, top, threshold);
+                  annotate, annotate_color, annotate_format, colorbar, marginals, background,
+                  letters, ticks, show_spaces, color_range.scope, color_range.low, color_range.high,
+                  norm.kind, norm.gamma, pixels, font_scale, top, threshold);
 }
 
 void describe(const DocumentOptions& document, Description& description) {

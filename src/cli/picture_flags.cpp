@@ -190,6 +190,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
   flags.text("--colorbar-label", options.colorbar_label, "TEXT", "What the colours stand for");
   flags.choice("--colorbar", options.colorbar, switches, "WHEN", ": the bar of colours");
+  flags.toggle("--marginals", options.marginals,
+               "For heatmaps: the sums of columns and rows as bars above and beside the map");
   flags.choice("--background", options.background, backgrounds, "NAME");
   flags.choice("--letters", options.letters, letters, "HOW", ": in SVG and PDF files");
   flags.toggle("--show-spaces", options.show_spaces, "Show spaces in labels as \u2423");

@@ -25,10 +25,18 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   if (words.empty()) throw usage("no kind of picture given");
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage("no file to draw given");
-  if (words.size() > 2 && !kind.compares) throw usage("more than one file to draw given");
-  if (words.size() < 3 && kind.compares) {
-    throw Error(ErrorKind::usage, "a comparison takes at least two files", "attn-cli plot",
-                "write attn-cli plot comparison A B … --out PICTURE");
+  const std::size_t files = words.size() - 1;
+  if (files > kind.most_files && kind.most_files == 1) {
+    throw usage("more than one file to draw given");
+  }
+  if (files < kind.least_files || files > kind.most_files) {
+    const bool two = kind.most_files == 2;
+    throw Error(ErrorKind::usage,
+                std::string("a ") + std::string(kind.name) + " takes " +
+                    (two ? "two files" : "at least two files"),
+                "attn-cli plot",
+                "write attn-cli plot " + std::string(kind.name) + " A B " + (two ? "" : "… ") +
+                    "--out PICTURE");
   }
   if (!given.out) throw usage("no --out given");
   given.request.kind = kind.kind;
@@ -63,7 +71,8 @@ Command plot_command() {
       "plot",
       "Draw numbers that already exist",
       {"WORDS",
-       "KIND (" + list + ") and FILE, - for standard input; for comparison several",
+       "KIND (" + list +
+           ") and FILE, - for standard input; for steps, comparison and difference several",
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {kinds.begin(), kinds.end()},
        true},

@@ -1,8 +1,11 @@
 #include "pictures/drawable_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -67,8 +70,12 @@ bool holds_weights(const std::string& tensor) {
   return is_map(tensor) && tensor.ends_with("weights");
 }
 
-// How many query heads share each key and value head, if the shapes tell.
-std::size_t heads_a_group(const ResultReader& file) {
+// How many query heads share each key and value head, if the result or its shapes tell.
+std::size_t heads_a_group(const ResultReader& file, const Tensor& weights) {
+  if (const auto kv_heads = file.kv_heads(); kv_heads && weights.rank() >= 3) {
+    const std::size_t heads = weights.shape()[weights.rank() - 3];
+    return heads % *kv_heads == 0 ? heads / *kv_heads : 1;
+  }
   std::size_t query_heads = 0, key_heads = 0;
   for (const auto& [name, shape] : file.shapes()) {
     if (shape.size() != 4) continue;
@@ -87,6 +94,9 @@ Drawable map_of(ResultReader& file, const std::string& tensor, PictureKind::Show
   if (const auto only = file.only_name(); only && !drawable.weights)
     drawable.weights = file.numbers(*only);
   if (shows_mask(drawable.tensor)) drawable.allowed = file.booleans(allowed_of(drawable.tensor));
+  if (shows_mask(drawable.tensor) && !drawable.allowed && drawable.weights) {
+    drawable.allowed = file.seen(prefix_of(drawable.tensor), drawable.weights.shape());
+  }
   if (shows == PictureKind::Shows::stages) {
     const std::string prefix = prefix_of(drawable.tensor);
     drawable.scores = file.numbers(prefix + "scores");
@@ -95,8 +105,28 @@ Drawable map_of(ResultReader& file, const std::string& tensor, PictureKind::Show
   }
   drawable.labels = file.labels(drawable.tensor);
   drawable.title = file.title();
-  drawable.heads_a_group = heads_a_group(file);
+  drawable.heads_a_group = heads_a_group(file, drawable.weights);
   return drawable;
+}
+
+// A name with a # in the place of each number that is no layer's, and the numbers.
+std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view name) {
+  std::string sort;
+  std::vector<std::size_t> numbers;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
+    std::size_t number = 0;
+    const auto read = std::from_chars(name.data() + at, name.data() + end, number);
+    if (end == at || read.ec != std::errc() || sort.ends_with("layers.")) {
+      sort += name.substr(at, std::max<std::size_t>(end - at, 1));
+      at = std::max(end, at + 1);
+      continue;
+    }
+    sort += '#';
+    numbers.push_back(number);
+    at = end;
+  }
+  return {std::move(sort), std::move(numbers)};
 }
 
 }  // namespace
@@ -138,6 +168,28 @@ std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& 
     for (Drawable& layer : layers) layer.labels = labels;
   }
   return layers;
+}
+
+std::vector<Drawable> read_steps(const PlotRequest& request, const FileAccess& access) {
+  ResultReader file(request.input, access);
+  std::string wanted = wanted_tensor(request, file.names());
+  const std::vector<std::string>& all = file.names();
+  if (!all.empty() && std::find(all.begin(), all.end(), wanted) == all.end()) wanted = all[0];
+  const auto [sort, number] = numbered(wanted);
+  std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
+  for (const std::string& name : all) {
+    auto [own_sort, own_number] = numbered(name);
+    if (own_sort == sort) names.emplace_back(std::move(own_number), name);
+  }
+  if (names.empty()) names.emplace_back(number, wanted);
+  std::sort(names.begin(), names.end());
+  std::vector<Drawable> steps;
+  for (const auto& [place, name] : names) {
+    steps.push_back(map_of(file, name, PictureKind::Shows::weights));
+    if (!is_map(name)) steps.back().tensor = "weights";
+    if (request.labels) steps.back().labels = read_label_file(*request.labels, access);
+  }
+  return steps;
 }
 
 }  // namespace attn

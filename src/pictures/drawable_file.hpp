@@ -15,4 +15,9 @@ std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& 
 
 Drawable read_drawable(const PlotRequest& request, const FileAccess& access = {});
 
+/// The maps of all steps of decoding that a file holds, of growing length: those whose names differ
+/// from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
+/// the numbers.
+std::vector<Drawable> read_steps(const PlotRequest& request, const FileAccess& access);
+
 }  // namespace attn

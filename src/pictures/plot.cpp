@@ -7,8 +7,10 @@
 
 #include "pictures/drawable_file.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/position_table.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
 
 namespace attn {
@@ -49,12 +51,25 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   const std::vector<std::string> names = names_of(paths);
   const PictureKind& kind = picture_kind(request.kind);
+  if (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files) {
+    throw Error(ErrorKind::usage,
+                count_text(paths.size(), "file") + " for a picture of the kind " +
+                    std::string(kind.info.name),
+                "PlotRequest::others",
+                kind.info.least_files == kind.info.most_files
+                    ? "give " + count_text(kind.info.least_files, "file")
+                    : "give at least " + count_text(kind.info.least_files, "file"));
+  }
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
     if (kind.unit == PictureKind::Unit::sort && kind.shows == PictureKind::Shows::weights) {
       drawing.of = read_layers(one, access);
+    } else if (kind.shows == PictureKind::Shows::steps) {
+      for (Drawable& step : read_steps(one, access)) drawing.of.push_back(std::move(step));
+    } else if (kind.shows == PictureKind::Shows::positions) {
+      drawing.of.push_back(read_positions(one, access));
     } else {
       drawing.of.push_back(read_drawable(one, access));
     }

@@ -74,6 +74,7 @@ class GridFigure {
   Gaps gaps_taken(const std::vector<Box>& places) const;
   void part_neighbours();
 
+  bool show_ranges();
   void lay_out();
   bool lay_out(int given_way);
   void place_panels(const Box& first, const Gaps& gaps);
@@ -93,6 +94,7 @@ class GridFigure {
   std::vector<Matrix> matrices_;
   std::vector<std::string> titles_;  ///< one a panel
   Figure figure_;
+  bool raster_;
   std::vector<ColourScale> scales_;  ///< one, or one a panel
   CellValueOptions value_options_;
   std::vector<std::pair<CellTicks, CellTicks>> ticks_;  ///< of keys and queries, one pair a panel

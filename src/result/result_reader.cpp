@@ -7,6 +7,7 @@
 #include "document/object.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor_file.hpp"
+#include "result/seen_keys.hpp"
 
 namespace attn {
 namespace {
@@ -108,6 +109,23 @@ Tensor ResultReader::booleans(const std::string& tensor) {
   if (!tensors_) return read_json(tensor, DType::boolean);
   const Tensor read = read_tensor(tensor);
   return read ? placed([&] { return checked_conversion(read, DType::boolean, tensor); }) : read;
+}
+
+Tensor ResultReader::seen(const std::string& prefix, const Shape& weights) {
+  const JsonValue* seen = root_.find("seen");
+  if (!seen) return {};
+  return placed([&] {
+    return read_seen_keys(*seen, prefix, weights, "/seen",
+                          [this](const JsonValue& value, const std::string& pointer) {
+                            return source_.read(value, DType::float64, pointer);
+                          });
+  });
+}
+
+std::optional<std::size_t> ResultReader::kv_heads() const {
+  const JsonValue* heads = root_.find("kv_heads");
+  if (!heads || is_document()) return std::nullopt;
+  return placed([&] { return static_cast<std::size_t>(expect_integer(*heads, "/kv_heads", 1)); });
 }
 
 std::string ResultReader::title() const {

@@ -46,6 +46,14 @@ class ResultReader {
   /// The same as booleans.
   Tensor booleans(const std::string& tensor);
 
+  /// What a model's result tells of the keys that an attention sees, as 0 and 1 [B,1,Lq,Lk]; absent
+  /// if it tells nothing. `weights` is the shape of that attention's, `prefix` goes before its
+  /// name.
+  Tensor seen(const std::string& prefix, const Shape& weights);
+
+  /// How many key and value heads the heads share; nothing if the result does not tell.
+  std::optional<std::size_t> kv_heads() const;
+
   std::string title() const;
   /// Of the queries and keys of a tensor that is a map of them; of others those of the result.
   Labels labels(const std::string& tensor) const;

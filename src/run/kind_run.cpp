@@ -282,6 +282,9 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.labels = computed_.attentions.back().labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
+  if (report_.model && wants_weights()) file.seen = seen_keys();
+  const Geometry& geometry = plan_.attentions[0].geometry;
+  if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
   file.warnings = plan_.warnings;
   file.pictures = picture_names_;
   file.provenance = provenance;
@@ -292,6 +295,24 @@ ResultFile KindRun::result(const Provenance* provenance) const {
     if (is_wanted(name)) file.tensors.emplace_back(name, tensor);
   }
   return file;
+}
+
+// Layers of one sort share what they see.
+std::vector<SeenKeys> KindRun::seen_keys() const {
+  std::vector<SeenKeys> all;
+  std::vector<const void*> known;
+  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+    const Tensor& allowed = computed_.attentions[i].allowed;
+    if (!allowed) continue;
+    const auto same = std::find(known.begin(), known.end(), allowed.bytes());
+    const auto at = static_cast<std::size_t>(same - known.begin());
+    if (same == known.end()) {
+      known.push_back(allowed.bytes());
+      all.push_back({{}, ranges_of(allowed)});
+    }
+    all[at].attentions.push_back(plan_.attentions[i].prefix);
+  }
+  return all;
 }
 
 void KindRun::write(const Provenance* provenance) {
@@ -384,7 +405,7 @@ void KindRun::note(const Computed& computed, std::size_t at) {
 std::vector<KindRun::PlannedPicture> KindRun::planned_pictures(PlotKind kind) const {
   std::vector<PlannedPicture> planned;
   const PictureKind& row = picture_kind(kind);
-  if (row.unit == PictureKind::Unit::several) return planned;
+  if (!row.info.of_runs) return planned;
   const std::string stem(row.info.name);
   if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
   const bool together = row.unit == PictureKind::Unit::sort;

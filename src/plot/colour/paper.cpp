@@ -13,6 +13,8 @@ Paper paper_of(const PlotOptions& options) {
       paper.ink = {232, 232, 232};
       paper.hidden = {52, 52, 56};
       paper.hidden_hatch = {92, 92, 98};
+      paper.missing = {38, 44, 54};
+      paper.missing_dots = {96, 112, 134};
       paper.swatch_frame = {170, 170, 170};
       break;
     case Background::transparent:
