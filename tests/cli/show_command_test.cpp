@@ -130,8 +130,8 @@ TEST_CASE("show draws the first attention of a layer's result, from any file of 
       "Attention Weight Heatmap (Self-Attention, Sample 1, Head 1)\n"
       "   a b\n"
       "a @@\n"
-      "b ..@@\n"
-      "  0.25 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
+      "b --@@\n"
+      "  0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
   folder.write("r.json", R"({"labels":{"query":["a","b"],"key":["x","y","z"]},"tensors":{
     "self.weights":[[[1,0],[0.25,1]]],"self.allowed":[[[1,0],[1,1]]],
     "cross.weights":[[[1,0,0],[0,1,0]]],"output":[[1,2]]}})");
@@ -176,8 +176,8 @@ TEST_CASE("run --show draws the heatmap after the report") {
         "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
         "     K_1 K_2\n"
         "Q_1 @@@@\n"
-        "Q_2 ....++++\n"
-        "    0.33023846 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
+        "Q_2 ----####\n"
+        "    0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
   CHECK(run.output.ends_with("\nWritten\n  r/result.json\n\n" + show.output));
   CHECK(attn_cli({"run", "-", "--show", "--json"}, folder.path(), document).errors ==
         "attn-cli: --show and --json cannot both write to standard output\n"
@@ -193,8 +193,8 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
   CHECK(mean.output ==
         "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)\n"
         "     K_1 K_2\n"
-        "Q_1 @@@@....\n"
-        "    0.25 ...:::---===+++***###%%%@@@ 0.75\n");
+        "Q_1 @@@@====\n"
+        "    0 ...:::---===+++***###%%%@@@ 0.75\n");
   const Outcome all = attn_cli({"show", "w.json", "--head", "all"}, folder.path());
   CHECK(all.exit_code == 2);
   CHECK(all.errors ==
