@@ -66,6 +66,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const PlotOptions& options, Pict
                                       [](const Heatmap& panel) { return panel.any_numbers; });
     scales_.push_back(colour_scale(matrices_, weights, options));
   }
+  paper_ = figure_.paper();
+  for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
   value_options_ = value_options(options);
   if (matplotlib()) {
     if (options.annotate == Annotate::automatic) value_options_.annotate = Annotate::off;
@@ -202,7 +204,7 @@ GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
                    options_.norm,
                    options_.pixels,
                    options_.threads,
-                   figure_.paper(),
+                   paper_,
                    cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
   panel.axes = axes_in(box, index);
   panel.decorations = decorate(panel.axes, figure_.typesetter());

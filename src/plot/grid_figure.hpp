@@ -15,6 +15,7 @@
 #include "plot/axes/subplots.hpp"
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour/colour_scale.hpp"
+#include "plot/colour/paper.hpp"
 
 namespace attn::plot {
 
@@ -96,6 +97,7 @@ class GridFigure {
   Figure figure_;
   bool raster_;
   std::vector<ColourScale> scales_;  ///< one, or one a panel
+  Paper paper_;                      ///< with one look of hidden cells for all panels
   CellValueOptions value_options_;
   std::vector<std::pair<CellTicks, CellTicks>> ticks_;  ///< of keys and queries, one pair a panel
   std::vector<LegendEntry> key_entries_;

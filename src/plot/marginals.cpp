@@ -45,7 +45,12 @@ Interval view_of(const std::vector<double>& sums) {
   return view.low == view.high ? Interval{0, 1} : view;
 }
 
-bool too_near(const Decorations& texts, double apart) {
+// Whether names of values have less than that between them.
+bool too_near(Axes axes, double apart, Typesetter& typesetter) {
+  axes.title.clear();
+  axes.x.label.clear();
+  axes.y.label.clear();
+  const Decorations texts = decorate(axes, typesetter);
   for (std::size_t i = 0; i < texts.texts.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (overlap(texts.texts[i].bounds.padded(apart / 2), texts.texts[j].bounds.padded(apart / 2)))
@@ -95,11 +100,11 @@ Marginals::Marginals(const MarginalSums& sums, const Box& map, const Decorations
       names.label.clear();
     }
     // Where ends have no room beside each other, the higher one stays.
-    bars.decorations = decorate(bars.axes, figure.typesetter());
-    while (names.ticks.size() > 1 && too_near(bars.decorations, figure.pixels(least_apart))) {
+    while (names.ticks.size() > 1 &&
+           too_near(bars.axes, figure.pixels(least_apart), figure.typesetter())) {
       names.ticks.erase(names.ticks.begin(), names.ticks.end() - (names.ticks.size() > 2 ? 2 : 1));
-      bars.decorations = decorate(bars.axes, figure.typesetter());
     }
+    bars.decorations = decorate(bars.axes, figure.typesetter());
     if (!labelled || !run_into(bars.decorations, map_texts)) return;
     names.labelled = false;
     names.label.clear();

@@ -46,8 +46,14 @@ class StripFigure {
         matrix_(checked_weights(strip), "weights"),
         scale_(colour_scale({&matrix_, 1}, !strip.weights.any_numbers, options)),
         figure_(options, format, default_size),
-        colours_{&scale_.map,    scale_.range,    options.style,   options.norm,
-                 options.pixels, options.threads, figure_.paper(), {}},
+        colours_{&scale_.map,
+                 scale_.range,
+                 options.style,
+                 options.norm,
+                 options.pixels,
+                 options.threads,
+                 beside(figure_.paper(), scale_.map),
+                 {}},
         key_entries_(colour_key({&matrix_, 1}, colours_)),
         title_(options.title.value_or(strip.title.empty() ? default_title : strip.title)) {
     Heatmap named;
@@ -78,7 +84,7 @@ class StripFigure {
 
   Colour colour_of(std::size_t token) const {
     const bool hidden = colours_.shows_hidden(matrix_) && matrix_.hidden(0, token);
-    return hidden ? figure_.paper().hidden : colours_.of(matrix_.at(0, token));
+    return hidden ? colours_.paper.hidden : colours_.of(matrix_.at(0, token));
   }
 
   void draw_on(Canvas& canvas) const {
@@ -88,7 +94,7 @@ class StripFigure {
       if (colours_.shows_hidden(matrix_) && matrix_.hidden(0, i)) hidden.push_back(boxes_[i]);
     }
     if (!hidden.empty()) {
-      canvas.hatch(hidden, figure_.paper().hidden_hatch, figure_.pixels(hatch_width),
+      canvas.hatch(hidden, colours_.paper.hidden_hatch, figure_.pixels(hatch_width),
                    figure_.pixels(hatch_distance));
     }
     if (strip_.query && *strip_.query < boxes_.size()) {

@@ -3,6 +3,7 @@
 #include "attn/plot.hpp"
 
 #include "plot/colour/colour.hpp"
+#include "plot/colour/colour_map.hpp"
 
 namespace attn::plot {
 
@@ -18,5 +19,9 @@ struct Paper {
 
 /// The matplotlib style has white paper whatever is asked for.
 Paper paper_of(const PlotOptions& options);
+
+/// The paper for a map of colours: where hidden cells would look like values of the map, they have
+/// another colour.
+Paper beside(const Paper& paper, const ColourMap& map);
 
 }  // namespace attn::plot
