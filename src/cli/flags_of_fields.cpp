@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"Limits::file_bytes", "--max-file-size"},
     {"Limits::nesting", "--max-nesting"},
     {"Limits::unpacked_bytes", "--max-unpacked-size"},
+    {"PlotRequest::others", "attn-cli plot"},
     {"RunOptions::weights", "--no-weights"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},

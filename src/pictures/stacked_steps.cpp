@@ -14,8 +14,10 @@ namespace {
 // What is chosen of a single step: positions are those of the whole.
 MapSelection of_a_step(const MapSelection& selection) {
   if (selection.renormalize || selection.merge_pieces) {
-    throw input_error("steps are drawn as they are", "PlotRequest::selection",
-                      "leave out MapSelection::renormalize and MapSelection::merge_pieces");
+    throw input_error(
+        "steps are drawn as they are",
+        selection.renormalize ? "MapSelection::renormalize" : "MapSelection::merge_pieces",
+        "leave out MapSelection::renormalize and MapSelection::merge_pieces");
   }
   MapSelection own = selection;
   own.queries.reset();

@@ -109,6 +109,13 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
   CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
   CHECK(plot(folder, {"steps", "all.json", "--queries", "0:1"}, "first.svg") == 0);
   CHECK(read_text(folder / "first.svg").find("Values from 0.5 to 0.5") != std::string::npos);
+  const Outcome summed =
+      attn_cli({"plot", "steps", "all.json", "--renormalize", "--out", "n.png"}, folder.path());
+  CHECK(summed.exit_code == 3);
+  CHECK(summed.errors ==
+        "attn-cli: steps are drawn as they are\n"
+        "  where: --renormalize\n"
+        "  help:  leave out --renormalize and --merge-pieces\n");
 }
 
 TEST_CASE("the positions of a document are drawn as a map and as curves") {
