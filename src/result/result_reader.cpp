@@ -75,7 +75,7 @@ void ResultReader::read_names() {
 }
 
 bool ResultReader::is_document() const {
-  return root_.find("attention") && !root_.find("tensors");
+  return (root_.find("attention") || root_.find("model")) && !root_.find("tensors");
 }
 
 std::optional<std::string> ResultReader::only_name() const {

@@ -32,7 +32,7 @@ class ResultReader {
   const std::string& name() const noexcept { return name_; }  ///< of the file, for errors
   std::string_view text() const noexcept { return file_->text(); }
 
-  /// Whether it is an input document: it has a kind but no results.
+  /// Whether it is an input document: it has a kind or a model but no results.
   bool is_document() const;
 
   /// Of the tensors, in the order of the file; that of one without a name is empty.

@@ -132,6 +132,11 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
   CHECK(plot(folder, {"curves", "table.json"}, "t.svg") == 0);
   CHECK(read_text(folder / "t.svg").find("Curves over 2 positions of the dimensions 0, 1, 2.") !=
         std::string::npos);
+  const std::string models = std::string(ATTN_TEST_DATA) + "/models/cases/";
+  CHECK(plot(folder, {"positions", models + "gpt2_bare_names/input.json"}, "l.svg") == 0);
+  CHECK(read_text(folder / "l.svg").find("<title>Learned Positions</title>") != std::string::npos);
+  CHECK(plot(folder, {"curves", models + "marian_own_tables/input.json"}, "m.svg") == 0);
+  CHECK(read_text(folder / "m.svg").find("<title>Sinusoidal Positions") != std::string::npos);
   const Outcome none = attn_cli({"plot", "positions", causal, "--out", "n.png"}, folder.path());
   CHECK(none.exit_code == 3);
   CHECK(
