@@ -80,10 +80,11 @@ class Description {
 
 // Naming every member makes a new one an error here until it is described too.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask, one_sample] =
-      selection;
-  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask,
-                  one_sample);
+  const auto& [heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
+               renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
+  description.add(heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
+                  renormalize, merge_pieces, hide_mask, one_sample);
+  if (words) description.add(words->words, words->pieces);
 }
 
 void describe(const PlotOptions& plot, Description& description) {

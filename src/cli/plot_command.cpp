@@ -25,7 +25,6 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   if (words.empty()) throw usage("no kind of picture given");
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage("no file to draw given");
-  if (words.size() > 2 && !kind.compares) throw usage("more than one file to draw given");
   if (words.size() < 3 && kind.compares) {
     throw Error(ErrorKind::usage, "a comparison takes at least two files", "attn-cli plot",
                 "write attn-cli plot comparison A B … --out PICTURE");
@@ -63,7 +62,8 @@ Command plot_command() {
       "plot",
       "Draw numbers that already exist",
       {"WORDS",
-       "KIND (" + list + ") and FILE, - for standard input; for comparison several",
+       "KIND (" + list +
+           ") and FILE, - for standard input; for comparison several, for weights one a layer",
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {kinds.begin(), kinds.end()},
        true},
@@ -72,12 +72,11 @@ Command plot_command() {
   Flags& flags = command.flags;
   flags.text("--out", given->out, "FILE",
              "Picture to write: " + picture_extensions() + "; - for PNG on standard output");
-  add_labels(flags, request);
-  add_tensor_name(flags, request, "draw");
   add_provenance(flags, request.provenance, "the picture");
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                ": of a picture on standard output (default png)");
   add_picture(flags, {request.options, request.selection, request.sample, request.head});
+  add_map_source(flags, request, "draw");
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

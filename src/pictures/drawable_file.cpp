@@ -1,143 +1,47 @@
 #include "pictures/drawable_file.hpp"
 
-#include <algorithm>
-#include <span>
-#include <string_view>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
-#include "io/json_value.hpp"
+#include "pictures/map_stack.hpp"
 #include "pictures/mask_picture.hpp"
 #include "pictures/picture_kinds.hpp"
-#include "pictures/selected_map.hpp"
 #include "result/result_reader.hpp"
-#include "result/tensor_meaning.hpp"
-#include "support/mapped_file.hpp"
-#include "support/nearest_name.hpp"
 
 namespace attn {
-namespace {
 
-// The tensor to draw: the one asked for, or the weights, of a layer's first attention if there are
-// several.
-std::string wanted_tensor(const PlotRequest& request, std::span<const std::string> names) {
-  if (!request.name) {
-    if (std::find(names.begin(), names.end(), "weights") != names.end()) return "weights";
-    for (const std::string weights : {"weights", "pooled_weights"}) {
-      for (const std::string& name : names) {
-        if (name == weights || name.ends_with("." + weights)) return name;
-      }
+std::vector<Drawable> read_drawables(const PlotRequest& request, const FileAccess& access) {
+  const PictureKind& kind = picture_kind(request.kind);
+  const PictureKind::Shows shows = kind.shows;
+  if (shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes) {
+    if (!request.others.empty()) {
+      throw Error(ErrorKind::usage, "more than one file to draw given", "PlotRequest::others",
+                  "give one: only weights are drawn of several files");
     }
-    return "weights";
-  }
-  if (std::find(names.begin(), names.end(), *request.name) != names.end()) return *request.name;
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  throw input_error("there is no tensor \"" + *request.name + "\"", "PlotRequest::name",
-                    suggestion(*request.name, known));
-}
-
-// Scores before the mask have nothing to hide, and what is no map has no mask of its shape.
-bool shows_mask(const std::string& tensor) {
-  return is_map(tensor) &&
-         (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
-}
-
-std::string prefix_of(const std::string& tensor) {
-  const std::size_t point = tensor.rfind('.');
-  return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
-}
-
-// The mask of a map of weights.
-std::string allowed_of(const std::string& tensor) {
-  return prefix_of(tensor) + (tensor.ends_with("pooled_weights") ? "pooled_allowed" : "allowed");
-}
-
-Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
-  access.restrict_to.reset();  // what the user names may stand anywhere
-  const auto file = MappedFile::open(path, access);
-  try {
-    return read_labels(parse_json(file->text(), {.depth = access.limits.nesting}), "");
-  } catch (const Error& error) {
-    throw error.inside(path.string());
-  }
-}
-
-bool holds_weights(const std::string& tensor) {
-  return is_map(tensor) && tensor.ends_with("weights");
-}
-
-// How many query heads share each key and value head, if the shapes tell.
-std::size_t heads_a_group(const ResultReader& file) {
-  std::size_t query_heads = 0, key_heads = 0;
-  for (const auto& [name, shape] : file.shapes()) {
-    if (shape.size() != 4) continue;
-    if (name == "query") query_heads = shape[1];
-    if (name == "key") key_heads = shape[1];
-  }
-  return key_heads > 0 && query_heads % key_heads == 0 && query_heads > 0 ? query_heads / key_heads
-                                                                          : 1;
-}
-
-Drawable map_of(ResultReader& file, const std::string& tensor, PictureKind::Shows shows) {
-  Drawable drawable;
-  drawable.name = file.name();
-  drawable.tensor = tensor;
-  drawable.weights = file.numbers(drawable.tensor);
-  if (const auto only = file.only_name(); only && !drawable.weights)
-    drawable.weights = file.numbers(*only);
-  if (shows_mask(drawable.tensor)) drawable.allowed = file.booleans(allowed_of(drawable.tensor));
-  if (shows == PictureKind::Shows::stages) {
-    const std::string prefix = prefix_of(drawable.tensor);
-    drawable.scores = file.numbers(prefix + "scores");
-    drawable.capped = file.numbers(prefix + "capped");
-    drawable.masked = file.numbers(prefix + "masked");
-  }
-  drawable.labels = file.labels(drawable.tensor);
-  drawable.title = file.title();
-  drawable.heads_a_group = heads_a_group(file);
-  return drawable;
-}
-
-}  // namespace
-
-Drawable read_drawable(const PlotRequest& request, const FileAccess& access) {
-  ResultReader file(request.input, access);
-  Drawable drawable;
-  drawable.name = file.name();
-  const PictureKind::Shows shows = picture_kind(request.kind).shows;
-  if (shows == PictureKind::Shows::mask && file.is_document()) {
-    drawable.mask = [map = document_mask(file.text(), file.name(), request, access)] {
-      return map;
-    };
-  } else if (shows == PictureKind::Shows::sizes) {
-    drawable.shapes = file.shapes();
-  } else {
-    drawable = map_of(file, wanted_tensor(request, file.names()), shows);
-  }
-  if (request.labels) drawable.labels = read_label_file(*request.labels, access);
-  return drawable;
-}
-
-std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& access) {
-  ResultReader file(request.input, access);
-  const std::string first = wanted_tensor(request, file.names());
-  std::vector<Drawable> layers{map_of(file, first, PictureKind::Shows::weights)};
-  std::vector<std::string> left_out;
-  for (const std::string& name : file.names()) {
-    if (request.name || !holds_weights(name) || name == first) continue;
-    if (sort_of(name) == sort_of(first)) {
-      layers.push_back(map_of(file, name, PictureKind::Shows::weights));
-    } else {
-      left_out.push_back(name);
+    auto opened = std::make_unique<ResultReader>(request.input, access);
+    ResultReader& file = *opened;
+    Drawable drawable;
+    drawable.name = file.name();
+    if (shows == PictureKind::Shows::sizes) {
+      drawable.shapes = file.shapes();
+      return {drawable};
     }
+    if (file.is_document()) {
+      drawable.mask = [map = document_mask(file.text(), file.name(), request, access)] {
+        return map;
+      };
+      return {drawable};
+    }
+    return {MapStack(request, access, shows, std::move(opened)).one()};
   }
-  layers[0].left_out = std::move(left_out);
-  if (request.labels) {
-    const Labels labels = read_label_file(*request.labels, access);
-    for (Drawable& layer : layers) layer.labels = labels;
+  MapStack stack(request, access, shows);
+  if (kind.unit == PictureKind::Unit::sort && shows == PictureKind::Shows::weights) {
+    return stack.chosen();
   }
-  return layers;
+  return {stack.one()};
 }
 
 }  // namespace attn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,12 +30,13 @@ std::string titled(const std::string& title, const std::string& otherwise) {
 // The colour bar of what is no weight says what it is.
 PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
   PlotOptions options = drawing.options;
-  if (!is_map(drawable.tensor)) {
+  if (!drawable.is_map()) {
     if (!options.xlabel) options.xlabel = "Dimension";
     if (!options.ylabel) options.ylabel = "Position";
     if (!options.colorbar_label) options.colorbar_label = "Value";
   } else if (!options.colorbar_label) {
-    options.colorbar_label = meaning_of_values(drawable.tensor);
+    options.colorbar_label = drawable.holds_weights() ? meaning_of_values("weights")
+                                                      : meaning_of_values(drawable.tensor);
   }
   return options;
 }
@@ -43,9 +45,9 @@ Picture heatmap(const Drawing& drawing) {
   const Drawable& drawable = drawing.of[0];
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, drawing, drawable);
-  const bool map = is_map(drawable.tensor);
+  const bool map = drawable.is_map();
   PlotOptions options = options_for(drawing, drawable);
-  if (!options.title && map && !drawable.tensor.ends_with("weights")) {
+  if (!options.title && map && !drawable.holds_weights()) {
     options.title = drawable.tensor + " " + place_text(chosen);
   }
   std::vector<Heatmap> heads = heads_of(drawable, chosen);
@@ -61,8 +63,9 @@ Picture heatmap(const Drawing& drawing) {
 }
 
 // Names the heads that share a key and value head, where the columns are heads.
-void add_groups(HeatmapGrid& grid, const Drawable& drawable) {
-  if (drawable.heads_a_group < 2 || grid.columns % drawable.heads_a_group != 0) return;
+void add_groups(HeatmapGrid& grid, const Drawable& drawable, bool chosen_heads) {
+  if (drawable.heads_a_group < 2 || chosen_heads || grid.columns % drawable.heads_a_group != 0)
+    return;
   grid.columns_a_group = drawable.heads_a_group;
   for (std::size_t i = 0; i < grid.columns / drawable.heads_a_group; ++i) {
     grid.group_titles.push_back("Key/Value Head " + std::to_string(i + 1));
@@ -89,8 +92,9 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     const Drawable& drawable = drawing.of[layer];
     const DrawableMaps maps = maps_of(drawable);
     const SelectedMaps chosen = selected(maps, drawing, drawable);
-    grid.columns = heads_together(drawing.selection) ? 1 : chosen.weights.heads();
-    for (std::size_t head = 0; head < grid.columns; ++head) {
+    const std::vector<std::size_t> heads = drawn_heads(chosen);
+    grid.columns = heads_together(drawing.selection) ? 1 : heads.size();
+    for (const std::size_t head : std::span(heads).first(grid.columns)) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
       grid.panels.back().title =
           heads_together(drawing.selection) ? "" : "Head " + std::to_string(head + 1);
@@ -98,7 +102,7 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
                                                    : chosen.where);
   }
-  add_groups(grid, drawing.of[0]);
+  add_groups(grid, drawing.of[0], drawing.selection.chosen_heads.has_value());
   return grid;
 }
 
@@ -109,7 +113,9 @@ Picture grid(const Drawing& drawing) {
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, drawing, drawable);
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
-  if (drawing.of.size() == 1) add_groups(grid, drawable);
+  if (drawing.of.size() == 1) {
+    add_groups(grid, drawable, drawing.selection.chosen_heads.has_value());
+  }
   // The title says what rows and columns do not. The matplotlib style has none by itself.
   if (options.style == PlotStyle::standard && !options.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
@@ -122,7 +128,7 @@ Picture grid(const Drawing& drawing) {
     }
     if (heads_together(drawing.selection)) {
       add((drawing.selection.heads == MapSelection::Heads::mean ? "Mean of " : "Largest of ") +
-          count_text(maps.weights.heads(), "Head"));
+          heads_text(chosen));
     }
     if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
     options.title = drawable.title;
@@ -221,10 +227,9 @@ Picture comparison(const Drawing& drawing) {
   const bool one_title =
       std::all_of(drawing.of.begin(), drawing.of.end(),
                   [&](const Drawable& drawable) { return drawable.title == first.title; });
-  if (options.style == PlotStyle::standard && !options.title && is_map(first.tensor)) {
+  if (options.style == PlotStyle::standard && !options.title && first.is_map()) {
     const DrawableMaps maps = maps_of(first);
-    const std::string what =
-        first.tensor.ends_with("weights") ? "Attention Weights " : first.tensor + " ";
+    const std::string what = first.holds_weights() ? "Attention Weights " : first.tensor + " ";
     options.title =
         titled(one_title ? first.title : "", what) + place_text(selected(maps, drawing, first));
   }

@@ -34,6 +34,8 @@ class ResultReader {
 
   /// Whether it is an input document: it has a kind but no results.
   bool is_document() const;
+  /// Whether it is a result of this program, whose names of tensors say what they are.
+  bool is_result() const;
 
   /// Of the tensors, in the order of the file; that of one without a name is empty.
   const std::vector<std::string>& names() const noexcept { return names_; }
@@ -48,12 +50,13 @@ class ResultReader {
 
   std::string title() const;
   /// Of the queries and keys of a tensor that is a map of them; of others those of the result.
-  Labels labels(const std::string& tensor) const;
+  Labels labels(const std::string& tensor);
   /// As the result tells them; those of the tensors in a file of tensors.
   std::vector<std::pair<std::string, Shape>> shapes() const;
 
  private:
   void read_names();
+  void check_keys() const;
   Tensor read_json(const std::string& tensor, DType dtype);
   Tensor read_tensor(const std::string& tensor) const;
   /// What `read` gives, its errors naming the file.

@@ -51,6 +51,7 @@ void check_pooled(const RunOptions& options) {
   if (selection.queries) refuse("MapSelection::queries");
   if (selection.keys) refuse("MapSelection::keys");
   if (selection.drop_first > 0) refuse("MapSelection::drop_first");
+  if (!selection.drop.empty()) refuse("MapSelection::drop");
   if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
   if (selection.renormalize) refuse("MapSelection::renormalize");
   if (show_stages(options.plots)) {
@@ -221,6 +222,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     if (name == "output" && is_wanted(name)) report_.output = tensor;
   }
   report_.shapes = plan_.shapes;
+  report_.file_types = plan_.file_types;
   report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
     if (drawables_[i].column.empty()) note(computed_, i);
@@ -437,6 +439,11 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   Drawable& drawable = drawables_[at];
   const DrawableMaps maps = maps_of(drawable);
   result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
+  if (at == 0) {
+    if (auto warning = merging_warning(drawing_of({drawable}))) {
+      plan_.warnings.push_back(std::move(*warning));
+    }
+  }
   drawable.chosen = result.heatmap;
   if (wants_weights()) {
     result.weights = maps.weights.matrix(options_.sample, options_.head);

@@ -40,10 +40,10 @@ TEST_CASE("a result tells its tensors, title and shapes") {
 
 TEST_CASE("a self-attention beside a cross-attention has the queries' labels on both sides") {
   const TemporaryFolder folder;
-  const ResultReader result(folder.write("r.json", decoder));
+  ResultReader result(folder.write("r.json", decoder));
   CHECK(result.labels("self.weights").key == std::vector<Names>{{"a", "b"}});
   CHECK(result.labels("cross.weights").key == std::vector<Names>{{"x", "y", "z"}});
-  const ResultReader encoder(folder.write(
+  ResultReader encoder(folder.write(
       "e.json", R"({"labels":{"query":["a"],"key":["x"]},"tensors":{"self.weights":[[1]]}})"));
   CHECK(encoder.labels("self.weights").key == std::vector<Names>{{"x"}});
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -13,7 +12,6 @@
 #include "plot/terminal/terminal_labels.hpp"
 #include "plot/terminal/terminal_line.hpp"
 #include "support/display_width.hpp"
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 
 namespace attn {
@@ -29,7 +27,8 @@ constexpr Colour no_number_colour = {211, 211, 211};
 constexpr std::size_t least_columns = 20, least_lines = 4;
 constexpr std::size_t widest_label = 14, most_turned_lines = 10;
 constexpr std::size_t widest_value = 8;
-constexpr std::size_t longest_scale = 27;  // columns; three a shade
+constexpr const char* ends_format = "%.4g";  // of the smallest and the largest value
+constexpr std::size_t longest_scale = 27;    // columns; three a shade
 constexpr std::size_t lines_below =
     4;  // the scale, a remark of two lines, and the prompt that follows
 
@@ -71,7 +70,6 @@ class TerminalHeatmap {
   TerminalHeatmap(const Heatmap& heatmap, const TerminalOptions& options)
       : options_(options),
         matrix_(heatmap, "weights"),
-        is_float_(heatmap.weights.dtype() == DType::float32),
         map_(options.cmap.value_or("YlOrRd")),
         columns_(std::max(options.columns, least_columns)),
         labels_(shown_labels(heatmap, {})),
@@ -164,11 +162,12 @@ class TerminalHeatmap {
     }
     std::size_t wanted = 2;
     // Averaged cells have no values of their own, and few columns leave no room: not worth looking.
-    if (coloured && layout.rows == matrix_.rows() && layout.columns == matrix_.columns() &&
-        widest_cell >= 6) {
+    if (layout.rows == matrix_.rows() && layout.columns == matrix_.columns() && widest_cell >= 6) {
       const std::size_t value = value_width();
-      layout.values = value > 0 && value + 2 <= widest_cell;
-      if (layout.values) wanted = value + 2;
+      // Without colours some shades stand on either side of the value.
+      const std::size_t beside = coloured ? 2 : 4;
+      layout.values = value > 0 && value + beside <= widest_cell;
+      if (layout.values) wanted = value + beside;
     }
     layout.width = std::min(widest_cell, std::max(wanted, widest(keys_.labels, widest_label) + 1));
     return layout;
@@ -203,7 +202,12 @@ class TerminalHeatmap {
 
   void add_cell(TerminalLine& line, const TerminalCell& cell, const Layout& layout) const {
     if (options_.colors == TerminalColors::none) {
-      line.add(std::string(layout.width, shade(cell)));
+      std::string text(layout.width, shade(cell));
+      if (layout.values && !cell.hidden && !std::isnan(cell.value)) {
+        const std::string value = formatted("%.2f", cell.value);
+        text.replace((layout.width - value.size()) / 2, value.size(), value);
+      }
+      line.add(text);
     } else if (cell.hidden) {
       line.add(in_the_middle("·", layout.width));
     } else {
@@ -236,13 +240,6 @@ class TerminalHeatmap {
     return layout.rows < matrix_.rows() || layout.columns < matrix_.columns();
   }
 
-  std::string exactly(double value) const {
-    if (!is_float_) return number_text(value);
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(value)).ptr;
-    return {text, end};
-  }
-
   // "0.02 ▒▒▒▒ 0.98   · hidden"
   std::string scale(const TerminalCells& cells, const Layout& layout) const {
     const bool coloured = options_.colors != TerminalColors::none;
@@ -255,10 +252,8 @@ class TerminalHeatmap {
     if (range_.low > range_.high) {
       line.add("no finite weights");
     } else {
-      const auto end = [&](double value) {
-        return averaged(layout) ? formatted("%.3g", value) : exactly(value);
-      };
-      const std::string low = end(range_.low) + " ", high = " " + end(range_.high);
+      const std::string low = formatted(ends_format, range_.low) + " ";
+      const std::string high = " " + formatted(ends_format, range_.high);
       const std::size_t used = gutter_ + low.size() + high.size() + display_width(hidden);
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
@@ -304,7 +299,8 @@ class TerminalHeatmap {
                        std::to_string(matrix_.rows()) + " × " + std::to_string(matrix_.columns()) +
                        " weights";
     if (all.low <= all.high) {
-      const std::string ends = "they go from " + exactly(all.low) + " to " + exactly(all.high);
+      const std::string ends = "they go from " + formatted(ends_format, all.low) + " to " +
+                               formatted(ends_format, all.high);
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";
@@ -312,7 +308,6 @@ class TerminalHeatmap {
 
   const TerminalOptions& options_;
   Matrix matrix_;
-  bool is_float_;
   ColourMap map_;
   std::size_t columns_;
   ShownLabels labels_;
