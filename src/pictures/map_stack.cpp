@@ -69,20 +69,14 @@ std::optional<std::size_t> layer_of_name(const std::string& name) {
   return static_cast<std::size_t>(std::stoull(name.substr(at)));
 }
 
-// What a file holds in the place of weights: its names, with the shapes where they cost nothing.
-std::string contents(ResultReader& file) {
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t most = 12;
   std::string text;
-  const auto shapes = file.shapes();
-  const std::vector<std::string>& names = file.names();
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
-    text += (text.empty() ? "" : ", ") + in_quotes(names[i]);
-    for (const auto& [name, shape] : shapes) {
-      if (name == names[i]) text += " " + attn::text(shape);
-    }
+    text += (i > 0 ? ", " : "") + names[i];
   }
-  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
-  return text;
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more"
+                             : text;
 }
 
 std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
@@ -207,11 +201,12 @@ void MapStack::find_weights(ResultReader& file) {
 
 // A file of other programs: whatever holds rows of weights.
 void MapStack::find_by_values(ResultReader& file) {
-  std::vector<std::string> found;
+  std::vector<std::string> found, tensors;
   if (!file.is_document()) {
     for (const std::string& name : file.names()) {
       try {
         const Tensor tensor = file.numbers(name);
+        tensors.push_back(in_quotes(name) + " " + text(tensor.shape()));
         if (has_rows_of_weights(tensor)) found.push_back(name);
       } catch (const Error&) {
         continue;  // labels, a title, texts
@@ -219,12 +214,12 @@ void MapStack::find_by_values(ResultReader& file) {
     }
   }
   if (found.empty()) {
-    if (file.is_document() || file.names().empty()) {
+    if (tensors.empty()) {
       throw input_error("there are no weights to draw", "",
                         "give a result with weights, {\"weights\": …}, or a file with one tensor")
           .inside(file.name());
     }
-    throw input_error("there are no weights to draw among " + contents(file), file.name(),
+    throw input_error("there are no weights to draw among " + listed(tensors), file.name(),
                       "choose a tensor with PlotRequest::name, and say what its axes are with "
                       "PlotRequest::axes if it is a map");
   }

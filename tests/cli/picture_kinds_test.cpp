@@ -86,7 +86,7 @@ TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break
     CHECK(refused.errors ==
           "attn-cli: \"x_weights\" is no map of queries and keys\n"
           "  where: --name\n"
-          "  help:  draw it as a heatmap\n");
+          "  help:  draw it as a heatmap, or say with --axes that it is a map\n");
   }
 }
 

@@ -231,7 +231,8 @@ TEST_CASE("show draws a result's output, whose columns are no keys") {
   CHECK(merged.errors ==
         "attn-cli: \"output\" has no keys\n"
         "  where: --name\n"
-        "  help:  leave out --drop-first, --renormalize and --merge-pieces\n");
+        "  help:  leave out --drop-first, --drop, --renormalize and --merge-pieces, or say with "
+        "--axes that it is a map\n");
 }
 
 TEST_CASE("the terminal shows tokens as people read them") {

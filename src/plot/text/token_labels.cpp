@@ -218,7 +218,8 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
   bool after_letter = false;
   for (const std::string& label : labels) {
     std::string text = text_of(label, spelling);
-    const bool continues = after_letter && begins_with_letter(text);
+    const bool continues =
+        after_letter && begins_with_letter(text) && !text.starts_with(byte_level_space);
     after_letter = ends_with_letter(text);
     if (show_spaces) {
       result.push_back(replaced(text, " ", visible_space));

@@ -44,13 +44,22 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("without colours a heatmap is shades of text with labels and its scale") {
+TEST_CASE("without colours a heatmap is values among shades of text, or shades alone") {
   CHECK(attn::draw_in_terminal(two_by_three(), options(60)) ==
         "Weights; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3\n"
-        "Q_1 ....====@@@@\n"
-        "Q_2 ::::####++++\n"
+        "       K_1     K_2     K_3\n"
+        "Q_1 ..0.00..==0.25==@@0.75@@\n"
+        "Q_2 ::0.10::##0.50##++0.40++\n"
         "    0 ...:::---===+++***###%%%@@@ 0.75\n");
+  CHECK(attn::draw_in_terminal(two_by_three(), options(27))
+            .find("\nQ_1 ....====@@@@\nQ_2 ::::####++++\n") != std::string::npos);
+}
+
+TEST_CASE("the ends of the scale are short, however many digits the numbers have") {
+  attn::Heatmap heatmap = two_by_three();
+  heatmap.weights = attn::Tensor({1, 2}, std::vector<double>{1.0 / 3, 0.0935518068172312});
+  CHECK(attn::draw_in_terminal(heatmap, options(60))
+            .ends_with("\n    0.09355 ...:::---===+++***###%%%@@@ 0.3333\n"));
 }
 
 TEST_CASE("with colours each cell holds its value, black or white on the map's colour") {
@@ -85,8 +94,8 @@ TEST_CASE("hidden cells are told from the smallest weights, and NaN from both") 
   // The hidden 1 does not stretch the scale: without a length, its middle is shown.
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "w; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3\n"
-        "Q_1 ++++    ????\n"
+        "       K_1     K_2     K_3\n"
+        "Q_1 ++0.00++        ????????\n"
         "    0 ...:::---===+++***###%%%@@@ 0   blank: hidden   ? no number\n");
   const std::string drawn = attn::draw_in_terminal(heatmap, options(60, TerminalColors::truecolor));
   CHECK(drawn.find("\x1b[49m\x1b[39m  ·   \x1b[48;2;211;211;211m") != drawn.npos);
@@ -100,8 +109,8 @@ TEST_CASE("infinities take the ends of the scale, which the finite weights make"
   heatmap.title = "w";
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "w; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3 K_4\n"
-        "Q_1 ........@@@@@@@@\n"
+        "       K_1     K_2     K_3     K_4\n"
+        "Q_1 ..-inf....1.00..@@2.00@@@@inf@@@\n"
         "    1 ...:::---===+++***###%%%@@@ 2\n");
   heatmap.weights = attn::Tensor({1, 1}, std::vector<float>{infinity});
   CHECK(attn::draw_in_terminal(heatmap, options(60)).ends_with("\n    no finite weights\n"));
@@ -116,7 +125,7 @@ TEST_CASE("the scale may be as short or as long as numbers allow") {
     const std::size_t at = drawn.find("Q_1 ");
     return drawn.substr(at, drawn.find('\n', at) - at);
   };
-  CHECK(line({0, 5e-324}) == "Q_1 ....@@@@");
+  CHECK(line({0, 5e-324}) == "Q_1 ..0.00..@@0.00@@");
   CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ....++++@@@@");
 }
 
@@ -185,7 +194,7 @@ TEST_CASE("nothing in a label or a title commands the terminal") {
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "red \\x1b[31m\\x07; rows: queries, columns: keys\n"
         "         \\xff\\t\n"
-        "a\\x9b2J +++++++\n"
+        "a\\x9b2J ++0.50++\n"
         "        0.5 ...:::---===+++***###%%%@@@ 0.5\n");
 }
 
