@@ -98,6 +98,11 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
     return known ? fitted(labels, sizes.queries, sizes.keys, pointer) : labels;
   }
   constexpr std::array<std::string_view, 2> known{"query", "key"};
+  if (!value.is(JsonValue::Type::object)) {
+    throw input_error("expected labels, found " + std::string(type_text(value)), pointer,
+                      "give {\"query\": […], \"key\": […]}, one list for both, or "
+                      "{\"file\": \"tokens.txt\"} with a label a line");
+  }
   expect_known_keys(value, known, pointer);
   Labels labels;
   if (const JsonValue* query = value.find("query")) {

@@ -32,6 +32,11 @@ std::optional<std::size_t> read_reach(const JsonValue& window, std::string_view 
 }
 
 Window read_window(const JsonValue& value, const std::string& pointer) {
+  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
+    throw input_error("expected an object, found " + std::string(type_text(value)), pointer,
+                      "write {\"left\": …, \"right\": …}, the keys seen before and after a query; "
+                      "-1 is all of them");
+  }
   expect_known_keys(value, window_keys, pointer);
   return {read_reach(value, "left", pointer), read_reach(value, "right", pointer)};
 }
@@ -311,8 +316,13 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
     }
   }
   if (valid_lens) {
-    problems.attempt(
-        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer); });
+    problems.attempt([&] {
+      if (valid_lens->is(JsonValue::Type::number)) {
+        throw input_error("expected a list of lengths, found a number", lens_pointer,
+                          "give one number a sample, such as [3], or one a query");
+      }
+      result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer);
+    });
   }
   return result;
 }
