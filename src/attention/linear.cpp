@@ -397,9 +397,12 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
   }
   if (shape.size() != 2 || shape[1] != x.back()) {
     const std::string expected = "[out," + std::to_string(x.back()) + "]";
-    throw input_error(weight + " " + text(shape) + " does not fit: expected " + expected,
-                      "/parameters/" + weight,
-                      "its second axis is the width of what it is applied to, " + text(x));
+    throw input_error(
+        weight + " " + text(shape) + " does not fit: expected " + expected, "/parameters/" + weight,
+        "its second axis is the width of what it is applied to, " + text(x) +
+            (shape.size() == 2 && shape[0] == x.back()
+                 ? "; weights that are multiplied as x·W come with \"transpose\": true"
+                 : ""));
   }
   if (linear.bias && linear.bias.shape() != Shape{shape[0]}) {
     throw input_error(prefix + name + ".bias " + text(linear.bias.shape()) +

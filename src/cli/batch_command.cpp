@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/flags_of_fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
@@ -17,8 +18,6 @@
 
 namespace attn::cli {
 namespace {
-
-constexpr int some_failed = 1, interrupted = 130;
 
 struct GivenToBatch {
   Common common;
@@ -40,7 +39,7 @@ int merge(const GivenToBatch& given) {
   }
   const BatchOutcome outcome = merge_summaries(*given.merge);
   print_report(outcome, given.common);
-  return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed : 0;
+  return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed_code : 0;
 }
 
 int compute(const GivenToBatch& given) {
@@ -58,8 +57,8 @@ int compute(const GivenToBatch& given) {
       &stop_at_interrupt());
   progress.finish();
   if (!answering) print_report(outcome, given.common);
-  if (outcome.interrupted) return interrupted;
-  return outcome.counts.failed > 0 ? some_failed : 0;
+  if (outcome.interrupted) return interrupted_code;
+  return outcome.counts.failed > 0 ? some_failed_code : 0;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
@@ -19,8 +20,6 @@
 
 namespace attn::cli {
 namespace {
-
-constexpr int some_failed = 1, interrupted = 130;
 
 struct GivenHeads {
   Common common;
@@ -50,8 +49,8 @@ int report(const HeadsCorpusOutcome& outcome, const Common& common) {
     for (const auto& file : outcome.files) text += "  " + file.string() + "\n";
     print(text);
   }
-  if (outcome.interrupted) return interrupted;
-  return outcome.failed > 0 ? some_failed : 0;
+  if (outcome.interrupted) return interrupted_code;
+  return outcome.failed > 0 ? some_failed_code : 0;
 }
 
 int read_many(HeadsCorpusOptions options, const GivenHeads& given) {

@@ -53,6 +53,56 @@ std::string types_text(const TensorComparison& tensor) {
   return (a == b ? a : a + " and " + b) + (tensor.exact ? ", exactly" : "");
 }
 
+// "[2,3]", or of tensors of other lengths what of them was compared.
+std::string shape_text(const TensorComparison& tensor) {
+  if (tensor.a.shape == tensor.compared && tensor.b.shape == tensor.compared) {
+    return text(tensor.compared);
+  }
+  return text(tensor.compared) + " of " + text(tensor.a.shape) + " and " + text(tensor.b.shape);
+}
+
+// How the errors spread, of the tensors that have some.
+std::string spread_table(const Comparison& comparison) {
+  std::array<TextColumn, 6> columns{{{{"tensor"}},
+                                     {{"mean |a − b|"}},
+                                     {{"median"}},
+                                     {{"90 % below"}},
+                                     {{"99 % below"}},
+                                     {{"‖a − b‖ / ‖b‖"}}}};
+  for (const TensorComparison& tensor : comparison.tensors) {
+    if (!is_compared(tensor) || tensor.absolute.error == 0) continue;
+    const TensorComparison::Spread& spread = tensor.spread;
+    columns[0].cells.push_back(shown(tensor.name));
+    columns[1].cells.push_back(three_digits(spread.mean));
+    columns[2].cells.push_back(three_digits(spread.median));
+    columns[3].cells.push_back(three_digits(spread.percent90));
+    columns[4].cells.push_back(three_digits(spread.percent99));
+    columns[5].cells.push_back(three_digits(spread.relative_norm));
+  }
+  return columns[0].cells.size() == 1 ? "" : text_table(columns);
+}
+
+bool is_alone(const TensorComparison& tensor) {
+  return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
+}
+
+// "All 3 tensors agree.", of those that count.
+std::string verdict(std::size_t counting, std::size_t differing, std::size_t ignored) {
+  const std::string of_both = ignored > 0 ? " that both files have" : "";
+  std::string text;
+  if (counting == 0) {
+    text = "The files have no tensor in common";
+  } else if (counting == 1) {
+    text = "The tensor" + of_both + (differing == 0 ? " agrees" : " differs");
+  } else if (differing == 0) {
+    text = "All " + std::to_string(counting) + " tensors" + of_both + " agree";
+  } else {
+    text = std::to_string(differing) + " of " + std::to_string(counting) + " tensors" + of_both +
+           (differing == 1 ? " differs" : " differ");
+  }
+  return text + ".\n";
+}
+
 std::string table(const Comparison& comparison) {
   std::array<TextColumn, 6> columns{{{{"tensor"}},
                                      {{"shape"}},
@@ -64,7 +114,7 @@ std::string table(const Comparison& comparison) {
     if (!is_compared(tensor)) continue;
     const std::array<std::string, 6> cells{
         shown(tensor.name),
-        text(tensor.a.shape),
+        shape_text(tensor),
         types_text(tensor),
         largest_text(tensor.absolute),
         largest_text(tensor.relative),
@@ -145,11 +195,21 @@ void write_tensor(JsonWriter& json, const TensorComparison& tensor) {
   json.value(outcome_name(tensor.outcome));
   if (tensor.outcome != Outcome::only_in_b) write_side(json, "a", tensor.a);
   if (tensor.outcome != Outcome::only_in_a) write_side(json, "b", tensor.b);
+  if (is_alone(tensor)) json.member("counts", tensor.counts);
   if (is_compared(tensor)) {
     json.key("exact");
     json.value(tensor.exact);
     write_largest(json, "largest_absolute", tensor.absolute);
     write_largest(json, "largest_relative", tensor.relative);
+    json.member("mean_absolute", tensor.spread.mean);
+    json.member("median_absolute", tensor.spread.median);
+    json.member("absolute_90_percent", tensor.spread.percent90);
+    json.member("absolute_99_percent", tensor.spread.percent99);
+    json.member("relative_norm", tensor.spread.relative_norm);
+    if (tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared) {
+      json.key("compared");
+      json.value(tensor.compared);
+    }
     json.key("elements");
     json.value(tensor.elements);
     json.key("beyond");
@@ -175,21 +235,22 @@ std::string comparison_text(const Comparison& comparison) {
                      attn::number_text(comparison.rtol) + "·|b|\n";
   const std::string compared = table(comparison);
   if (!compared.empty()) text += "\n" + compared;
-  std::size_t differing = 0;
+  const std::string spread = spread_table(comparison);
+  if (!spread.empty()) text += "\n" + spread;
+  std::size_t differing = 0, ignored = 0;
+  std::string alone;
   for (const TensorComparison& tensor : comparison.tensors) {
     if (tensor.outcome == Outcome::within) continue;
+    if (is_alone(tensor) && !tensor.counts) {
+      ++ignored;
+      alone += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
+      continue;
+    }
     if (differing++ == 0) text += "\nDifferences\n";
     text += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
   }
-  text += "\n";
-  if (comparison.tensors.size() == 1) {
-    text += differing == 0 ? "The tensor agrees.\n" : "The tensor differs.\n";
-  } else if (differing == 0) {
-    text += "All " + std::to_string(comparison.tensors.size()) + " tensors agree.\n";
-  } else {
-    text += std::to_string(differing) + " of " + std::to_string(comparison.tensors.size()) +
-            " tensors " + (differing == 1 ? "differs.\n" : "differ.\n");
-  }
+  if (!alone.empty()) text += "\nNot compared\n" + alone;
+  text += "\n" + verdict(comparison.tensors.size() - ignored, differing, ignored);
   return text;
 }
 

@@ -49,7 +49,9 @@ struct Plan {
   std::string title, description;
   bool weights = true;  ///< whether the document wants them in its result
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
-  std::vector<NamedTensor> tokens;                    ///< token_ids, embedded, recovered_ids
+  /// As RunReport has them.
+  std::vector<std::pair<std::string, std::string>> file_types;
+  std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
   std::vector<std::vector<std::string>> recovered_tokens;
   std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;

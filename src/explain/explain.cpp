@@ -105,10 +105,10 @@ class KindExplanation {
                               geometry.queries, "query");
     const auto of = [](std::size_t count) { return " of " + std::to_string(count); };
     explanation_.item("document: " + one_line(document));
-    explanation_.item("sample " + std::to_string(choice_.sample) + of(geometry.batch) + ", head " +
-                      std::to_string(choice_.head) + of(geometry.heads) + ", " +
+    explanation_.item("sample " + std::to_string(choice_.sample + 1) + of(geometry.batch) +
+                      ", head " + std::to_string(choice_.head + 1) + of(geometry.heads) + ", " +
                       names.in_prose(choice_.query) + of(geometry.queries) +
-                      " (all counted from 0)");
+                      " (words count from 1, elements such as q[0] from 0)");
     explanation_.item("formula: " + std::string(kind.score) + " (" + std::string(kind.source) +
                       ")");
     for (const auto& [tensor, shape] : plan_.shapes)

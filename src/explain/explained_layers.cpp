@@ -70,7 +70,7 @@ class Layer {
         result_(result.layers[layer]),
         attentions_(attentions.subspan(layer * (request.decoder ? 2 : 1))),
         choice_(choice),
-        prefix_(request.layers.size() > 1 ? "Layer " + std::to_string(layer) + ": " : ""),
+        prefix_(request.layers.size() > 1 ? "Layer " + std::to_string(layer + 1) + ": " : ""),
         to_(explanation) {}
 
   void explain() {
@@ -242,14 +242,14 @@ void explain_layers(const TransformerRequest& request, const TransformerResult& 
 
   explanation.part("All layers");
   explanation.step("What each layer makes of this hidden state");
-  explanation.paragraph("The walk above is through layer " + std::to_string(layer) +
+  explanation.paragraph("The walk above is through layer " + std::to_string(layer + 1) +
                         "; any other can be asked for.");
   Explanation::Vectors block{
       {}, Excerpt(request.layers.size(), most_layers, first_layers, last_layers), "layers"};
   block.rows.include(layer);
   show_vectors({{"x", state_of(result.layers[0].sublayers[0].before, choice)}}, explanation);
   for (const std::size_t i : block.rows.indices()) {
-    block.vectors.push_back({"after layer " + std::to_string(i),
+    block.vectors.push_back({"after layer " + std::to_string(i + 1),
                              state_of(result.layers[i].sublayers.back().after, choice)});
   }
   explanation.put(std::move(block));

@@ -58,7 +58,7 @@ class ModelWalk {
 
   void walk() {
     const std::string stack = !both_ ? "" : decoder_ ? "the decoder's " : "the encoder's ";
-    const std::string layer = stack + "layer " + std::to_string(layer_);
+    const std::string layer = stack + "layer " + std::to_string(layer_ + 1);
     to_.part("Into " + layer);
     to_.step("The token's embedding");
     to_.paragraph("\"" + one_line(labels_[choice_.query]) + "\" is the token " +
@@ -70,7 +70,7 @@ class ModelWalk {
       to_.step("What enters " + layer);
       show("x", output_of(layer_ - 1));
     }
-    const std::string head = "Head " + std::to_string(choice_.head) + " of " + layer;
+    const std::string head = "Head " + std::to_string(choice_.head + 1) + " of " + layer;
     to_.part(crosses_ ? head + " over what the encoder gives" : head);
     if (crosses_) encoder_output();
     attention();

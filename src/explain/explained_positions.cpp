@@ -79,7 +79,8 @@ void explain_rotary(const ExplainedQuery& query, Explanation& to) {
   const QueryChoice& choice = query.choice();
   to.step("The query and the keys are turned by their positions");
   const std::int64_t position = preparation.query_positions().at(choice.sample, choice.query);
-  std::string text = "The query stands at position " + std::to_string(position) + ". ";
+  std::string text =
+      "The query stands at position " + std::to_string(position) + ", counted from 0. ";
   if (preparation.frequencies()) {
     text += "Each pair of columns (a, b) is turned by the angle position · frequency, in radians";
     const double amplitude = preparation.frequencies()->amplitude;
@@ -133,12 +134,12 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
       static_cast<std::ptrdiff_t>(choice.query) + query.visibility().offset(choice.sample);
   const AttentionRequest& request = query.request();
   to.step("What distances add");
-  to.paragraph("The query stands at position p = " + std::to_string(place) +
+  to.paragraph("The query stands at position p = " + std::to_string(place + 1) +
                " among the keys; the distance of key j is j - p.");
   if (request.mask.alibi) {
     const double slope = bias.slope(choice.head);
-    to.formula("ALiBi adds -slope · |distance|, the slope of head " + std::to_string(choice.head) +
-                   " being " + shown_number(slope) +
+    to.formula("ALiBi adds -slope · |distance|, the slope of head " +
+                   std::to_string(choice.head + 1) + " being " + shown_number(slope) +
                    (request.mask.alibi->symmetric ? "" : "; later keys get nothing"),
                "s_j \\leftarrow s_j - " + shown_number(slope) + "\\,|j - p|");
   }

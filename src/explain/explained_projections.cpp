@@ -45,9 +45,9 @@ Tensor joined_heads(const AttentionRequest& request, const AttentionResult& resu
 }
 
 std::string rows_text(std::size_t head, std::size_t width) {
-  return width == 1 ? "row " + std::to_string(head)
-                    : "rows " + std::to_string(head * width) + " to " +
-                          std::to_string((head + 1) * width - 1);
+  return width == 1 ? "row " + std::to_string(head + 1)
+                    : "rows " + std::to_string(head * width + 1) + " to " +
+                          std::to_string((head + 1) * width);
 }
 
 class Projected {
@@ -88,7 +88,7 @@ class Projected {
                 projections_.query.bias ? "q = x\\,W_q^\\top + b_q" : "q = x\\,W_q^\\top");
     const std::size_t width = geometry_.query_width;
     if (geometry_.heads > 1) {
-      to_.paragraph("Head " + std::to_string(choice_.head) + " of " +
+      to_.paragraph("Head " + std::to_string(choice_.head + 1) + " of " +
                     std::to_string(geometry_.heads) + " has " + rows_text(choice_.head, width) +
                     " of W_q to itself" +
                     (projections_.query.bias ? "; the last term is the bias." : "."));
@@ -138,7 +138,7 @@ class Projected {
     block.rows.include(choice_.head);
     for (const std::size_t head : block.rows.indices()) {
       block.vectors.push_back(
-          named_vector("head " + std::to_string(head),
+          named_vector("head " + std::to_string(head + 1),
                        joined().subspan(head * geometry_.value_width, geometry_.value_width)));
     }
     to_.put(std::move(block));
@@ -150,8 +150,8 @@ class Projected {
     const std::string o = geometry_.heads > 1 ? "joined" : "out";
     to_.formula("y = " + o + " W_oᵀ" + (linear.bias ? " + b_o" : ""),
                 "y = " +
-                    (geometry_.heads > 1 ? std::string("[o_0; \\ldots; o_{" +
-                                                       std::to_string(geometry_.heads - 1) + "}]")
+                    (geometry_.heads > 1 ? std::string("[o_1; \\ldots; o_{" +
+                                                       std::to_string(geometry_.heads) + "}]")
                                          : std::string("o")) +
                     "\\,W_o^\\top" + (linear.bias ? " + b_o" : ""));
     const std::size_t width = linear.weight.shape()[0];

@@ -109,16 +109,15 @@ class ScoreSteps {
     to_.put(Explanation::Vectors{{{"q", {q.begin(), q.end()}}}, Excerpt::all(1), ""});
     const Geometry& geometry = query_.geometry();
     if (geometry.kv_heads < geometry.heads) {
-      to_.paragraph("Query head " + std::to_string(query_.choice().head) +
-                    " reads key and value head " +
-                    std::to_string(query_.choice().head / (geometry.heads / geometry.kv_heads)) +
-                    ": " + count_text(geometry.heads, "query head") + " share " +
-                    count_text(geometry.kv_heads, "key head") + ".");
+      to_.paragraph(
+          "Query head " + std::to_string(query_.choice().head + 1) + " reads key and value head " +
+          std::to_string(query_.choice().head / (geometry.heads / geometry.kv_heads) + 1) + ": " +
+          count_text(geometry.heads, "query head") + " share " +
+          count_text(geometry.kv_heads, "key head") + ".");
     }
     if (geometry.past > 0) {
-      to_.paragraph((geometry.past == 1
-                         ? "Key 0 comes"
-                         : "Keys 0 to " + std::to_string(geometry.past - 1) + " come") +
+      to_.paragraph((geometry.past == 1 ? "Key 1 comes"
+                                        : "Keys 1 to " + std::to_string(geometry.past) + " come") +
                     " from the cache, past_key and past_value.");
     }
   }

@@ -9,7 +9,7 @@
 
 #include "attn/heads.hpp"
 
-#include "heads/map_stack.hpp"
+#include "heads/attention_maps.hpp"
 #include "statistics/exact_sum.hpp"
 
 namespace attn {

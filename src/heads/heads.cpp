@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "document/options.hpp"
+#include "heads/attention_maps.hpp"
 #include "heads/head_pictures.hpp"
-#include "heads/map_stack.hpp"
 #include "heads/model_analyses.hpp"
 #include "io/json_writer.hpp"
 #include "result/output_folder.hpp"

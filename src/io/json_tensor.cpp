@@ -313,8 +313,13 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);
   }
-  throw input_error(described(value) + " is no tensor", pointer,
-                    "give nested arrays of numbers, such as [[1,2],[3,4]]");
+  std::string help = "give nested arrays of numbers, such as [[1,2],[3,4]]";
+  // A name with an extension is that of a file.
+  const bool names_file = value.is(JsonValue::Type::string) &&
+                          value.string().find_last_of('.') != std::string::npos &&
+                          value.string().find(' ') == std::string::npos;
+  if (names_file) help += ", or a file, {\"file\": …}";
+  throw input_error(described(value) + " is no tensor", pointer, help);
 }
 
 std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t least,

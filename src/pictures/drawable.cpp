@@ -2,7 +2,6 @@
 
 #include "attn/error.hpp"
 
-#include "result/tensor_meaning.hpp"
 #include "support/count_text.hpp"
 #include "support/names_option.hpp"
 
@@ -33,10 +32,12 @@ std::vector<std::string> numbers(std::size_t first, std::size_t count) {
 // One matrix of a tensor whose rows and columns are positions and dimensions.
 Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) {
   const MapSelection& selection = maps.selection;
-  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0) {
+  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
+      !selection.drop.empty()) {
     throw input_error("\"" + name + "\" has no keys", "PlotRequest::name",
-                      "leave out MapSelection::drop_first, MapSelection::renormalize and "
-                      "MapSelection::merge_pieces");
+                      "leave out MapSelection::drop_first, MapSelection::drop, "
+                      "MapSelection::renormalize and MapSelection::merge_pieces, or say with "
+                      "PlotRequest::axes that it is a map");
   }
   const Labels none;
   Heatmap heatmap =
@@ -68,7 +69,7 @@ DrawableMaps maps_of(const Drawable& drawable) {
                       "give a result with weights, {\"weights\": …}, or a file with one tensor");
   }
   DrawableMaps maps{Maps(drawable.weights, drawable.heads_only), {}};
-  if (!is_map(drawable.tensor)) return maps;
+  if (!drawable.is_map()) return maps;
   check_labels(drawable.labels, maps.weights);
   if (drawable.allowed) {
     // What all heads see may be given once.
@@ -90,23 +91,23 @@ SelectedMaps selected(const DrawableMaps& maps, const Drawing& drawing, const Dr
   return {maps.weights,      maps.allowed ? &*maps.allowed : nullptr,
           drawable.labels,   drawable.title,
           drawing.sample,    drawing.head,
-          drawing.selection, where_of(drawable.tensor)};
+          drawing.selection, drawable.where.empty() ? where_of(drawable.tensor) : drawable.where};
 }
 
 Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& maps) {
   if (drawable.chosen) return *drawable.chosen;
-  if (!is_map(drawable.tensor)) return heatmap_of_positions(drawable.tensor, maps);
+  if (!drawable.is_map()) return heatmap_of_positions(drawable.tensor, maps);
   Heatmap heatmap = selected_heatmap(maps);
-  heatmap.any_numbers = !drawable.tensor.ends_with("weights");
+  heatmap.any_numbers = !drawable.holds_weights();
   if (!drawable.cells.empty()) heatmap.title += "\n" + drawable.cells;
   return heatmap;
 }
 
 std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps) {
   if (maps.selection.heads != MapSelection::Heads::all) return {heatmap_of(drawable, maps)};
-  if (is_map(drawable.tensor)) return selected_heads(maps).panels;
+  if (drawable.is_map()) return selected_heads(maps).panels;
   std::vector<Heatmap> heads;
-  for (std::size_t head = 0; head < maps.weights.heads(); ++head) {
+  for (const std::size_t head : drawn_heads(maps)) {
     heads.push_back(heatmap_of_positions(
         drawable.tensor,
         {maps.weights, maps.allowed, maps.labels, maps.title, maps.sample, head, maps.selection}));
@@ -115,10 +116,27 @@ std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps
   return heads;
 }
 
+std::optional<std::string> merging_warning(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  if (!drawing.selection.merge_pieces || !drawable.is_map() || !drawable.weights) {
+    return std::nullopt;
+  }
+  const DrawableMaps maps = maps_of(drawable);
+  const Heatmap merged = selected_heatmap(selected(maps, drawing, drawable));
+  MapSelection apart = drawing.selection;
+  apart.merge_pieces = false;
+  Drawing whole{{}, drawing.sample, drawing.head, apart, {}, {}};
+  const Heatmap pieces = selected_heatmap(selected(maps, whole, drawable));
+  if (merged.weights.shape() != pieces.weights.shape()) return std::nullopt;
+  return "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
+         "MapSelection::words says which pieces make a word where there are no marks";
+}
+
 void check_is_map(const Drawable& drawable) {
-  if (is_map(drawable.tensor)) return;
+  if (drawable.is_map()) return;
   throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys",
-                    "PlotRequest::name", "draw it as a heatmap");
+                    "PlotRequest::name",
+                    "draw it as a heatmap, or say with PlotRequest::axes that it is a map");
 }
 
 Error placed(const Error& error, const Drawable& drawable) {

@@ -28,7 +28,9 @@ Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
   const std::size_t rank = shape.size();
   if (rank < 2 || rank > 4) {
     throw input_error("the weights have the shape " + text(shape), "/weights",
-                      "give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+                      rank > 4 ? "say with PlotRequest::axes what the axes before queries and keys "
+                                 "are, such as layer,batch,head"
+                               : "give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
   }
   if (weights.size() == 0) {
     throw input_error("the weights " + text(shape) + " have an axis of size 0", "/weights",

@@ -7,8 +7,10 @@
 
 #include "pictures/drawable_file.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/position_table.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
 
 namespace attn {
@@ -45,18 +47,28 @@ Drawing drawing_of(const PlotRequest& request) {
 Picture plotted(const PlotRequest& request, FileAccess access) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
-  std::vector<std::filesystem::path> paths{request.input};
-  paths.insert(paths.end(), request.others.begin(), request.others.end());
-  const std::vector<std::string> names = names_of(paths);
   const PictureKind& kind = picture_kind(request.kind);
+  // Of weights several files are layers of what one picture shows.
+  const bool several = kind.info.most_files > 1;
+  std::vector<std::filesystem::path> paths{request.input};
+  if (several) paths.insert(paths.end(), request.others.begin(), request.others.end());
+  const std::vector<std::string> names = names_of(paths);
+  if (several && (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files)) {
+    throw Error(ErrorKind::usage,
+                count_text(paths.size(), "file") + " for a picture of the kind " +
+                    std::string(kind.info.name),
+                "PlotRequest::others",
+                kind.info.least_files == kind.info.most_files
+                    ? "give " + count_text(kind.info.least_files, "file")
+                    : "give at least " + count_text(kind.info.least_files, "file"));
+  }
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
+  if (several) one.others.clear();
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    if (kind.unit == PictureKind::Unit::sort && kind.shows == PictureKind::Shows::weights) {
-      drawing.of = read_layers(one, access);
-    } else {
-      drawing.of.push_back(read_drawable(one, access));
+    for (Drawable& drawable : read_drawables(one, access)) {
+      drawing.of.push_back(std::move(drawable));
     }
     drawing.of.back().column = names[i];
   }
@@ -64,6 +76,9 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   try {
     Picture picture = kind.draw(drawing);
     if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
+    if (kind.shows == PictureKind::Shows::weights) {
+      if (auto warning = merging_warning(drawing)) picture.warnings.push_back(std::move(*warning));
+    }
     return picture;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
@@ -78,12 +93,19 @@ Picture draw(const PlotRequest& request) {
                           [&](const FileAccess& access) { return plotted(request, access); });
 }
 
-Heatmap read_heatmap(const PlotRequest& request) {
+Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings) {
   return with_whole_files(request.files, [&](const FileAccess& access) {
-    const Drawable drawable = read_drawable(request, access);
+    PlotRequest heatmap = request;
+    heatmap.kind = PlotKind::heatmap;
+    Drawing drawing = drawing_of(request);
+    drawing.of = read_drawables(heatmap, access);
+    const Drawable& drawable = drawing.of[0];
     try {
+      if (warnings) {
+        if (auto warning = merging_warning(drawing)) warnings->push_back(std::move(*warning));
+      }
       const DrawableMaps maps = maps_of(drawable);
-      return heatmap_of(drawable, selected(maps, drawing_of(request), drawable));
+      return heatmap_of(drawable, selected(maps, drawing, drawable));
     } catch (const Error& error) {
       throw placed(error, drawable);
     }

@@ -121,7 +121,9 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
   check_stages(stages);
   const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
   const std::vector<Stage> columns = stages_of(stages);
-  HeatmapGrid grid{all_heads ? maps.weights.heads() : 1, columns.size(), {}};
+  const std::vector<std::size_t> heads =
+      all_heads ? drawn_heads(maps) : std::vector<std::size_t>{maps.head};
+  HeatmapGrid grid{heads.size(), columns.size(), {}};
   grid.panel_side = panel_side;
   MapSelection of_scores = maps.selection;
   of_scores.renormalize = of_scores.merge_pieces = false;
@@ -134,8 +136,9 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
           stage.tensor.bytes() == stages.weights.bytes() ? of_weights : of_scores;
       Heatmap panel = selected_heatmap({numbers, stage.hides ? maps.allowed : nullptr, maps.labels,
                                         maps.title, maps.sample, maps.head, selection},
-                                       maps.sample, all_heads ? row : maps.head);
-      panel.title = (all_heads ? "Head " + std::to_string(row + 1) + ": " : "") + stage.title;
+                                       maps.sample, heads[row]);
+      panel.title =
+          (all_heads ? "Head " + std::to_string(heads[row] + 1) + ": " : "") + stage.title;
       panel.any_numbers = stage.tensor.bytes() != stages.weights.bytes();
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));

@@ -14,6 +14,7 @@
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -21,11 +22,31 @@ namespace {
 // What is shown of a large table: its first rows and columns, then an ellipsis, then the last one.
 constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
 
-std::string two_decimals(double number) {
+constexpr std::size_t most_components = 10;  // of an output that is wide
+
+std::string written(const char* format, int digits, double number) {
   if (std::isnan(number)) return "nan";  // whatever its sign
   std::array<char, 400> text{};          // the largest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), "%.2f", number);
+  std::snprintf(text.data(), text.size(), format, digits, number);
   return text.data();
+}
+
+// As many decimals, from two to four, as tell the smallest number that is not zero from zero; what
+// is smaller still is "<.0001".
+int decimals_for(const std::vector<double>& numbers) {
+  constexpr int fewest = 2, most = 4;
+  int decimals = fewest;
+  for (const double number : numbers) {
+    if (number == 0 || !std::isfinite(number)) continue;
+    while (decimals < most && std::abs(number) < 0.5 * std::pow(10.0, -decimals)) ++decimals;
+  }
+  return decimals;
+}
+
+std::string weight_text(double number, int decimals) {
+  constexpr int most = 4;
+  if (decimals == most && number > 0 && number < 0.5e-4) return "<.0001";
+  return written("%.*f", decimals, number);
 }
 
 std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
@@ -35,30 +56,66 @@ std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
   return indices;
 }
 
-std::string table(const ReportedWeights& report) {
-  const Tensor weights = report.weights.converted(DType::float64);
-  const auto numbers = weights.values<double>();
-  const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
-  const std::vector<std::size_t> rows = shown(queries, most_rows),
-                                 columns = shown(keys, most_columns);
+// Names of rows and columns; without any they are counted from 0.
+using Names = std::vector<std::string>;
 
+std::string table(const Tensor& matrix, const Names& row_names, const Names& column_names,
+                  std::size_t most_shown_columns, bool of_weights) {
+  const Tensor converted = matrix.converted(DType::float64);
+  const auto numbers = converted.values<double>();
+  const std::size_t row_count = matrix.shape()[0], column_count = matrix.shape()[1];
+  const std::vector<std::size_t> rows = shown(row_count, most_rows),
+                                 columns = shown(column_count, most_shown_columns);
+  const auto name = [](const Names& names, std::size_t i) {
+    return names.empty() ? std::to_string(i) : shortened(printable(names[i]), widest_label);
+  };
+  std::vector<double> all;
+  for (const std::size_t i : rows) {
+    for (const std::size_t j : columns) all.push_back(numbers[i * column_count + j]);
+  }
+  const int decimals = decimals_for(all);
   std::vector<TextColumn> table(columns.size() + 1);
   table[0].cells.emplace_back();
-  for (const std::size_t i : rows)
-    table[0].cells.push_back(shortened(printable(report.query_labels[i]), widest_label));
+  for (const std::size_t i : rows) table[0].cells.push_back(name(row_names, i));
   for (std::size_t c = 0; c < columns.size(); ++c) {
     TextColumn& column = table[c + 1];
     column.numbers = true;
-    if (c > 0 && c + 1 == columns.size() && keys > columns.size()) column.before = "  …";
-    column.cells.push_back(shortened(printable(report.key_labels[columns[c]]), widest_label));
-    for (const std::size_t i : rows)
-      column.cells.push_back(two_decimals(numbers[i * keys + columns[c]]));
+    if (c > 0 && c + 1 == columns.size() && column_count > columns.size()) column.before = "  …";
+    column.cells.push_back(name(column_names, columns[c]));
+    for (const std::size_t i : rows) {
+      constexpr int digits = 4;
+      const double number = numbers[i * column_count + columns[c]];
+      column.cells.push_back(of_weights ? weight_text(number, decimals)
+                                        : written("%.*g", digits, number));
+    }
   }
   std::vector<std::string> lines = text_lines(table);
-  if (queries > rows.size()) lines.insert(lines.end() - 1, "  …");
+  if (row_count > rows.size()) lines.insert(lines.end() - 1, "  …");
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+// What the chosen sample's queries get, and of an output that has heads apart the chosen head's.
+std::string output_table(const RunReport& report) {
+  const Shape& shape = report.output.shape();
+  const std::size_t rank = shape.size();
+  if (rank < 2 || rank > 4) return "";
+  const Shape matrix{shape[rank - 2], shape[rank - 1]};
+  std::size_t at = 0;
+  std::string place;
+  if (rank == 4) at = report.sample * shape[1] + report.head;
+  if (rank == 3) at = report.sample;
+  if (at >= shape[0] * (rank == 4 ? shape[1] : 1)) at = 0;
+  if (rank > 2) place = " of sample " + std::to_string(report.sample);
+  if (rank == 4) place += ", head " + std::to_string(report.head);
+  Names names;
+  if (!report.weights.empty() && report.weights[0].query_labels.size() == matrix[0]) {
+    names = report.weights[0].query_labels;
+  }
+  const Tensor part = part_of(report.output, rank == 2 ? 0 : at * element_count(matrix), matrix);
+  return "\nOutput" + place + " (rows: queries, columns: components)\n" +
+         table(part, names, {}, most_components, false);
 }
 
 // Free text may have several lines.
@@ -90,9 +147,9 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text += (model.next ? "\nNext token after sample " + std::to_string(b)
-                          : "\nMask token " + std::to_string(prediction.position) + " of sample " +
-                                std::to_string(b)) +
+      text += (model.next ? "\nNext token after sample " + std::to_string(b + 1)
+                          : "\nMask token " + std::to_string(prediction.position + 1) +
+                                " of sample " + std::to_string(b + 1)) +
               "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
@@ -112,10 +169,14 @@ std::string text_of(const RunReport& report) {
   if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\nShapes\n";
-  std::array<TextColumn, 2> shapes;
+  std::array<TextColumn, 3> shapes;
   for (const auto& [tensor, shape] : report.shapes) {
     shapes[0].cells.push_back(tensor);
     shapes[1].cells.push_back(attn::text(shape));
+    shapes[2].cells.emplace_back();
+    for (const auto& [input, type] : report.file_types) {
+      if (input == tensor) shapes[2].cells.back() = type + " file";
+    }
   }
   text += text_table(shapes);
   // Of a model's many layers the first that is wanted stands for all.
@@ -125,8 +186,9 @@ std::string text_of(const RunReport& report) {
       const std::string name = weights.name == "weights"          ? "Weights"
                                : weights.name == "pooled_weights" ? "Pooled weights"
                                                                   : weights.name;
-      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
-              std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
+      text += "\n" + name + " of sample " + std::to_string(report.sample + 1) + ", head " +
+              std::to_string(report.head + 1) + " (rows: queries, columns: keys)\n" +
+              table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true);
     }
     if (!weights.mask.empty()) {
       text += "\nMask: " + weights.mask;
@@ -134,6 +196,7 @@ std::string text_of(const RunReport& report) {
       text += "\n";
     }
   }
+  if (report.output && !report.model) text += output_table(report);
   if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\nRecovered from the embeddings\n";
@@ -196,6 +259,12 @@ void write_report(JsonWriter& json, const RunReport& report) {
     json.value(shape);
   }
   json.end_object();
+  if (!report.file_types.empty()) {
+    json.key("file_types");
+    json.begin_object();
+    for (const auto& [tensor, type] : report.file_types) json.member(tensor, type);
+    json.end_object();
+  }
   if (report.output) json.member("output", report.output);
   json.key("sample");
   json.value(report.sample);

@@ -74,9 +74,9 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
 }
 
 const std::vector<std::string> followed{
-    "README.md",  "README.zh-CN.md", "guide.md",        "guide.zh-CN.md", "masks.md",
-    "formats.md", "kinds.md",        "cookbook.md",     "numerics.md",    "pytorch.md",
-    "gallery.md", "models.md",       "models.zh-CN.md", "heads.md"};
+    "README.md",  "README.zh-CN.md", "guide.md",        "guide.zh-CN.md",     "masks.md",
+    "formats.md", "kinds.md",        "cookbook.md",     "numerics.md",        "pytorch.md",
+    "gallery.md", "models.md",       "models.zh-CN.md", "your-attentions.md", "heads.md"};
 
 /// README.md and all that is in docs/.
 std::vector<std::string> all_documents() {

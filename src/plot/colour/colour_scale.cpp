@@ -69,6 +69,17 @@ double position_of(double value, Interval range, const ColorNorm& norm) {
   return (value - range.low) / (range.high - range.low);
 }
 
+bool narrow_to_shown(Interval& range, Interval shown) {
+  if (range.low == 0 && shown.high > 0) {
+    range.high = shown.high;
+    return true;
+  }
+  const double end = std::max(std::abs(shown.low), std::abs(shown.high));
+  if (range.low != -range.high || !(end > 0)) return false;
+  range = {-end, end};
+  return true;
+}
+
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const PlotOptions& options) {
   const ColorNorm& norm = options.norm;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -69,7 +70,7 @@ Interval range_without_hidden(const Matrix& matrix, std::size_t first, std::size
   Interval range = nothing;
   for (std::size_t cell = first; cell < end; ++cell) {
     const double value = matrix.at(0, cell);
-    if (!std::isfinite(value) || (positive && value <= 0) || matrix.hidden(0, cell)) continue;
+    if (!std::isfinite(value) || (positive && value <= 0) || !matrix.shown(0, cell)) continue;
     range = united(range, {value, value});
   }
   return range;
@@ -119,8 +120,22 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   }
   weights_ = heatmap.weights.dtype() == DType::float32 ? heatmap.weights
                                                        : heatmap.weights.converted(DType::float64);
-  allowed_ = as_bytes(heatmap.allowed);
-  if (allowed_) flags_ = allowed_.values<std::uint8_t>();
+  if (heatmap.missing && heatmap.missing.shape() != shape) {
+    throw input_error("the missing cells are of shape " + text(heatmap.missing.shape()) +
+                          ", the weights are of shape " + text(shape),
+                      where, "both must have the same shape");
+  }
+  flags_tensor_ = as_bytes(heatmap.allowed);
+  if (heatmap.missing) {
+    const Tensor missing = as_bytes(heatmap.missing);
+    std::vector<std::uint8_t> flags(missing.size(), 1);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      if (flags_tensor_) flags[i] = flags_tensor_.values<std::uint8_t>()[i];
+      if (missing.values<std::uint8_t>()[i] != 0) flags[i] = missing_flag;
+    }
+    flags_tensor_ = Tensor(shape, std::move(flags));
+  }
+  if (flags_tensor_) flags_ = flags_tensor_.values<std::uint8_t>();
   if (weights_.dtype() == DType::float32) {
     floats_ = weights_.values<float>();
   } else {
@@ -152,6 +167,8 @@ Oddities oddities(std::span<const Matrix> matrices) {
         }
         if (matrix.hidden(0, cell)) {
           odd.hidden = true;
+        } else if (matrix.missing(0, cell)) {
+          odd.missing = true;
         } else if (std::isnan(value)) {
           odd.not_a_number = true;
         } else if (std::isinf(value)) {

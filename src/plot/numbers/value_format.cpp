@@ -80,7 +80,7 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range,
     for (std::size_t i = 0; i < matrix.rows(); ++i) {
       for (std::size_t j = 0; j < matrix.columns(); ++j) {
         const double value = matrix.at(i, j);
-        if (!std::isfinite(value) || matrix.hidden(i, j)) continue;
+        if (!std::isfinite(value) || !matrix.shown(i, j)) continue;
         whole = whole && value == std::floor(value);
         largest = std::max(largest, std::abs(value));
       }

@@ -1,4 +1,4 @@
-#include "heads/map_stack.hpp"
+#include "heads/attention_maps.hpp"
 
 #include <algorithm>
 #include <array>
