@@ -98,8 +98,10 @@ struct Heatmap {
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
   /// [Lq,Lk] of 0 and 1, or absent: which cells do not exist, as where rows are of several lengths.
   Tensor missing = {};
-  std::vector<std::string> query_labels;       ///< Lq names, or empty: Q_1…
-  std::vector<std::string> key_labels;         ///< Lk names, or empty: K_1…
+  std::vector<std::string> query_labels;  ///< Lq names, or empty: Q_1…
+  std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
+  /// What stands in the cells in the place of their values, row by row; empty = the values.
+  std::vector<std::string> cell_texts = {};
   std::string title;                           ///< of the panel; PlotOptions::title goes before it
   std::string caption;                         ///< grid: below the panel
   std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
@@ -153,6 +155,15 @@ struct TokenStrip {
   std::string title;
 };
 
+/// Points in a plane that stand near each other if they are alike, such as heads.
+struct PointMap {
+  Tensor points;                    ///< [N,2]
+  std::vector<std::string> names;   ///< N, or empty
+  std::vector<std::size_t> groups;  ///< N numbers of groups, which have a colour each, in order
+  std::vector<std::string> group_names;  ///< such as layers
+  std::string title;
+};
+
 /// A line of text in a picture. Sizes are in pixels, in points in vector formats.
 struct PictureText {
   std::string text;
@@ -189,6 +200,8 @@ Picture draw_strip(const TokenStrip& strip, const PlotOptions& options, PictureF
 /// The columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some of them from
 /// the first to the last. Its key labels name the columns.
 Picture draw_curves(const Heatmap& columns, const PlotOptions& options, PictureFormat format);
+/// Both axes have one scale.
+Picture draw_points(const PointMap& map, const PlotOptions& options, PictureFormat format);
 
 /// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
 enum class TerminalColors { none, palette, truecolor };

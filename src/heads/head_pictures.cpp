@@ -142,12 +142,21 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     pictures.add_map("rollout", *find(tensors, last_rollout), 0, "Attention Rollout" + sample,
                      "Share of the Input Token");
   }
-  if (const Tensor* map = find(tensors, "head_map")) {
-    std::vector<std::string> layers;
+  if (const Tensor* places = find(tensors, "head_map")) {
+    PointMap map;
+    map.points = *places;
+    std::size_t head = 0;
     for (const std::string& attention : on_map) {
-      if (layers.empty() || layers.back() != attention) layers.push_back(attention);
+      const std::string layer = attention.empty() ? "Attention" : attention_title(attention);
+      if (map.group_names.empty() || map.group_names.back() != layer) {
+        map.group_names.push_back(layer);
+        head = 0;
+      }
+      map.groups.push_back(map.group_names.size() - 1);
+      map.names.push_back(std::to_string(map.group_names.size()) + "." + std::to_string(++head));
     }
-    (void)map;
+    map.title = "Heads with Like Maps Stand Near Each Other";
+    pictures.add("head_map", draw_points(map, options.plot, options.format));
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
     const Shape& shape = lens->shape();
@@ -162,10 +171,17 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
         }
         heatmap.query_labels.push_back("Layer " + std::to_string(layer + 1));
       }
+      heatmap.cell_texts.resize(shape[1] * shape[2]);
+      for (const LensTokens& tokens : outcome.lens) {
+        if (tokens.sample != options.sample) continue;
+        heatmap.cell_texts[tokens.layer * shape[2] + tokens.position] =
+            tokens.likeliest.front().text.empty() ? std::to_string(tokens.likeliest.front().id)
+                                                  : tokens.likeliest.front().text;
+      }
       heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
       heatmap.key_labels = pictures.tokens(shape[2]);
       PlotOptions plot = options.plot;
-      if (!plot.title) plot.title = "Logit Lens: Probability of the Likeliest Token" + sample;
+      if (!plot.title) plot.title = "Logit Lens: the Likeliest Token and Its Probability" + sample;
       if (!plot.xlabel) plot.xlabel = "Token That Was Read";
       if (!plot.ylabel) plot.ylabel = "Layer";
       if (!plot.colorbar_label) plot.colorbar_label = "Probability";

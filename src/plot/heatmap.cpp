@@ -59,6 +59,9 @@ class HeatmapFigure {
         key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
              options.style, heatmap.first_key},
         value_options_(value_options(options)) {
+    if (heatmap.cell_texts.size() == matrix_.rows() * matrix_.columns()) {
+      value_options_.texts = &heatmap.cell_texts;
+    }
     if (options.marginals) sums_ = marginal_sums(matrix_);
     figure_.describe(title(), described());
   }

@@ -1,6 +1,9 @@
 #include "plot/cells/cell_values.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "support/display_width.hpp"
 
 namespace attn::plot {
 namespace {
@@ -10,6 +13,10 @@ constexpr std::size_t most_values = 1'000'000;     // more would only be a black
 // What a value may take of its cell in the standard style: across, and down,
 // where a line of room stays above and below.
 constexpr double share_across = 0.8, share_down = 0.34;
+
+// Of its cell, what a given text may take; and of all texts, how many are to fit without being
+// shortened.
+constexpr double share_of_texts = 0.92, most_texts = 0.9;
 
 constexpr ValueFormat two_decimals;
 
@@ -52,6 +59,41 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix, const Va
   return demanded ? std::optional(least_size) : std::nullopt;
 }
 
+// Given texts, each by itself: at the largest size at which most fit, the others shortened.
+std::vector<CellValue> given_texts(const Box& box, const Matrix& matrix, const CellColours& colours,
+                                   const CellValueOptions& options, Typesetter& typesetter) {
+  const double width = box.width() / static_cast<double>(matrix.columns());
+  const double height = box.height() / static_cast<double>(matrix.rows());
+  const std::vector<std::string>& texts = *options.texts;
+  const auto fits = [&](const std::string& string, double size) {
+    const Text& text = typesetter.text(string, size);
+    return text.width <= share_of_texts * width && text.ink.height() <= share_of_texts * height;
+  };
+  std::vector<CellValue> values;
+  if (options.annotate == Annotate::off || !fits("m", least_size)) return values;
+  double size = usual_size;
+  for (; size > least_size; --size) {  // NOLINT: whole numbers
+    const auto fitting = std::count_if(texts.begin(), texts.end(),
+                                       [&](const std::string& text) { return fits(text, size); });
+    if (static_cast<double>(fitting) >= most_texts * static_cast<double>(texts.size())) break;
+  }
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      std::string shown = texts[i * matrix.columns() + j];
+      for (std::size_t columns = display_width(shown); columns > 1 && !fits(shown, size);) {
+        shown = attn::shortened(shown, --columns);
+      }
+      if (shown.empty() || !fits(shown, size)) continue;
+      const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
+                            box.top + (static_cast<double>(i) + 0.5) * height};
+      values.push_back(
+          {place(typesetter.text(shown, size), middle, {Horizontal::centre, Vertical::centre}),
+           options.colour.value_or(readable_on(colours.of(matrix.at(i, j))))});
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 std::string shown_value(double value, const ValueFormat& format, PlotStyle style) {
@@ -73,6 +115,7 @@ CellValueOptions value_options(const PlotOptions& options) {
 
 std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const CellColours& colours,
                                    const CellValueOptions& options, Typesetter& typesetter) {
+  if (options.texts != nullptr) return given_texts(box, matrix, colours, options, typesetter);
   const bool standard = colours.style == PlotStyle::standard;
   const double width = box.width() / static_cast<double>(matrix.columns());
   const double height = box.height() / static_cast<double>(matrix.rows());

@@ -24,6 +24,9 @@ struct CellValueOptions {
   /// Absent: what fits the values of this matrix, or two decimals in the
   /// matplotlib style.
   std::optional<ValueFormat> format;
+  /// What stands in the place of the values, row by row; null = the values. Texts that do not fit
+  /// are shortened.
+  const std::vector<std::string>* texts = nullptr;
 };
 
 /// A value as it stands in a cell; in the standard style with the names that the key of the colours
