@@ -47,9 +47,10 @@ TEST_CASE("heads prints a line a head, what counts, and the same as csv and JSON
 
 TEST_CASE("heads reads a document, its result and the result's tensors to the same numbers") {
   const TemporaryFolder folder;
-  write_text(folder / "doc.json",
-             R"({"attention":"multi_head","dtype":"float64","heads":2,"seed":1,"x":{"randn":[2,5,8]},)"
-             R"("mask":{"causal":true},"parameters":{"init":"torch"}})");
+  write_text(
+      folder / "doc.json",
+      R"({"attention":"multi_head","dtype":"float64","heads":2,"seed":1,"x":{"randn":[2,5,8]},)"
+      R"("mask":{"causal":true},"parameters":{"init":"torch"}})");
   const Outcome run = attn_cli({"run", "doc.json", "--plots", "none"}, folder.path());
   REQUIRE(run.exit_code == 0);
   const std::string whole = attn_cli({"heads", "doc.json", "--csv"}, folder.path()).output;
@@ -67,8 +68,9 @@ TEST_CASE("heads writes tables, tensors and pictures into a folder") {
                folder.path());
   CHECK(heads.exit_code == 0);
   CHECK(heads.errors == "");
-  for (const char* name : {"heads.csv", "heads.json", "result.json", "heads.previous.png",
-                           "rollout.png", "lens.png", "layers.3.self.block_norms.png"}) {
+  for (const char* name :
+       {"heads.csv", "heads.json", "result.json", "heads.previous.png", "head_map.png",
+        "rollout.png", "lens.png", "layers.3.self.block_norms.png"}) {
     CAPTURE(name);
     CHECK(std::filesystem::exists(folder / "out" / name));
   }
