@@ -190,32 +190,47 @@ class TermReader {
     return {{heads_, length_, length_}, std::move(norms)};
   }
 
-  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a.
+  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a, of some keys at a time, whose weights stand side by side.
   template <class Scale>
   Tensor norms_of_sums(const Scale& scale_of) const {
+    constexpr std::size_t lanes = 8;
+    using Lanes = std::array<double, lanes>;
     std::vector<T> norms(length_ * length_);
-    parallel_for(length_, threads_, [&](std::size_t j) {
-      std::vector<double> products(heads_ * heads_), a(heads_);
+    parallel_for((length_ + lanes - 1) / lanes, threads_, [&](std::size_t block) {
+      const std::size_t first = block * lanes, count = std::min(lanes, length_ - first);
+      std::vector<Lanes> products(heads_ * (heads_ + 1) / 2), a(heads_);
+      std::size_t at = 0;
       for (std::size_t g = 0; g < heads_; ++g) {
-        for (std::size_t h = 0; h <= g; ++h) {
-          // Those beside the diagonal stand for two.
-          products[g * heads_ + h] = dot(term(g, j), term(h, j), width_) * (g == h ? 1 : 2);
+        for (std::size_t h = 0; h <= g; ++h, ++at) {
+          for (std::size_t k = 0; k < count; ++k) {
+            // Those beside the diagonal stand for two.
+            products[at][k] =
+                dot(term(g, first + k), term(h, first + k), width_) * (g == h ? 1 : 2);
+          }
         }
       }
       for (std::size_t i = 0; i < length_; ++i) {
-        double sum = 0;
         bool any = false;
         for (std::size_t h = 0; h < heads_; ++h) {
-          a[h] = static_cast<double>(weight(h, i, j));
-          any = any || a[h] != 0;
+          for (std::size_t k = 0; k < count; ++k) {
+            a[h][k] = static_cast<double>(weight(h, i, first + k));
+            any = any || a[h][k] != 0;
+          }
         }
         if (!any) continue;
+        Lanes sums{};
+        at = 0;
         for (std::size_t g = 0; g < heads_; ++g) {
-          double row = 0;
-          for (std::size_t h = 0; h <= g; ++h) row += products[g * heads_ + h] * a[h];
-          sum += a[g] * row;
+          Lanes row{};
+          for (std::size_t h = 0; h <= g; ++h, ++at) {
+            for (std::size_t k = 0; k < lanes; ++k) row[k] += products[at][k] * a[h][k];
+          }
+          for (std::size_t k = 0; k < lanes; ++k) sums[k] += a[g][k] * row[k];
         }
-        norms[i * length_ + j] = static_cast<T>(std::sqrt(std::max(sum, 0.0)) * scale_of(i));
+        for (std::size_t k = 0; k < count; ++k) {
+          norms[i * length_ + first + k] =
+              static_cast<T>(std::sqrt(std::max(sums[k], 0.0)) * scale_of(i));
+        }
       }
     });
     return {{length_, length_}, std::move(norms)};
