@@ -13,6 +13,7 @@
 #include "attn/file_access.hpp"
 #include "attn/gradient.hpp"
 #include "attn/io.hpp"
+#include "attn/language.hpp"
 #include "attn/layers.hpp"
 #include "attn/model.hpp"
 #include "attn/named.hpp"

@@ -138,6 +138,7 @@ class KindReader {
     }
     parts_.problems.attempt([&] {
       const TokenReader reader(parts_.root, numbers(), parts_.tensors);
+      parts_.plan.positions_added = reader.adds_positions();
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         if (parts_.tensors.sketching()) return;
         parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});

@@ -20,13 +20,14 @@ namespace attn {
 /// Which query of which sample and head is explained, from 0.
 struct QueryChoice {
   std::size_t sample = 0, head = 0, query = 0;
+  bool full = false;  ///< all keys are shown
 };
 
 /// Names of positions for prose and tables: their labels, else their numbers.
 class PositionNames {
  public:
-  /// `labels` may be empty; `noun` is "query" or "key".
-  PositionNames(std::vector<std::string> labels, std::size_t count, std::string noun);
+  /// `labels` may be empty; `numbered` is what a position is called without one, "key {1}".
+  PositionNames(std::vector<std::string> labels, std::size_t count, const char* numbered);
 
   /// "2 sat", or "key 2" without labels; indices stand below each other.
   std::string in_table(std::size_t position) const;
@@ -38,7 +39,7 @@ class PositionNames {
  private:
   std::vector<std::string> labels_;
   std::size_t digits_;
-  std::string noun_;
+  const char* numbered_;
 };
 
 /// One query of one attention: what was given, what was computed of it in double precision with all

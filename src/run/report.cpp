@@ -14,6 +14,7 @@
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -75,8 +76,8 @@ std::string share_hidden(const ReportedWeights& report) {
   std::array<char, 32> percent{};
   std::snprintf(percent.data(), percent.size(), "%.3g",
                 100.0 * static_cast<double>(report.hidden) / static_cast<double>(report.cells));
-  return std::to_string(report.hidden) + " of " + std::to_string(report.cells) +
-         " weights hidden (" + percent.data() + " %)";
+  return translated("{1} of {2} weights hidden ({3} %)", report.hidden, report.cells,
+                    percent.data());
 }
 
 std::string percent(double probability) {
@@ -90,13 +91,13 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text += (model.next ? "\nNext token after sample " + std::to_string(b)
-                          : "\nMask token " + std::to_string(prediction.position) + " of sample " +
-                                std::to_string(b)) +
+      text += "\n" +
+              (model.next ? translated("Next token after sample {1}", b)
+                          : translated("Mask token {1} of sample {2}", prediction.position, b)) +
               "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
-            token.text.empty() ? "token " + std::to_string(token.id) : "\"" + token.text + "\"";
+            token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
         text += "  " + percent(token.probability) + "  " + printable(written) + "\n";
       }
     }
@@ -105,13 +106,16 @@ std::string predictions(const ModelReport& model) {
 }
 
 std::string text_of(const RunReport& report) {
-  const std::string what = report.model ? report.model->family + " model"
-                                        : std::string(info(report.kind).name) + " attention";
-  std::string text = what + ", " + name(report.dtype) + ", of " + report.document + "\n";
+  std::string text =
+      (report.model ? translated("{1} model, {2}, of {3}", report.model->family, name(report.dtype),
+                                 report.document)
+                    : translated("{1} attention, {2}, of {3}", info(report.kind).name,
+                                 name(report.dtype), report.document)) +
+      "\n";
   if (!report.title.empty()) text += printable_lines(report.title);
   if (!report.description.empty()) text += printable_lines(report.description);
 
-  text += "\nShapes\n";
+  text += "\n" + translated("Shapes") + "\n";
   std::array<TextColumn, 2> shapes;
   for (const auto& [tensor, shape] : report.shapes) {
     shapes[0].cells.push_back(tensor);
@@ -122,25 +126,27 @@ std::string text_of(const RunReport& report) {
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
-      const std::string name = weights.name == "weights"          ? "Weights"
-                               : weights.name == "pooled_weights" ? "Pooled weights"
+      const std::string name = weights.name == "weights"          ? translated("Weights")
+                               : weights.name == "pooled_weights" ? translated("Pooled weights")
                                                                   : weights.name;
-      text += "\n" + name + " of sample " + std::to_string(report.sample) + ", head " +
-              std::to_string(report.head) + " (rows: queries, columns: keys)\n" + table(weights);
+      text += "\n" +
+              translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
+                         report.sample, report.head) +
+              "\n" + table(weights);
     }
     if (!weights.mask.empty()) {
-      text += "\nMask: " + weights.mask;
-      if (weights.cells > 0) text += "; " + share_hidden(weights);
+      text += "\n" + translated("Mask: {1}", weights.mask);
+      if (weights.cells > 0) text += translated("; ") + share_hidden(weights);
       text += "\n";
     }
   }
   if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
-    text += "\nRecovered from the embeddings\n";
+    text += "\n" + translated("Recovered from the embeddings") + "\n";
     for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
   }
   if (!report.files.empty()) {
-    text += "\nWritten\n";
+    text += "\n" + translated("Written") + "\n";
     for (const auto& file : report.files) text += "  " + file.string() + "\n";
   }
   return text;
@@ -227,7 +233,8 @@ std::string report_text(const RunOutcome& outcome) {
   std::string text;
   for (const RunReport& report : outcome.reports)
     text += (text.empty() ? "" : "\n\n") + text_of(report);
-  if (outcome.comparison) text += "\nSide by side\n  " + outcome.comparison->string() + "\n";
+  if (outcome.comparison)
+    text += "\n" + translated("Side by side") + "\n  " + outcome.comparison->string() + "\n";
   return text;
 }
 
