@@ -20,6 +20,7 @@
 #include "run/document_run.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -61,8 +62,8 @@ class ArrivingDocuments {
     return Arrived{document, [text = line->text, place = document.place()]() -> DocumentText {
                      if (text) return {text, *text};
                      throw input_error(
-                         "the line is longer than the limit of standard input", place,
-                         "make it shorter, or raise the limit with Limits::file_bytes");
+                         translated("the line is longer than the limit of standard input"), place,
+                         translated("make it shorter, or raise the limit with Limits::file_bytes"));
                    }};
   }
 
@@ -226,8 +227,9 @@ class Answers {
 BatchOutcome answer_documents(const BatchOptions& options, const BatchObserver& observer,
                               const std::atomic<bool>* stop) {
   if (options.resume) {
-    throw Error(ErrorKind::usage, "answers leave nothing behind that could be gone on with",
-                "BatchOptions::resume", "leave it out, or name a folder with RunOptions::out");
+    throw Error(
+        ErrorKind::usage, translated("answers leave nothing behind that could be gone on with"),
+        "BatchOptions::resume", translated("leave it out, or name a folder with RunOptions::out"));
   }
   return Answers(options, observer, stop).run();
 }

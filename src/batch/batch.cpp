@@ -22,6 +22,7 @@
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/path_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -215,11 +216,10 @@ class Batch {
 
 void check_shard(const Shard& shard) {
   if (shard.index < shard.count) return;
-  throw Error(ErrorKind::usage,
-              "there is no part " + std::to_string(shard.index) + " of " +
-                  std::to_string(shard.count) + ": parts count from 0",
-              "BatchOptions::shard",
-              "give 0/" + std::to_string(shard.count) + " for the first of them");
+  throw Error(
+      ErrorKind::usage,
+      translated("there is no part {1} of {2}: parts count from 0", shard.index, shard.count),
+      "BatchOptions::shard", translated("give 0/{1} for the first of them", shard.count));
 }
 
 }  // namespace
@@ -235,8 +235,10 @@ BatchOutcome merge_summaries(const fs::path& folder) {
   const auto start = Clock::now();
   const Summaries summaries = Summaries::read(folder);
   if (summaries.size() == 0) {
-    throw Error(ErrorKind::file, "there is no summary of a batch in " + in_quotes(folder.native()),
-                "merge_summaries()", "name the folder that was RunOptions::out of the batch");
+    throw Error(ErrorKind::file,
+                translated("there is no summary of a batch in {1}", in_quotes(folder.native())),
+                "merge_summaries()",
+                translated("name the folder that was RunOptions::out of the batch"));
   }
   BatchOutcome outcome;
   outcome.warnings = summaries.warnings();

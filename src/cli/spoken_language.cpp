@@ -14,6 +14,7 @@
 #include "attn/named.hpp"
 
 #include "cli/flag_values.hpp"
+#include "cli/installed_files.hpp"
 
 namespace attn::cli {
 namespace {
@@ -61,22 +62,12 @@ bool locale_is_chinese() {
   return locale.starts_with("zh");
 }
 
-// Beside the program where it was built, one folder up where it was installed.
-std::filesystem::path catalogue() {
-  std::error_code none;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
-  const std::filesystem::path file = "share/locale/zh_CN/LC_MESSAGES/attn.mo";
-  const std::filesystem::path built = program.parent_path() / file;
-  if (std::filesystem::exists(built, none)) return built;
-  return program.parent_path().parent_path() / file;
-}
-
 }  // namespace
 
 void choose_language(int count, const char* const* words) {
   const std::optional<Language> asked = asked_for(count, words);
   if (asked ? *asked == Language::english : !locale_is_chinese()) return;
-  const std::filesystem::path texts = catalogue();
+  const std::filesystem::path texts = installed_file("share/locale/zh_CN/LC_MESSAGES/attn.mo");
   std::error_code none;
   if (!asked && !std::filesystem::exists(texts, none)) return;
   speak(texts);

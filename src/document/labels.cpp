@@ -7,6 +7,7 @@
 
 #include "document/object.hpp"
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -19,9 +20,9 @@ std::vector<std::string> read_list(const JsonValue& value, const std::string& po
   }
   if (length != 0 && list.size() != length) {
     throw input_error(
-        count_text(list.size(), "label") + " for " +
-            count_text(length, axis == "queries" ? "query" : "key", std::string(axis)),
-        pointer, "give one label for each of the " + std::string(axis));
+        translated("{1} for {2}", translated_count(list.size(), "{1} label", "{1} labels"),
+                   count_text(length, axis == "queries" ? "query" : "key", std::string(axis))),
+        pointer, translated("give one label for each of the {1}", axis));
   }
   return list;
 }
@@ -30,25 +31,27 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
                                                  std::size_t batch, std::size_t length,
                                                  std::string_view axis) {
   if (!value.is(JsonValue::Type::array) || value.size() == 0) {
-    throw input_error(
-        "expected a list of labels, found " +
-            std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
-        pointer, "give one list of strings, or one list a sample");
+    throw input_error(translated("expected a list of labels, found {1}",
+                                 value.is(JsonValue::Type::array) ? translated("an empty array")
+                                                                  : translated(type_text(value))),
+                      pointer, translated("give one list of strings, or one list a sample"));
   }
   const bool one_a_sample = value.element(0).is(JsonValue::Type::array);
   if (!one_a_sample) return {read_list(value, pointer, length, axis)};
   if (batch != 0 && value.size() != batch && value.size() != 1) {
     throw input_error(
-        count_text(value.size(), "list") + " of labels for " + count_text(batch, "sample"), pointer,
-        "give one list for all samples, or one list a sample");
+        translated("{1} of labels for {2}", translated_count(value.size(), "{1} list", "{1} lists"),
+                   translated_count(batch, "{1} sample", "{1} samples")),
+        pointer, translated("give one list for all samples, or one list a sample"));
   }
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(pointer, i);
     const JsonValue list = value.element(i);
     if (!list.is(JsonValue::Type::array)) {
-      throw input_error("expected a list of labels, found " + std::string(type_text(list)), at,
-                        "give one list of strings, or one list a sample");
+      throw input_error(
+          translated("expected a list of labels, found {1}", translated(type_text(list))), at,
+          translated("give one list of strings, or one list a sample"));
     }
     lists.push_back(read_list(list, at, length, axis));
   }

@@ -39,8 +39,9 @@ Window read_window(const JsonValue& value, const std::string& pointer) {
 
 std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error(translated("expected an array of positions, found {1}", type_text(value)),
-                      pointer, translated("give an array such as [0, 5]"));
+    throw input_error(
+        translated("expected an array of positions, found {1}", translated(type_text(value))),
+        pointer, translated("give an array such as [0, 5]"));
   }
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < value.size(); ++i) {

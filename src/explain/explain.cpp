@@ -51,7 +51,7 @@ constexpr ChoiceTexts of_layers{
 void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count) {
   if (index < count) return;
   throw input_error(
-      translated_count(count, texts.one, texts.many, index), texts.field,
+      translated(count == 1 ? texts.one : texts.many, count, index), texts.field,
       count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
 }
 

@@ -84,22 +84,22 @@ class Cost {
 
   void state_sizes() const {
     std::string text;
-    const auto add = [&](const Size& size, const char* one, const char* many) {
+    const auto add = [&](const Size& size, const std::string& what) {
       if (!text.empty()) text += translated(", ");
-      text += size.letter + "\u00a0=\u00a0" + translated_count(size.value, one, many);
+      text += size.letter + "\u00a0=\u00a0" + what;
     };
-    add(B_, to_translate("{1} sample"), to_translate("{1} samples"));
-    add(H_, to_translate("{1} head"), to_translate("{1} heads"));
-    add(Lq_, to_translate("{1} query"), to_translate("{1} queries"));
-    add(Lk_, to_translate("{1} key"), to_translate("{1} keys"));
-    if (G_.letter == "G") add(G_, to_translate("{1} key head"), to_translate("{1} key heads"));
+    add(B_, translated_count(B_.value, "{1} sample", "{1} samples"));
+    add(H_, translated_count(H_.value, "{1} head", "{1} heads"));
+    add(Lq_, translated_count(Lq_.value, "{1} query", "{1} queries"));
+    add(Lk_, translated_count(Lk_.value, "{1} key", "{1} keys"));
+    if (G_.letter == "G") add(G_, translated_count(G_.value, "{1} key head", "{1} key heads"));
     if (own_query_width_)
-      add(dq_, to_translate("{1} number a query"), to_translate("{1} numbers a query"));
+      add(dq_, translated_count(dq_.value, "{1} number a query", "{1} numbers a query"));
     if (dk_.value > 0)
-      add(dk_, to_translate("{1} number a key"), to_translate("{1} numbers a key"));
+      add(dk_, translated_count(dk_.value, "{1} number a key", "{1} numbers a key"));
     if (dv_.value > 0)
-      add(dv_, to_translate("{1} number a value"), to_translate("{1} numbers a value"));
-    add(s_, to_translate("{1} byte a number"), to_translate("{1} bytes a number"));
+      add(dv_, translated_count(dv_.value, "{1} number a value", "{1} numbers a value"));
+    add(s_, translated_count(s_.value, "{1} byte a number", "{1} bytes a number"));
     to_.paragraph(text +
                   translated(". All samples, heads and queries are counted, and hidden keys too."));
   }

@@ -5,6 +5,7 @@
 #include "result/tensor_meaning.hpp"
 #include "support/count_text.hpp"
 #include "support/names_option.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -110,7 +111,7 @@ std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps
     heads.push_back(heatmap_of_positions(
         drawable.tensor,
         {maps.weights, maps.allowed, maps.labels, maps.title, maps.sample, head, maps.selection}));
-    if (maps.weights.heads() > 1) heads.back().title = "Head " + std::to_string(head + 1);
+    if (maps.weights.heads() > 1) heads.back().title = translated("Head {1}", head + 1);
   }
   return heads;
 }

@@ -3,6 +3,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -80,7 +81,8 @@ Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& l
     check_label_count(heatmap.key_labels.size(), weights.keys(), "key");
   const std::string place =
       "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
-  heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;
+  heatmap.title =
+      title.empty() ? translated("Attention Weight Heatmap {1}", place) : title + "\n" + place;
   return heatmap;
 }
 

@@ -14,7 +14,7 @@
 #include "pictures/mask_picture.hpp"
 #include "pictures/stages_picture.hpp"
 #include "result/tensor_meaning.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -54,7 +54,8 @@ Picture heatmap(const Drawing& drawing) {
     return draw_heatmap(heads[0], options, drawing.format);
   }
   if (!options.title) {
-    options.title = map ? titled(drawable.title, "Attention Weight Heatmap ") + place_text(chosen)
+    options.title = map ? titled(drawable.title, translated("Attention Weight Heatmap") + " ") +
+                              place_text(chosen)
                         : drawable.tensor;
   }
   return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
@@ -65,21 +66,22 @@ void add_groups(HeatmapGrid& grid, const Drawable& drawable) {
   if (drawable.heads_a_group < 2 || grid.columns % drawable.heads_a_group != 0) return;
   grid.columns_a_group = drawable.heads_a_group;
   for (std::size_t i = 0; i < grid.columns / drawable.heads_a_group; ++i) {
-    grid.group_titles.push_back("Key/Value Head " + std::to_string(i + 1));
+    grid.group_titles.push_back(translated("Key/Value Head {1}", i + 1));
   }
 }
 
 // Takes what all rows have in common off their titles: "Self-Attention" of "Layer 1,
 // Self-Attention" and "Layer 2, Self-Attention".
 std::string taken_from_rows(HeatmapGrid& grid) {
-  const std::size_t comma = grid.row_titles[0].find(", ");
+  const std::string between = translated(", ");
+  const std::size_t comma = grid.row_titles[0].find(between);
   if (comma == std::string::npos) return "";
   const std::string rest = grid.row_titles[0].substr(comma);
   for (const std::string& title : grid.row_titles) {
     if (!title.ends_with(rest)) return "";
   }
   for (std::string& title : grid.row_titles) title.resize(title.size() - rest.size());
-  return rest.substr(2);
+  return rest.substr(between.size());
 }
 
 // Layers × heads of the chosen sample.
@@ -93,9 +95,9 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     for (std::size_t head = 0; head < grid.columns; ++head) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
       grid.panels.back().title =
-          heads_together(drawing.selection) ? "" : "Head " + std::to_string(head + 1);
+          heads_together(drawing.selection) ? "" : translated("Head {1}", head + 1);
     }
-    grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
+    grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer + 1)
                                                    : chosen.where);
   }
   add_groups(grid, drawing.of[0]);
@@ -114,15 +116,17 @@ Picture grid(const Drawing& drawing) {
   if (options.style == PlotStyle::standard && !options.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
     const auto add = [&](const std::string& words) {
-      place += (place.empty() ? "" : ", ") + words;
+      place += (place.empty() ? "" : translated(", ")) + words;
     };
     const bool one_sample = drawing.of.size() > 1 || drawing.selection.one_sample;
     if (one_sample && maps.weights.samples() > 1) {
-      add("Sample " + std::to_string(drawing.sample + 1));
+      add(translated("Sample {1}", drawing.sample + 1));
     }
     if (heads_together(drawing.selection)) {
-      add((drawing.selection.heads == MapSelection::Heads::mean ? "Mean of " : "Largest of ") +
-          count_text(maps.weights.heads(), "Head"));
+      const std::string heads = translated_count(maps.weights.heads(), "{1} Head", "{1} Heads");
+      add(drawing.selection.heads == MapSelection::Heads::mean
+              ? translated("Mean of {1}", heads)
+              : translated("Largest of {1}", heads));
     }
     if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
     options.title = drawable.title;
@@ -181,7 +185,8 @@ Picture stages(const Drawing& drawing) {
   const SelectedMaps chosen = selected(maps, drawing, drawable);
   PlotOptions options = drawing.options;
   if (!options.title) {
-    options.title = titled(drawable.title, "From Scores to Weights ") + place_text(chosen);
+    options.title =
+        titled(drawable.title, translated("From Scores to Weights") + " ") + place_text(chosen);
   }
   // Scores and weights have no common scale.
   if (options.color_range.scope == ColorRange::Scope::shared) {
@@ -223,8 +228,9 @@ Picture comparison(const Drawing& drawing) {
                   [&](const Drawable& drawable) { return drawable.title == first.title; });
   if (options.style == PlotStyle::standard && !options.title && is_map(first.tensor)) {
     const DrawableMaps maps = maps_of(first);
-    const std::string what =
-        first.tensor.ends_with("weights") ? "Attention Weights " : first.tensor + " ";
+    const std::string what = first.tensor.ends_with("weights")
+                                 ? translated("Attention Weights") + " "
+                                 : first.tensor + " ";
     options.title =
         titled(one_title ? first.title : "", what) + place_text(selected(maps, drawing, first));
   }

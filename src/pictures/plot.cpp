@@ -9,6 +9,7 @@
 #include "pictures/picture_kinds.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"
+#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 
 namespace attn {
@@ -62,6 +63,7 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   }
   if (request.provenance) drawing.options.provenance = provenance.text();
   try {
+    const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
     Picture picture = kind.draw(drawing);
     if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
     return picture;

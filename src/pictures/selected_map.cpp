@@ -11,6 +11,7 @@
 
 #include "plot/text/token_labels.hpp"
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -141,25 +142,26 @@ void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
 std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
   const MapSelection& selection = maps.selection;
-  std::string place = maps.where.empty() ? "(" : "(" + maps.where + ", ";
-  place += "Sample " + std::to_string(sample + 1) + ", ";
-  const std::string heads = count_text(maps.weights.heads(), "Head");
+  const std::string between = translated(", ");
+  std::string place = maps.where.empty() ? "" : maps.where + between;
+  place += translated("Sample {1}", sample + 1) + between;
+  const std::string heads = translated_count(maps.weights.heads(), "{1} Head", "{1} Heads");
   switch (selection.heads) {
     case MapSelection::Heads::mean:
-      place += "Mean of " + heads;
+      place += translated("Mean of {1}", heads);
       break;
     case MapSelection::Heads::max:
-      place += "Largest of " + heads;
+      place += translated("Largest of {1}", heads);
       break;
     case MapSelection::Heads::all:
       place += heads;
       break;
     case MapSelection::Heads::one:
-      place += "Head " + std::to_string(head + 1);
+      place += translated("Head {1}", head + 1);
       break;
   }
-  if (const std::string keys = keys_text(selection); !keys.empty()) place += ", " + keys;
-  return place + ")";
+  if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
+  return translated("({1})", place);
 }
 
 }  // namespace
@@ -200,11 +202,11 @@ Positions selected_keys(const MapSelection& selection, std::size_t count) {
 std::string keys_text(const MapSelection& selection) {
   std::string text;
   if (selection.drop_first > 0) {
-    text = selection.drop_first == 1
-               ? "without the First Key"
-               : "without the First " + std::to_string(selection.drop_first) + " Keys";
+    text = translated_count(selection.drop_first, "without the First Key",
+                            "without the First {1} Keys");
   }
-  if (selection.renormalize) text += text.empty() ? "Renormalised" : ", Renormalised";
+  if (selection.renormalize)
+    text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
   return text;
 }
 
@@ -213,19 +215,23 @@ std::string place_text(const SelectedMaps& maps) {
 }
 
 std::string where_of(std::string_view tensor) {
-  std::string where, stack;
-  const auto add = [&](const std::string& words) { where += (where.empty() ? "" : ", ") + words; };
+  std::string where;
+  const char* layer_of = to_translate("Layer {1}");
+  const auto add = [&](const std::string& words) {
+    where += (where.empty() ? "" : translated(", ")) + words;
+  };
   std::string_view before;
   for (std::size_t end = tensor.find('.'); end != tensor.npos; end = tensor.find('.')) {
     const std::string_view part = tensor.substr(0, end);
     tensor.remove_prefix(end + 1);
-    if (part == "encoder" || part == "decoder") stack = part == "encoder" ? "Encoder " : "Decoder ";
-    if (part == "self") add("Self-Attention");
-    if (part == "cross") add("Cross-Attention");
+    if (part == "encoder") layer_of = to_translate("Encoder Layer {1}");
+    if (part == "decoder") layer_of = to_translate("Decoder Layer {1}");
+    if (part == "self") add(translated("Self-Attention"));
+    if (part == "cross") add(translated("Cross-Attention"));
     std::size_t layer = 0;
     const char* const last = part.data() + part.size();
     if (before == "layers" && std::from_chars(part.data(), last, layer).ptr == last) {
-      add(stack + "Layer " + std::to_string(layer + 1));
+      add(translated(layer_of, layer + 1));
     }
     before = part;
   }
@@ -252,8 +258,8 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
       chosen_heatmap(maps.weights, maps.allowed, maps.labels, maps.title, sample, head);
   if (selection.hide_mask) heatmap.allowed = {};
   const std::string place = place_text(maps, sample, head);
-  heatmap.title =
-      maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
+  heatmap.title = maps.title.empty() ? translated("Attention Weight Heatmap {1}", place)
+                                     : maps.title + "\n" + place;
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
@@ -293,7 +299,7 @@ HeatmapGrid selected_heads(const SelectedMaps& maps) {
   HeatmapGrid grid{1, maps.weights.heads(), {}};
   for (std::size_t head = 0; head < grid.columns; ++head) {
     grid.panels.push_back(selected_heatmap(maps, maps.sample, head));
-    grid.panels.back().title = "Head " + std::to_string(head + 1);
+    grid.panels.back().title = translated("Head {1}", head + 1);
   }
   return grid;
 }
@@ -308,10 +314,10 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
     const std::size_t sample = one_sample ? maps.sample : row;
     for (std::size_t head = 0; head < grid.columns; ++head) {
       Heatmap panel = selected_heatmap(maps, sample, head);
-      panel.title = several && !together ? "Head " + std::to_string(head + 1) : "";
+      panel.title = several && !together ? translated("Head {1}", head + 1) : "";
       grid.panels.push_back(std::move(panel));
     }
-    if (grid.rows > 1) grid.row_titles.push_back("Sample " + std::to_string(sample + 1));
+    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
   }
   return grid;
 }
@@ -319,7 +325,8 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
 HeadLines selected_lines(const SelectedMaps& maps) {
   const std::string place = place_text(maps);
   HeadLines lines;
-  lines.title = maps.title.empty() ? "Attention between Tokens " + place : maps.title + " " + place;
+  lines.title = maps.title.empty() ? translated("Attention between Tokens {1}", place)
+                                   : maps.title + " " + place;
   if (maps.selection.heads == MapSelection::Heads::all) {
     lines.heads = selected_heads(maps).panels;
   } else {

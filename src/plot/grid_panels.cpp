@@ -5,6 +5,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
@@ -47,11 +49,11 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
     } else if (!grid.panels[i].title.empty()) {
       titles[i] = grid.panels[i].title;
     } else if (titles.size() > 1) {
-      titles[i] = "Head " + std::to_string(column + 1);
+      titles[i] = translated("Head {1}", column + 1);
     }
     if (rows_titled && !standard && !options.titles) {
       const std::string& row = grid.row_titles[i / grid.columns];
-      titles[i] = titles[i].empty() ? row : row + ", " + titles[i];
+      titles[i] = titles[i].empty() ? row : row + translated(", ") + titles[i];
     }
   }
   return titles;
@@ -70,7 +72,7 @@ HeatmapGrid wrapped(const HeatmapGrid& grid, const PlotOptions& options) {
   result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
   for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
     std::string& title = result.panels[i].title;
-    if (title.empty()) title = "Head " + std::to_string(i + 1);
+    if (title.empty()) title = translated("Head {1}", i + 1);
     // Brackets go across one row.
     if (result.rows > 1 && grid.columns_a_group > 0 &&
         i / grid.columns_a_group < grid.group_titles.size())

@@ -12,6 +12,7 @@
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour_key.hpp"
 #include "plot/description.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -21,8 +22,8 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // of the matplotlib s
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 11;
-constexpr const char* default_title = "Attention Weight Heatmap";
-constexpr const char* colour_label = "Attention Weight (0=No Focus, 1=Full Focus)";
+constexpr const char* default_title = to_translate("Attention Weight Heatmap");
+constexpr const char* colour_label = to_translate("Attention Weight (0=No Focus, 1=Full Focus)");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
 
@@ -131,7 +132,8 @@ class HeatmapFigure {
   };
 
   std::string title() const {
-    return options_.title.value_or(heatmap_.title.empty() ? default_title : heatmap_.title);
+    return options_.title.value_or(heatmap_.title.empty() ? translated(default_title)
+                                                          : heatmap_.title);
   }
 
   std::string described() const {
@@ -168,7 +170,8 @@ class HeatmapFigure {
     }
     // Weights have one sign.
     const bool about_zero = options_.style == PlotStyle::standard && scale_.range.low < 0;
-    std::string label = options_.colorbar_label.value_or(about_zero ? "Value" : colour_label);
+    std::string label = options_.colorbar_label.value_or(about_zero ? translated("Value")
+                                                                    : translated(colour_label));
     const std::string note =
         options_.style == PlotStyle::standard ? pixel_note(matrix_, cells, raster_, colours_) : "";
     if (!note.empty()) label += "\n(" + note + ")";

@@ -11,14 +11,15 @@
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr const char* default_title = "Attention between Tokens";
-constexpr const char* default_xlabel = "Keys";
-constexpr const char* default_ylabel = "Queries";
+constexpr const char* default_title = to_translate("Attention between Tokens");
+constexpr const char* default_xlabel = to_translate("Keys");
+constexpr const char* default_ylabel = to_translate("Queries");
 constexpr double title_pad = 10;                 // points
 constexpr double text_gap = 5, legend_gap = 20;  // points
 constexpr double entry_width = 2;                // points; of the lines that name heads
@@ -43,7 +44,8 @@ class LinesFigure {
  public:
   LinesFigure(const HeadLines& lines, const PlotOptions& options, PictureFormat format)
       : options_(options),
-        title_(options.title.value_or(lines.title.empty() ? default_title : lines.title)),
+        title_(
+            options.title.value_or(lines.title.empty() ? translated(default_title) : lines.title)),
         matrices_(matrices_of(lines)),
         figure_(options, format, default_size(matrices_[0])),
         labels_(shown_labels(first(lines), options)),
@@ -134,10 +136,10 @@ class LinesFigure {
                                          {alignment, Vertical::bottom}, figure.typesetter());
         for (const PlacedText& line : placed) add(line);
       };
-      above(lines.options_.ylabel.value_or(default_ylabel), label_size, frame.left, top,
+      above(lines.options_.ylabel.value_or(translated(default_ylabel)), label_size, frame.left, top,
             Horizontal::right);
-      above(lines.options_.xlabel.value_or(default_xlabel), label_size, frame.right, top,
-            Horizontal::left);
+      above(lines.options_.xlabel.value_or(translated(default_xlabel)), label_size, frame.right,
+            top, Horizontal::left);
       above(lines.title_, title_size, tokens.middle(), around.top - figure.pixels(title_pad),
             Horizontal::centre);
       if (!lines.entries_.empty()) {

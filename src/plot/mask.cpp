@@ -8,13 +8,14 @@
 #include "plot/axes/map_axes.hpp"
 #include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6};
-constexpr const char* default_title = "Attention Mask";
+constexpr const char* default_title = to_translate("Attention Mask");
 constexpr double legend_gap = 14;           // points
 constexpr double least_framed_cell = 6;     // points; smaller cells have no lines between them
 constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no strokes
@@ -178,7 +179,8 @@ class MaskFigure {
       colours.push_back(part_colours[part % part_colours.size()]);
       look.hatches.push_back(part_hatches[part % part_hatches.size()]);
     }
-    if (colours.empty()) return {"hidden", unknown_part_colour, {Canvas::Hatch::rising}};
+    if (colours.empty())
+      return {translated("hidden"), unknown_part_colour, {Canvas::Hatch::rising}};
     look.colour = mixed(colours);
     return look;
   }
@@ -200,7 +202,7 @@ class MaskFigure {
   bool hatched(const Box& box) const { return cell_side(box) >= least_hatched_cell; }
 
   std::string title() const {
-    return options_.title.value_or(mask_.title.empty() ? default_title : mask_.title);
+    return options_.title.value_or(mask_.title.empty() ? translated(default_title) : mask_.title);
   }
 
   Axes axes_in(const Box& box, Figure& figure) const {

@@ -7,14 +7,15 @@
 #include "document/object.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 Shape read_shape(const JsonValue& value, const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error("expected a shape, found " + std::string(type_text(value)), pointer,
-                      "give an array of sizes such as [2,3,4]");
+    throw input_error(translated("expected a shape, found {1}", translated(type_text(value))),
+                      pointer, translated("give an array of sizes such as [2,3,4]"));
   }
   Shape shape;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -22,8 +23,8 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
         static_cast<std::size_t>(expect_integer(value.element(i), pointer_to(pointer, i), 1)));
   }
   if (shape.size() < 2) {
-    throw input_error("the shape " + text(shape) + " has fewer than 2 axes", pointer,
-                      "give at least the length and the width");
+    throw input_error(translated("the shape {1} has fewer than 2 axes", text(shape)), pointer,
+                      translated("give at least the length and the width"));
   }
   return shape;
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -9,13 +11,14 @@ struct Meaning {
   std::string_view name, values;
 };
 
-constexpr std::array<Meaning, 7> maps{{{"weights", ""},
-                                       {"pooled_weights", ""},
-                                       {"dropped", "Attention Weight (after dropout)"},
-                                       {"allowed", "Seen (0=Hidden, 1=Seen)"},
-                                       {"scores", "Score (after scale)"},
-                                       {"capped", "Score (after softcap)"},
-                                       {"masked", "Score (after bias and mask)"}}};
+constexpr std::array<Meaning, 7> maps{
+    {{"weights", ""},
+     {"pooled_weights", ""},
+     {"dropped", to_translate("Attention Weight (after dropout)")},
+     {"allowed", to_translate("Seen (0=Hidden, 1=Seen)")},
+     {"scores", to_translate("Score (after scale)")},
+     {"capped", to_translate("Score (after softcap)")},
+     {"masked", to_translate("Score (after bias and mask)")}}};
 
 const Meaning* find(std::string_view name) {
   const std::size_t point = name.rfind('.');
@@ -34,9 +37,9 @@ bool is_map(std::string_view name) {
 
 std::optional<std::string> meaning_of_values(std::string_view name) {
   const Meaning* meaning = find(name);
-  if (!meaning) return "Value";
+  if (!meaning) return translated("Value");
   if (meaning->values.empty()) return std::nullopt;
-  return std::string(meaning->values);
+  return translated(meaning->values);
 }
 
 }  // namespace attn

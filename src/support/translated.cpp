@@ -8,6 +8,7 @@
 #include "attn/language.hpp"
 
 #include "support/catalogue.hpp"
+#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 
 namespace attn {
@@ -15,8 +16,14 @@ namespace {
 
 std::atomic<const Catalogue*> spoken = nullptr;
 
+thread_local int english = 0;  // how many InEnglish live
+
+const Catalogue* catalogue_of_this_thread() noexcept {
+  return english > 0 ? nullptr : spoken.load(std::memory_order_acquire);
+}
+
 std::string_view looked_up(std::string_view text) noexcept {
-  const Catalogue* const catalogue = spoken.load(std::memory_order_acquire);
+  const Catalogue* const catalogue = catalogue_of_this_thread();
   return catalogue ? catalogue->find(text).value_or(text) : text;
 }
 
@@ -37,8 +44,16 @@ void speak(const std::filesystem::path& catalogue) {
   spoken = kept.back().get();
 }
 
+InEnglish::InEnglish(bool wanted) noexcept : wanted_(wanted) {
+  english += wanted_ ? 1 : 0;
+}
+
+InEnglish::~InEnglish() {
+  english -= wanted_ ? 1 : 0;
+}
+
 bool is_translated(std::string_view text) noexcept {
-  const Catalogue* const catalogue = spoken.load(std::memory_order_acquire);
+  const Catalogue* const catalogue = catalogue_of_this_thread();
   return catalogue && catalogue->find(text);
 }
 

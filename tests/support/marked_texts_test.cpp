@@ -12,8 +12,37 @@
 
 namespace {
 
-/// Rooms and files of src/ in which every text for readers is marked for translation.
-const std::vector<std::string> marked{"explain/", "run/report.cpp"};
+/// Rooms of src/ in which every text for readers is marked for translation.
+const std::vector<std::string> marked{"support/", "tensor/", "kernels/",  "attention/", "io/",
+                                      "tokens/",  "models/", "document/", "result/",    "run/",
+                                      "explain/", "batch/",  "program/"};
+
+/// Of these, what programs read, what schemas say, and what describes a model.
+const std::vector<std::string> english{"document/keys.cpp", "document/example.cpp",
+                                       "document/mask_reader.cpp", "models/description.cpp"};
+
+/// Sources, assertions and names.
+const std::set<std::string, std::less<>> no_texts{"Vaswani et al. 2017, section 3.2.2",
+                                                  "Vaswani et al. 2017, section 3.1",
+                                                  "Luong et al. 2015, section 3.1",
+                                                  "Vaswani et al. 2017, section 3.2.1",
+                                                  "Bahdanau et al. 2015, appendix A.1.2",
+                                                  "the first character is the lowest byte",
+                                                  "elements are borrowed as little-endian",
+                                                  "llama mistral phi3",
+                                                  "version https://git-lfs",
+                                                  "own row",
+    "make it smaller",
+                                                  "standard input",
+                                                  "the sizes of BenchRequest",
+                                                  "median ms",
+                                                  "best ms",
+                                                  "of peak"};
+
+bool begins_with_one(const std::string& name, const std::vector<std::string>& rooms) {
+  return std::any_of(rooms.begin(), rooms.end(),
+                     [&](const std::string& room) { return name.starts_with(room); });
+}
 
 /// Functions whose arguments are not for readers of translations.
 const std::set<std::string, std::less<>> marking{"translated", "translated_count", "to_translate"};
@@ -110,16 +139,14 @@ TEST_CASE("every sentence of the marked rooms is marked for translation") {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     const std::string name = std::filesystem::relative(entry.path(), root).generic_string();
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
-    if (std::none_of(marked.begin(), marked.end(),
-                     [&](const std::string& room) { return name.starts_with(room); }))
-      continue;
+    if (!begins_with_one(name, marked) || begins_with_one(name, english)) continue;
     for (const Literal& literal : literals_of(read_text(entry.path()))) {
-      if (!is_prose(literal.text)) continue;
+      if (!is_prose(literal.text) || no_texts.contains(literal.text)) continue;
       ++count;
       CAPTURE(name);
       CAPTURE(literal.text);
       CHECK(literal.is_marked);
     }
   }
-  CHECK(count > 100);
+  CHECK(count > 900);
 }

@@ -62,8 +62,9 @@ double checked_font_scale(double scale) {
 
 Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
                std::pair<double, double> size, double dpi, double pixels_per_point,
-               Lettering lettering)
-    : room_(std::move(room)),
+               Lettering lettering, bool english)
+    : english_(english ? std::make_shared<const InEnglish>(true) : nullptr),
+      room_(std::move(room)),
       format_(format),
       size_(size),
       dpi_(dpi),
@@ -79,7 +80,8 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
              Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
-                 : Lettering::outlines) {
+                 : Lettering::outlines,
+             options.style == PlotStyle::matplotlib) {
   wraps_ = options.style == PlotStyle::standard;
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
@@ -155,7 +157,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   std::optional<Figure> screen;
   if (hinted_) {
     screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
-                          Lettering::hinted_measure));
+                          Lettering::hinted_measure, false));
     screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;

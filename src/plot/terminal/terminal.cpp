@@ -15,12 +15,13 @@
 #include "support/display_width.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr const char* default_title = "Attention Weight Heatmap";
+constexpr const char* default_title = to_translate("Attention Weight Heatmap");
 constexpr const char* axes_text = "; rows: queries, columns: keys";
 constexpr const char* plain_axes_text = "; rows: positions, columns: dimensions";
 constexpr std::string_view shades = ".:-=+*#%@";  // from the smallest value to the largest
@@ -118,7 +119,8 @@ class TerminalHeatmap {
  private:
   std::vector<std::string> title_lines(const std::string& title, const std::string& axes) const {
     std::vector<std::string> lines;
-    std::string_view rest = title.empty() ? default_title : std::string_view(title);
+    const std::string whole = title.empty() ? translated(default_title) : title;
+    std::string_view rest = whole;
     for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
       lines.push_back(attn::shortened(printable(rest.substr(0, end)), columns_));
       rest.remove_prefix(end + 1);
