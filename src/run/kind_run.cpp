@@ -440,6 +440,7 @@ Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {
 void KindRun::report(std::size_t at, ReportedWeights& result) {
   Drawable& drawable = drawables_[at];
   const DrawableMaps maps = maps_of(drawable);
+  const InEnglish english(options_.plot.style == PlotStyle::matplotlib);
   result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
   drawable.chosen = result.heatmap;
   if (wants_weights()) {
