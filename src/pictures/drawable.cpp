@@ -56,7 +56,7 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
   if (maps.weights.heads() > 1) {
     heatmap.title += " " + place_text(maps);
   } else if (maps.weights.samples() > 1) {
-    heatmap.title += " (Sample " + std::to_string(maps.sample + 1) + ")";
+    heatmap.title += " " + translated("({1})", translated("Sample {1}", maps.sample + 1));
   }
   return heatmap;
 }

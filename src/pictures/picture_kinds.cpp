@@ -30,9 +30,9 @@ std::string titled(const std::string& title, const std::string& otherwise) {
 PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
   PlotOptions options = drawing.options;
   if (!is_map(drawable.tensor)) {
-    if (!options.xlabel) options.xlabel = "Dimension";
-    if (!options.ylabel) options.ylabel = "Position";
-    if (!options.colorbar_label) options.colorbar_label = "Value";
+    if (!options.xlabel) options.xlabel = translated("Dimension");
+    if (!options.ylabel) options.ylabel = translated("Position");
+    if (!options.colorbar_label) options.colorbar_label = translated("Value");
   } else if (!options.colorbar_label) {
     options.colorbar_label = meaning_of_values(drawable.tensor);
   }
@@ -173,9 +173,9 @@ Picture mask(const Drawing& drawing) {
   const DrawableMaps maps = maps_of(allowed);
   const SelectedMaps chosen = selected(maps, all, allowed);
   const std::string title = drawable.title.empty() ? "" : drawable.title + "\n";
-  return draw_mask(
-      mask_map(selected_heatmap(chosen), title + "Attention Mask " + place_text(chosen)),
-      drawing.options, drawing.format);
+  return draw_mask(mask_map(selected_heatmap(chosen),
+                            title + translated("Attention Mask") + " " + place_text(chosen)),
+                   drawing.options, drawing.format);
 }
 
 Picture stages(const Drawing& drawing) {

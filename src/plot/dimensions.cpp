@@ -7,6 +7,7 @@
 #include "plot/axes/colour_bar.hpp"
 #include "plot/axes/figure.hpp"
 #include "plot/axes/subplots.hpp"
+#include "support/in_english.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -30,7 +31,8 @@ struct Bar {
 };
 
 // Sequence lengths first, then widths; absent tensors and widths have no bars.
-std::vector<Bar> bars_of(const DimensionChart& chart) {
+std::vector<Bar> bars_of(const DimensionChart& chart, const PlotOptions& options) {
+  const InEnglish english(options.style == PlotStyle::matplotlib);
   struct Source {
     const char* name;
     const Shape& shape;
@@ -45,7 +47,8 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
       if (!lengths && !has_width) continue;
       const bool output = source.name == std::string("Output");
       const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
-      bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
+      const std::string name = output ? translated("Output") : source.name;
+      bars.push_back({lengths ? translated("{1} Seq Len", name) : translated("{1} Dim", name),
                       static_cast<double>(size),
                       output    ? orange
                       : lengths ? sky_blue
@@ -61,7 +64,7 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
 class DimensionFigure {
  public:
   DimensionFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
-      : bars_(bars_of(chart)), options_(options), figure_(options, format, default_size) {
+      : bars_(bars_of(chart, options)), options_(options), figure_(options, format, default_size) {
     const double half = bar_width / 2, count = static_cast<double>(bars_.size());
     const double margin = side_margin * (count - 1 + bar_width);
     x_view_ = {-half - margin, count - 1 + half + margin};

@@ -137,7 +137,7 @@ class HeatmapFigure {
   }
 
   std::string described() const {
-    return "Heatmap of " + described_cells(matrix_, heatmap_.of_positions) + ". " +
+    return translated("Heatmap of {1}. ", described_cells(matrix_, heatmap_.of_positions)) +
            described_colours({&matrix_, 1}, scale_, key_of_colours_);
   }
 

@@ -73,10 +73,11 @@ class LinesFigure {
       title_ += (title_.empty() ? "" : "\n") +
                 ("(the " + std::to_string(*top_) + " strongest keys of each query)");
     }
-    figure_.describe(title_, "Lines from " + count_text(matrices_[0].rows(), "query", "queries") +
-                                 " to " + count_text(matrices_[0].columns(), "key") + " for " +
-                                 count_text(matrices_.size(), "head") +
-                                 ", thicker for larger weights.");
+    figure_.describe(title_,
+                     translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
+                                translated_count(matrices_[0].rows(), "{1} query", "{1} queries"),
+                                translated_count(matrices_[0].columns(), "{1} key", "{1} keys"),
+                                translated_count(matrices_.size(), "{1} head", "{1} heads")));
   }
 
   Picture draw() {

@@ -6,7 +6,6 @@
 
 #include "plot/axes/legend.hpp"
 #include "plot/axes/map_axes.hpp"
-#include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
@@ -95,8 +94,9 @@ class MaskFigure {
       look = look_of(reason);
       names += (names.empty() ? "" : ", ") + look.name;
     }
-    figure_.describe(title(), "Mask of " + count_text(rows_, "query", "queries") + " × " +
-                                  count_text(columns_, "key") + ". Cells: " + names + ".");
+    figure_.describe(title(), translated("Mask of {1} × {2}. Cells: {3}.",
+                                         translated_count(rows_, "{1} query", "{1} queries"),
+                                         translated_count(columns_, "{1} key", "{1} keys"), names));
   }
 
   Picture draw() {
