@@ -5,8 +5,8 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp named.hpp tensor.hpp)
-set(layers support tensor kernels attention io plot tokens models document result pictures run explain compare batch
-  program
+set(layers support tensor kernels attention statistics io plot tokens models document result pictures run explain
+  compare batch heads program
   cli)
 
 set(support_layers)
@@ -17,6 +17,9 @@ set(kernels_layers support)
 set(kernels_public)
 set(attention_layers kernels tensor support)
 set(attention_public ${public_base} spec.hpp attention.hpp layers.hpp rotary.hpp gradient.hpp)
+# Statistics work on maps, whoever made them.
+set(statistics_layers attention kernels tensor support)
+set(statistics_public ${public_base} spec.hpp attention.hpp layers.hpp heads.hpp)
 set(io_layers tensor support)
 set(io_public ${public_base} file_access.hpp io.hpp)
 set(plot_layers tensor support)
@@ -49,10 +52,12 @@ set(compare_layers run ${run_layers})
 set(compare_public ${run_public} compare.hpp)
 set(batch_layers run ${run_layers})
 set(batch_public ${run_public} batch.hpp)
+set(heads_layers batch run statistics ${run_layers})
+set(heads_public ${run_public} batch.hpp heads.hpp model.hpp)
 set(program_layers models tokens plot io attention kernels tensor support)
 set(program_public ${public_base} io.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
-set(cli_public ${public_base} language.hpp batch.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
+set(cli_public ${public_base} language.hpp batch.hpp heads.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
 
 # A library belongs to the layers listed for it.
 set(owner_cairo plot)
@@ -69,11 +74,12 @@ set(owner_fast_float io)
 set(owner_zip io)
 set(owner_CLI cli)
 set(owner_hwy kernels)
+set(owner_Eigen statistics)
 set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
 set(owner_pcre2 tokens)
 set(owner_sentencepiece tokens)
-set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy xtensor
+set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy Eigen xtensor
   utf8proc pcre2 sentencepiece)
 
 set(violations "")

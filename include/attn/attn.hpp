@@ -12,6 +12,7 @@
 #include "attn/explain.hpp"
 #include "attn/file_access.hpp"
 #include "attn/gradient.hpp"
+#include "attn/heads.hpp"
 #include "attn/io.hpp"
 #include "attn/language.hpp"
 #include "attn/layers.hpp"

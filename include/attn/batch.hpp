@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
@@ -102,6 +103,12 @@ using BatchObserver = std::function<void(const BatchItem&, const BatchCounts&)>;
 /// made, the summary cannot be written.
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer = {},
                        const std::atomic<bool>* stop = nullptr);
+
+/// Checks all documents of the inputs (BatchOptions::inputs and BatchOptions::files_from) as
+/// validate() does, in their order, and hands each outcome on. Standard input is one document, or
+/// one a line if its first line is one by itself. Throws Error as run_batch() does for inputs that
+/// are not there.
+void validate_batch(const BatchOptions& options, const std::function<void(Validation)>& take);
 
 /// Joins the summaries of the folder's shards, and of any batch without shards, into
 /// `summary.jsonl`, a line an item, the last one of each, sorted by name. The items that no summary

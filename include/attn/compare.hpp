@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "attn/file_access.hpp"
 #include "attn/plot.hpp"
+#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
@@ -23,8 +25,19 @@ struct CompareRequest {
 
   std::filesystem::path a, b;        ///< "-" = standard input, for one of them
   std::optional<double> rtol, atol;  ///< finite, at least 0
-  std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
-  FileAccess files;                  ///< how large files may be, and where they may be
+  /// Names of tensors to compare, "{n}" standing for any number; the last part of a name stands for
+  /// all that end in it. Those that either file lacks count as different. Empty = all.
+  std::vector<std::string> only;
+  /// Names that tensors go by in place of their own, in either file: {"out", "output"}.
+  std::vector<std::pair<std::string, std::string>> renamed;
+  bool strict = false;   ///< whether a tensor that only one file has counts as different
+  bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
+  /// What the axes of the tensors are, for `layers` and `heads`, as PlotRequest takes them. Tensors
+  /// of other ranks are compared whole.
+  std::vector<MapAxis> axes;
+  std::optional<std::vector<PositionRange>> layers, heads;
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
+  FileAccess files;         ///< how large files may be, and where they may be
   std::optional<PictureFormat>
       picture;              ///< whether a picture of the difference is wanted, and which
   bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
@@ -49,13 +62,22 @@ struct TensorComparison {
     Shape index;
     Number a, b;
   };
+  /// Of |a − b| over all elements, and of the tensors as vectors; infinite where a NaN or an
+  /// infinity has no equal.
+  struct Spread {
+    double mean = 0, median = 0, percent90 = 0, percent99 = 0;
+    double relative_norm = 0;  ///< ‖a − b‖₂ / ‖b‖₂; infinite if b alone is all zeros
+  };
 
   std::string name;  ///< empty for an array without one
   Outcome outcome = Outcome::within;
   bool exact = false;  ///< integers or booleans in both, and no tolerance given
+  bool counts = true;  ///< whether a tensor that only one side has is a difference
   Side a, b;           ///< of a tensor that is there
+  Shape compared;      ///< what of both was compared, from the first element on
   Largest absolute;    ///< of |a − b|; infinite where a NaN or an infinity has no equal
   Largest relative;    ///< of |a − b| / |b|
+  Spread spread;
   std::size_t elements = 0, beyond = 0;  ///< all of them, and those beyond the tolerance
   std::optional<Element> first_beyond;   ///< in row-major order
 };
@@ -68,14 +90,15 @@ struct Comparison {
   std::string pictured;  ///< what the picture shows: "output[0]"
   std::vector<std::string> warnings;
 
-  /// Whether both files have the same tensors, each within the tolerance.
+  /// Whether what both files have is within the tolerance, and there is something; a tensor that
+  /// only one of them has counts where it was asked for.
   bool agree() const noexcept;
 };
 
-/// Compares tensor by tensor; a file's only tensor without a name is compared with the only tensor
-/// of the other, whatever its name. The picture is a heatmap of a − b, for the matrix with the
-/// largest error; without a matrix in both files there is a warning instead. Throws Error(input) if
-/// a file is malformed or both hold no tensor, Error(file) if one cannot be read.
+/// Compares tensor by tensor, those of one name; a file's only tensor without a name is compared
+/// with the only tensor of the other, whatever its name. The picture is a heatmap of a − b, for the
+/// matrix with the largest error; without a matrix in both files there is a warning instead. Throws
+/// Error(input) if a file is malformed or both hold no tensor, Error(file) if one cannot be read.
 Comparison compare(const CompareRequest& request);
 
 /// The comparison to read: a line a tensor, then what differs.

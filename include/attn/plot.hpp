@@ -74,7 +74,8 @@ struct PlotOptions {
   /// Of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: so many digits
   /// that values whose colours differ do; two decimals in the matplotlib style.
   std::optional<std::string> annotate_format;
-  bool colorbar = true;  ///< whether the bar and the key of colours are drawn
+  bool colorbar = true;    ///< whether the bar of colours is drawn
+  bool marginals = false;  ///< heatmap: the sums of its columns above it and of its rows beside it
   Background background = Background::white;
   Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
@@ -95,6 +96,8 @@ struct PlotOptions {
 struct Heatmap {
   Tensor weights;  ///< [Lq,Lk], float32 or float64
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
+  /// [Lq,Lk] of 0 and 1, or absent: which cells do not exist, as where rows are of several lengths.
+  Tensor missing = {};
   std::vector<std::string> query_labels;       ///< Lq names, or empty: Q_1…
   std::vector<std::string> key_labels;         ///< Lk names, or empty: K_1…
   std::string title;                           ///< of the panel; PlotOptions::title goes before it
@@ -139,6 +142,15 @@ struct HeadLines {
 /// tensor has an empty shape, one whose length alone is known a shape of one axis.
 struct DimensionChart {
   Shape query, key, value, output;
+  Shape weights = {};  ///< for draw_shapes() alone
+};
+
+/// A text whose tokens are tinted by what they weigh.
+struct TokenStrip {
+  std::vector<std::string> tokens;
+  Heatmap weights;                   ///< [1,L], one a token; its labels and title are not looked at
+  std::optional<std::size_t> query;  ///< the token whose weights they are, if it is one of them
+  std::string title;
 };
 
 /// A line of text in a picture. Sizes are in pixels, in points in vector formats.
@@ -171,6 +183,12 @@ Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
                         PictureFormat format);
 Picture draw_mask(const MaskMap& mask, const PlotOptions& options, PictureFormat format);
 Picture draw_lines(const HeadLines& lines, const PlotOptions& options, PictureFormat format);
+/// Each tensor as a box, as wide and as high as it is wide and long, all to one scale.
+Picture draw_shapes(const DimensionChart& chart, const PlotOptions& options, PictureFormat format);
+Picture draw_strip(const TokenStrip& strip, const PlotOptions& options, PictureFormat format);
+/// The columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some of them from
+/// the first to the last. Its key labels name the columns.
+Picture draw_curves(const Heatmap& columns, const PlotOptions& options, PictureFormat format);
 
 /// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
 enum class TerminalColors { none, palette, truecolor };

@@ -28,15 +28,23 @@ enum class PlotKind {
   mask,
   stages,
   lines,
+  shapes,
+  strip,
+  positions,
+  curves,
+  steps,
   comparison,
-  last = comparison  ///< of all
+  difference,
+  last = difference  ///< of all
 };
 
 /// A kind of picture, as users meet it.
 struct PlotKindInfo {
   PlotKind kind;
   std::string_view name, meaning;
-  bool compares = false;  ///< shows several files, or the kinds of a run that has several
+  std::size_t least_files = 1, most_files = 1;  ///< that one picture shows
+  /// Whether run() draws it when asked to. It draws a comparison of several kinds by itself.
+  bool of_runs = true;
 };
 
 /// All of them, in the order they are listed to users.
@@ -48,15 +56,35 @@ struct PositionRange {
   std::optional<std::int64_t> first, end;
 };
 
+/// Which pieces make a word, where the pieces themselves bear no mark of it: the words in their
+/// order, whose letters are those of the pieces, or the positions of the pieces of each, from the
+/// first up to the end.
+struct PieceWords {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::size_t, std::size_t>> pieces;
+};
+
+/// From a file: a list of words (JSON, or text with a word a line), of [first, end] positions, or
+/// for each piece of the number of its word or null, as `word_ids()` of tokenizers gives them.
+/// Throws Error(file) or Error(input).
+PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess& access = {});
+
 /// Which part of the weights pictures show.
 struct MapSelection {
   enum class Heads { one, mean, max, all } heads = Heads::one;
+  /// Heads that are drawn, or taken together; absent = all.
+  std::optional<std::vector<PositionRange>> chosen_heads;
+  /// Of a stack of maps the layers that are drawn, or taken together; absent = all.
+  std::optional<std::vector<PositionRange>> layers;
+  enum class Layers { each, mean, max } layers_together = Layers::each;
   std::optional<PositionRange> queries, keys;
   std::size_t drop_first = 0;  ///< so many leading keys are left out, as those of an attention sink
-  bool renormalize = false;    ///< rows of the keys that are left are divided by their sums
-  bool merge_pieces = false;   ///< pieces of words become words: keys are summed, queries averaged
-  bool hide_mask = false;      ///< hidden cells look like plain zeros
-  bool one_sample = false;     ///< a grid shows the chosen sample only, not all of them
+  std::vector<std::string> drop;  ///< keys that are left out, each by its position or its label
+  bool renormalize = false;       ///< rows of the keys that are left are divided by their sums
+  bool merge_pieces = false;  ///< pieces of words become words: keys are summed, queries averaged
+  std::optional<PieceWords> words;  ///< absent = the pieces tell by their marks
+  bool hide_mask = false;           ///< hidden cells look like plain zeros
+  bool one_sample = false;          ///< a grid shows the chosen sample only, not all of them
 
   /// Whether a picture of one head shows its weights as they are.
   bool plain() const;
@@ -171,7 +199,10 @@ struct RunReport {
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs, weights and output
-  Tensor output;                                      ///< absent if it is not written
+  /// Of the inputs that come from files the types that these hold, "float16", where they are not
+  /// the one that is computed in.
+  std::vector<std::pair<std::string, std::string>> file_types;
+  Tensor output;  ///< absent if it is not written
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
   std::vector<std::string>
@@ -199,15 +230,26 @@ std::string report_text(const RunOutcome& outcome);
 /// The same as one JSON object; with several kinds, an object with a list of them.
 std::string report_json(const RunOutcome& outcome);
 
+/// What an axis of a tensor of maps is.
+enum class MapAxis { layer, batch, head, query, key };
+std::span<const Named<MapAxis>> map_axes() noexcept;
+
 /// A picture of numbers that already exist: a result, any tensor file, or {"weights":…,"labels":…}
 /// / {"shapes":…}. A mask is drawn from an input document too; nothing is computed then.
 struct PlotRequest {
   PlotKind kind = PlotKind::heatmap;
-  std::filesystem::path input;                ///< "-" = standard input
-  std::vector<std::filesystem::path> others;  ///< comparison: what stands beside it
-  std::optional<std::string> name;            ///< heatmap: of the tensor to draw
-  std::optional<std::filesystem::path>
-      labels;  ///< {"query":[…],"key":[…]}, instead of the input's own
+  std::filesystem::path input;  ///< "-" = standard input
+  /// What a comparison shows beside it, or what follows; of weights the files of the other layers.
+  std::vector<std::filesystem::path> others;
+  /// Of the tensor to draw; "{n}" in it stands for the numbers of layers, each a tensor. Absent:
+  /// the weights of a result, or the tensors of a file whose rows are weights, each a layer.
+  std::optional<std::string> name;
+  /// Of the tensor to draw, before query and key, which may be left out. Absent: [Lq,Lk],
+  /// [B,Lq,Lk] or [B,H,Lq,Lk].
+  std::vector<MapAxis> axes;
+  /// A file with {"query":[…],"key":[…]}, one list for both, or a label a line, instead of the
+  /// input's own.
+  std::optional<std::filesystem::path> labels;
   std::size_t sample = 0, head = 0;
   MapSelection selection;
   PictureFormat format = PictureFormat::png;
@@ -220,8 +262,9 @@ struct PlotRequest {
 /// shows, or options do not fit it.
 Picture draw(const PlotRequest& request);
 
-/// The map of the sample and head that PlotKind::heatmap would draw. Throws as draw().
-Heatmap read_heatmap(const PlotRequest& request);
+/// The map of the sample and head that PlotKind::heatmap would draw; what could not be done as
+/// asked is added to `warnings`. Throws as draw().
+Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings = nullptr);
 
 /// The map as a result with one tensor, which draw() and compare() read: its numbers as "weights",
 /// its labels, and its title as "description".

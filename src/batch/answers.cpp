@@ -9,11 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include <unistd.h>
-
 #include "attn/document.hpp"
 
-#include "batch/arriving_lines.hpp"
+#include "batch/arriving_documents.hpp"
 #include "batch/batch_document.hpp"
 #include "batch/items.hpp"
 #include "models/model_folder.hpp"
@@ -24,65 +22,6 @@
 
 namespace attn {
 namespace {
-
-/// The documents of a batch one after another, as they come.
-class ArrivingDocuments {
- public:
-  ArrivingDocuments(const BatchOptions& options, const std::atomic<bool>* stop)
-      : limits_(options.run.files.limits), shard_(options.shard), texts_(options.run.model) {
-    const bool one_by_one =
-        options.inputs.size() == 1 && options.inputs[0] == "-" && !options.files_from;
-    if (one_by_one) {
-      lines_.emplace(STDIN_FILENO, limits_.stream_bytes, stop);
-    } else {
-      list_.emplace(options);
-    }
-  }
-
-  struct Arrived {
-    ListedDocument document;
-    std::function<DocumentText()> text;
-  };
-
-  std::optional<Arrived> next() {
-    for (;; ++index_) {
-      std::optional<Arrived> arrived = lines_ ? next_line() : next_listed();
-      if (!arrived) return std::nullopt;
-      if (index_ % shard_.count != shard_.index) continue;
-      ++index_;
-      return arrived;
-    }
-  }
-
- private:
-  std::optional<Arrived> next_line() {
-    const std::optional<ArrivedLine> line = lines_->next();
-    if (!line) return std::nullopt;
-    const ListedDocument document{"", "-", line->number, texts_};
-    return Arrived{document, [text = line->text, place = document.place()]() -> DocumentText {
-                     if (text) return {text, *text};
-                     throw input_error(
-                         translated("the line is longer than the limit of standard input"), place,
-                         translated("make it shorter, or raise the limit with Limits::file_bytes"));
-                   }};
-  }
-
-  std::optional<Arrived> next_listed() {
-    if (index_ >= list_->size()) return std::nullopt;
-    return Arrived{(*list_)[index_], [this, index = index_] {
-                     FileAccess anywhere;
-                     anywhere.limits = limits_;
-                     return list_->text(index, anywhere);
-                   }};
-  }
-
-  Limits limits_;
-  Shard shard_;
-  bool texts_;
-  std::optional<ArrivingLines> lines_;
-  std::optional<DocumentList> list_;
-  std::size_t index_ = 0;
-};
 
 /// Takes documents, computes several at a time, and tells their answers in order.
 class Answers {

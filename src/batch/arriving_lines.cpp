@@ -35,7 +35,8 @@ std::optional<ArrivedLine> ArrivingLines::next() {
     ++number_;
     if (std::exchange(too_long_, false)) return ArrivedLine{number_, nullptr};
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) return ArrivedLine{number_, std::make_shared<const std::string>(line)};
+    if (line.find_first_not_of(" \t") != line.npos)
+      return ArrivedLine{number_, std::make_shared<const std::string>(line)};
   }
 }
 

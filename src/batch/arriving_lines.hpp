@@ -24,7 +24,7 @@ class ArrivingLines {
   ArrivingLines(int descriptor, std::uint64_t most_bytes, const std::atomic<bool>* stop)
       : descriptor_(descriptor), most_bytes_(most_bytes), stop_(stop) {}
 
-  /// The next line that is not empty; nothing at the end. Throws Error(file) if the stream cannot
+  /// The next line that is not blank; nothing at the end. Throws Error(file) if the stream cannot
   /// be read.
   std::optional<ArrivedLine> next();
 

@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "batch/answers.hpp"
+#include "batch/arriving_documents.hpp"
 #include "batch/batch_document.hpp"
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
@@ -62,21 +65,17 @@ class Batch {
   BatchOutcome run() {
     const auto start = Clock::now();
     const Shard shard = options_.shard;
+    outcome_.shard = shard;
+    if (ArrivingDocuments::unlisted(options_)) return run_as_they_come(start);
     const DocumentList documents(options_);
     items_ = documents.size();
     outcome_.counts.items = (items_ + shard.count - 1 - shard.index) / shard.count;
-    outcome_.shard = shard;
-    make_output_folder(options_.run.out);
-    outcome_.summary = options_.run.out / summary_name(shard);
-    if (options_.resume) {
-      earlier_ = Summaries::read(options_.run.out);
-      outcome_.warnings = earlier_->warnings();
-    }
-    summary_.emplace(outcome_.summary, options_.resume);
-
+    prepare_folder();
     parallel_for(outcome_.counts.items, jobs_in_memory(options_.jobs), [&](std::size_t i) {
       if (is_stopped()) return;
-      deal_with(documents, shard.index + i * shard.count);
+      const std::size_t index = shard.index + i * shard.count;
+      deal_with(documents[index],
+                [&](const FileAccess& access) { return documents.text(index, access); });
     });
     outcome_.seconds = seconds_since(start);
     outcome_.interrupted = stop_ != nullptr && *stop_ && outcome_.counts.left() > 0;
@@ -84,11 +83,52 @@ class Batch {
   }
 
  private:
+  void prepare_folder() {
+    make_output_folder(options_.run.out);
+    outcome_.summary = options_.run.out / summary_name(options_.shard);
+    if (options_.resume) {
+      earlier_ = Summaries::read(options_.run.out);
+      outcome_.warnings = earlier_->warnings();
+    }
+    summary_.emplace(outcome_.summary, options_.resume);
+  }
+
+  // A document of standard input is computed as soon as its line is there; the next line is read
+  // when someone is free to compute it. How many there are is known at the end.
+  BatchOutcome run_as_they_come(Clock::time_point start) {
+    ArrivingDocuments documents(options_, stop_);
+    std::optional<ArrivingDocuments::Arrived> first = documents.next();
+    if (!first) {
+      throw Error(ErrorKind::file, translated("there are no documents in what was given"),
+                  "BatchOptions::inputs",
+                  translated("documents end in .json, files with a document a line in .jsonl"));
+    }
+    prepare_folder();
+    std::mutex taking;
+    const auto take = [&]() -> std::optional<ArrivingDocuments::Arrived> {
+      const std::lock_guard lock(taking);
+      if (is_stopped()) return std::nullopt;
+      auto arrived = first ? std::exchange(first, std::nullopt) : documents.next();
+      if (arrived) arrived_ = ++items_;
+      return arrived;
+    };
+    const std::size_t jobs = thread_count(jobs_in_memory(options_.jobs));
+    parallel_for(jobs, jobs, [&](std::size_t) {
+      while (const auto arrived = take()) {
+        deal_with(arrived->document, [&](const FileAccess&) { return arrived->text(); });
+      }
+    });
+    outcome_.counts.items = items_;
+    outcome_.seconds = seconds_since(start);
+    outcome_.interrupted = stop_ != nullptr && *stop_;
+    return std::move(outcome_);
+  }
+
   bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
 
-  void deal_with(const DocumentList& documents, std::size_t index) {
+  void deal_with(const ListedDocument& document,
+                 const std::function<DocumentText(const FileAccess&)>& text) {
     const auto start = Clock::now();
-    const ListedDocument document = documents[index];
     SummaryRecord record;
     record.item.name = document.name;
     record.item.input = document.place();
@@ -96,7 +136,7 @@ class Batch {
       with_whole_files(files_, [&](const FileAccess& access) {
         FileAccess anywhere = access;
         anywhere.restrict_to.reset();
-        compute(document, documents.text(index, anywhere), access, record);
+        compute(document, text(anywhere), access, record);
         return true;
       });
     } catch (const std::exception& exception) {
@@ -188,6 +228,7 @@ class Batch {
 
   void count(const BatchItem& item) {
     const std::lock_guard lock(guard_);
+    if (arrived_ > 0) outcome_.counts.items = arrived_;
     if (item.skipped) {
       ++outcome_.counts.skipped;
     } else if (item.error) {
@@ -205,7 +246,8 @@ class Batch {
   const BatchObserver& observer_;
   const std::atomic<bool>* stop_;
   const std::string fingerprint_;
-  std::size_t items_ = 0;
+  std::atomic<std::size_t> items_ = 0;    ///< of all shards; so far, where they come one by one
+  std::atomic<std::size_t> arrived_ = 0;  ///< of those that come one by one
   std::optional<Summaries> earlier_;
   std::optional<SummaryFile> summary_;
   FileHashes hashes_;

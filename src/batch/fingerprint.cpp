@@ -81,23 +81,24 @@ class Description {
 
 // Naming every member makes a new one an error here until it is described too.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask, one_sample] =
-      selection;
-  description.add(heads, queries, keys, drop_first, renormalize, merge_pieces, hide_mask,
-                  one_sample);
+  const auto& [heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
+               renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
+  description.add(heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
+                  renormalize, merge_pieces, hide_mask, one_sample);
+  if (words) description.add(words->words, words->pieces);
 }
 
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-               annotate, annotate_color, annotate_format, colorbar, background, letters, ticks,
-               show_spaces, color_range, norm, pixels, font_scale, top, threshold, provenance,
-               threads] = plot;
+               annotate, annotate_color, annotate_format, colorbar, marginals, background, letters,
+               ticks, show_spaces, color_range, norm, pixels, font_scale, top, threshold,
+               provenance, threads] = plot;
   static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add(style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-                  annotate, annotate_color, annotate_format, colorbar, background, letters, ticks,
-                  show_spaces, color_range.scope, color_range.low, color_range.high, norm.kind,
-                  norm.gamma, pixels, font_scale, top, threshold);
+                  annotate, annotate_color, annotate_format, colorbar, marginals, background,
+                  letters, ticks, show_spaces, color_range.scope, color_range.low, color_range.high,
+                  norm.kind, norm.gamma, pixels, font_scale, top, threshold);
 }
 
 void describe(const DocumentOptions& document, Description& description) {

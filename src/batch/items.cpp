@@ -43,13 +43,6 @@ std::string whole_name(const fs::path& path) {
   return name.generic_string();
 }
 
-std::string line_suffix(std::size_t line) {
-  constexpr int digits = 6;
-  char text[32];
-  std::snprintf(text, sizeof text, ".%0*zu", digits, line);
-  return text;
-}
-
 // As far as it can be told; a path that cannot be looked at is like no other one.
 fs::path real_path(const fs::path& path) {
   std::error_code ignored;
@@ -154,6 +147,13 @@ void check_inputs(const BatchOptions& options) {
 }
 
 }  // namespace
+
+std::string line_suffix(std::size_t line) {
+  constexpr int digits = 6;
+  char text[32];
+  std::snprintf(text, sizeof text, ".%0*zu", digits, line);
+  return text;
+}
 
 class DocumentList::Listing {
  public:

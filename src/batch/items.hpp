@@ -25,6 +25,9 @@ struct ListedDocument {
   std::string place() const;
 };
 
+/// What the number of a line adds to a name: ".000012".
+std::string line_suffix(std::size_t line);
+
 /// The text of a document and what keeps it.
 struct DocumentText {
   std::shared_ptr<const void> owner;

@@ -9,15 +9,15 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/flags_of_fields.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/run_flags.hpp"
+#include "cli/shard_flags.hpp"
 
 namespace attn::cli {
 namespace {
-
-constexpr int some_failed = 1, interrupted = 130;
 
 struct GivenToBatch {
   Common common;
@@ -25,28 +25,6 @@ struct GivenToBatch {
   std::optional<Shard> shard;
   std::optional<std::filesystem::path> merge;
 };
-
-Shard shard_of(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
-    throw Error(ErrorKind::usage, "\"" + text + "\" is not what --shard takes", "--shard",
-                "give the part, from 0, and the number of parts, such as 0/4");
-  }
-  return {whole_number("--shard", text.substr(0, slash)),
-          whole_number("--shard", text.substr(slash + 1), 1)};
-}
-
-// What was asked for, else what the engine says that started this process.
-Shard chosen_shard(const GivenToBatch& given) {
-  if (given.shard) return *given.shard;
-  const auto found = find_shard([](const char* name) { return std::getenv(name); });
-  if (!found) return {};
-  if (!given.common.quiet) {
-    complain("shard " + std::to_string(found->shard.index) + " of " +
-             std::to_string(found->shard.count) + ", from 0, as " + found->source + " say");
-  }
-  return found->shard;
-}
 
 void print_report(const BatchOutcome& outcome, const Common& common) {
   if (common.quiet) return;
@@ -61,14 +39,14 @@ int merge(const GivenToBatch& given) {
   }
   const BatchOutcome outcome = merge_summaries(*given.merge);
   print_report(outcome, given.common);
-  return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed : 0;
+  return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed_code : 0;
 }
 
 int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
   options.run.threads = options.run.plot.threads = given.common.threads;
-  options.shard = chosen_shard(given);
+  options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
   if (answering) options.answer = [](std::string_view line) { print(line); };
@@ -79,8 +57,8 @@ int compute(const GivenToBatch& given) {
       &stop_at_interrupt());
   progress.finish();
   if (!answering) print_report(outcome, given.common);
-  if (outcome.interrupted) return interrupted;
-  return outcome.counts.failed > 0 ? some_failed : 0;
+  if (outcome.interrupted) return interrupted_code;
+  return outcome.counts.failed > 0 ? some_failed_code : 0;
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ Command batch_command();
 Command plot_command();
 Command show_command();
 Command explain_command();
+Command heads_command();
 Command compare_command();
 Command validate_command();
 Command model_command();

@@ -1,6 +1,8 @@
 #include <array>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "attn/compare.hpp"
 #include "attn/error.hpp"
@@ -58,6 +60,14 @@ void take_tolerances(const std::string& text, CompareRequest& request) {
   throw wrong_value("--tolerances", text, "bf16, f16, f32 or f64");
 }
 
+std::pair<std::string, std::string> renaming(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw wrong_value("--map", text, "their name and ours, such as out=output");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 int compare_files(const GivenToCompare& given) {
   CompareRequest request = given.request;
   if (request.provenance && !request.picture) {
@@ -97,6 +107,19 @@ Command compare_command() {
   flags.add("--tolerances", "TYPE",
             "Tolerances for numbers of a type, as torch.testing has them: bf16, f16, f32, f64",
             [&](const std::string& text) { take_tolerances(text, request); });
+  flags.add("--only", "NAME,…",
+            "Tensors to compare: output, lse, layer{n}…; a last part of a name too",
+            [&](const std::string& text) { request.only = comma_separated(text); });
+  flags
+      .add("--map", "THEIRS=OURS", "Name that a tensor goes by instead of its own; again for more",
+           [&](const std::string& text) { request.renamed.push_back(renaming(text)); })
+      .repeats = true;
+  flags.toggle("--strict", request.strict, "Count a tensor that only one file has as different");
+  flags.toggle("--overlap", request.overlap,
+               "Compare tensors of other lengths where both have elements");
+  add_axes(flags, request.axes);
+  add_chosen_layers(flags, request.layers);
+  add_chosen_heads(flags, request.heads);
   flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
   add_dpi(flags, request.dpi);

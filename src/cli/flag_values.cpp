@@ -72,6 +72,47 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return parts;
 }
 
+std::vector<std::string> quoted_list(const std::string& flag, const std::string& text) {
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool at_start = parts.back().empty() && (i == 0 || text[i - 1] == ',');
+    if (text[i] == '"' && quoted && i + 1 < text.size() && text[i + 1] == '"') {
+      parts.back() += text[++i];
+    } else if (text[i] == '"' && (quoted || at_start)) {
+      quoted = !quoted;
+    } else if (text[i] == ',' && !quoted) {
+      parts.emplace_back();
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  if (quoted) throw wrong_value(flag, text, "texts whose quotes are closed");
+  return parts;
+}
+
+PositionRange position_range(const std::string& flag, const std::string& text, bool single) {
+  const std::size_t colon = text.find(':');
+  PositionRange range;
+  const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
+    if (end.empty()) return true;
+    return parse_number(end, position.emplace());
+  };
+  if (single && colon == std::string::npos && !text.empty() && read(text, range.first) &&
+      *range.first < INT64_MAX) {
+    if (*range.first != -1) range.end = *range.first + 1;
+    return range;
+  }
+  if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
+      !read(text.substr(colon + 1), range.end)) {
+    throw wrong_value(flag, text,
+                      single ? "numbers from 0 and ranges of them, such as 0,5,11 or 0:6"
+                             : "the first position and the one behind the last, such as 10:40, "
+                               "10: or :40");
+  }
+  return range;
+}
+
 std::size_t choice(const std::string& flag, const std::string& text,
                    std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+#include "attn/run.hpp"
 
 namespace attn::cli {
 
@@ -30,6 +31,10 @@ std::uint64_t large_number(const std::string& flag, const std::string& text);
 /// A finite number of at least 0.
 double finite_size(const std::string& flag, const std::string& text);
 std::vector<std::string> comma_separated(const std::string& text);
+/// The same, where a part in double quotes may hold commas; two quotes in it are one.
+std::vector<std::string> quoted_list(const std::string& flag, const std::string& text);
+/// One position, "3" or "-1", or some that follow one another, "0:6".
+PositionRange position_range(const std::string& flag, const std::string& text, bool single = false);
 bool is_digits(const std::string& text);
 
 /// "give …"

@@ -8,12 +8,14 @@ namespace {
 
 // The structs whose fields are flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions", "BenchRequest", "DocumentOptions", "ExplainOptions",
-    "FileAccess",       "Limits",       "MapSelection", "PlotRequest",     "RunOptions"};
+    "AttentionRequest", "BatchOptions", "BenchRequest",       "CompareRequest", "DocumentOptions",
+    "ExplainOptions",   "HeadCounting", "HeadsCorpusOptions", "HeadsOptions",   "RolloutOptions",
+    "FileAccess",       "Limits",       "MapSelection",       "PlotRequest",    "RunOptions"};
 
 // Those that are not. What stands within another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"AttentionRequest::weights", "--no-weights"},
+    {"CompareRequest::renamed", "--map"},
     {"BatchOptions::inputs", "attn-cli batch"},
     {"BenchRequest::kind", "--attention"},
     {"DocumentOptions::texts", "--text"},
@@ -22,6 +24,8 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"Limits::file_bytes", "--max-file-size"},
     {"Limits::nesting", "--max-nesting"},
     {"Limits::unpacked_bytes", "--max-unpacked-size"},
+    {"MapSelection::chosen_heads", "--heads"},
+    {"PlotRequest::others", "attn-cli plot"},
     {"RunOptions::weights", "--no-weights"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},

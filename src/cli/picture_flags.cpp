@@ -1,7 +1,10 @@
 #include "cli/picture_flags.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "attn/document.hpp"
 #include "attn/spec.hpp"
@@ -33,6 +36,10 @@ constexpr auto head_words =
     std::to_array<Named<MapSelection::Heads>>({{"mean", MapSelection::Heads::mean},
                                                {"max", MapSelection::Heads::max},
                                                {"all", MapSelection::Heads::all}});
+constexpr auto layer_words =
+    std::to_array<Named<MapSelection::Layers>>({{"mean", MapSelection::Layers::mean},
+                                                {"max", MapSelection::Layers::max},
+                                                {"all", MapSelection::Layers::each}});
 constexpr auto pixels_show =
     std::to_array<Named<PixelShows>>({{"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
@@ -58,19 +65,19 @@ void take_head(const std::string& text, MapSelection& selection, std::size_t& he
                         (near.starts_with("known") ? std::string() : "; " + near));
 }
 
-PositionRange position_range(const std::string& flag, const std::string& text) {
-  const std::size_t colon = text.find(':');
-  PositionRange range;
-  const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
-    if (end.empty()) return true;
-    return parse_number(end, position.emplace());
-  };
-  if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
-      !read(text.substr(colon + 1), range.end)) {
-    throw wrong_value(flag, text,
-                      "the first position and the one behind the last, such as 10:40, 10: or :40");
+// "0,5,11", "0:6", "mean", "0:6,mean".
+void take_layers(const std::string& text, MapSelection& selection) {
+  std::vector<PositionRange> ranges;
+  for (const std::string& part : comma_separated(text)) {
+    const auto word = std::find_if(layer_words.begin(), layer_words.end(),
+                                   [&](const auto& row) { return row.name == part; });
+    if (word != layer_words.end()) {
+      selection.layers_together = word->value;
+    } else {
+      ranges.push_back(position_range("--layers", part, true));
+    }
   }
-  return range;
+  if (!ranges.empty()) selection.layers = std::move(ranges);
 }
 
 std::pair<double, double> figure_size(const std::string& text) {
@@ -153,10 +160,18 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
               "Leave out the first N keys, as those of an attention sink");
+  flags.add("--drop", "KEY,…", "Leave out keys, each by its position from 0 or its label",
+            [&](const std::string& text) { selection.drop = quoted_list("--drop", text); });
   flags.toggle("--renormalize", selection.renormalize,
                "Divide the rows of the keys that are left by their sums");
   flags.toggle("--merge-pieces", selection.merge_pieces,
                "Join pieces of words: keys are summed, queries averaged");
+  flags.add("--words", "FILE",
+            "Join pieces to these words: a list of them, of [first, end], or a number a piece",
+            [&](const std::string& text) {
+              selection.words = read_piece_words(text);
+              selection.merge_pieces = true;
+            });
   flags.toggle("--hide-mask", selection.hide_mask, "Draw hidden cells as plain zeros");
 }
 
@@ -172,9 +187,10 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.text("--xlabel", options.xlabel, "TEXT", "Name of the key axis");
   flags.text("--ylabel", options.ylabel, "TEXT", "Name of the query axis");
   flags.count("--columns", options.columns, "N", "For grids of one sample: so many heads a row", 1);
-  flags.add("--titles", "A,B,…", "Titles of a grid's columns, or none",
+  flags.add("--titles", "A,B,…", "Titles of a grid's columns, or none; \"…\" may hold commas",
             [&](const std::string& text) {
-              options.titles = text == "none" ? std::vector<std::string>{} : comma_separated(text);
+              options.titles =
+                  text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.cmap);
   flags.add("--figsize", "WxH", "Size in inches before the margins are trimmed",
@@ -190,6 +206,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
   flags.text("--colorbar-label", options.colorbar_label, "TEXT", "What the colours stand for");
   flags.choice("--colorbar", options.colorbar, switches, "WHEN", ": the bar of colours");
+  flags.toggle("--marginals", options.marginals,
+               "For heatmaps: the sums of columns and rows as bars above and beside the map");
   flags.choice("--background", options.background, backgrounds, "NAME");
   flags.choice("--letters", options.letters, letters, "HOW", ": in SVG and PDF files");
   flags.toggle("--show-spaces", options.show_spaces, "Show spaces in labels as \u2423");
@@ -239,14 +257,62 @@ void add_colour_map(Flags& flags, std::optional<std::string>& target) {
   for (const std::string_view name : colour_maps()) flag.words.emplace_back(name);
 }
 
-void add_labels(Flags& flags, PlotRequest& request) {
-  flags.text("--labels", request.labels, "FILE",
-             "Labels to use instead of the input's: {\"query\": […], \"key\": […]}");
+void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
+  Flag& flag = flags.add("--axes", "LIST",
+                         "What the axes of the tensor are: layer, batch, head, query, key; the "
+                         "last two may be left out",
+                         [&](const std::string& text) {
+                           axes.clear();
+                           for (const std::string& axis : comma_separated(text)) {
+                             axes.push_back(chosen("--axes", axis, map_axes()).value);
+                           }
+                         });
+  complete(flag, map_axes());
+  flag.list = true;
 }
 
-void add_tensor_name(Flags& flags, PlotRequest& request, const std::string& verb) {
+void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
+  flags.add("--heads", "N,A:B,…", "Heads to take, from 0", [&](const std::string& text) {
+    heads.emplace();
+    for (const std::string& part : comma_separated(text)) {
+      heads->push_back(position_range("--heads", part, true));
+    }
+  });
+}
+
+void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers) {
+  flags.add("--layers", "N,A:B,…", "Layers to take, from 0", [&](const std::string& text) {
+    layers.emplace();
+    for (const std::string& part : comma_separated(text)) {
+      layers->push_back(position_range("--layers", part, true));
+    }
+  });
+}
+
+void add_map_source(Flags& flags, PlotRequest& request, const std::string& verb) {
+  MapSelection& selection = request.selection;
   flags.text("--name", request.name, "NAME",
-             "Tensor to " + verb + " (default weights, or the only one)");
+             "Tensor to " + verb +
+                 " (default weights, or the only one); with {n} in it those of all layers");
+  add_axes(flags, request.axes);
+  complete(flags.add("--layers", "N,A:B,…",
+                     "Layers to " + verb + ", from 0, and mean or max of them if wanted",
+                     [&selection](const std::string& text) { take_layers(text, selection); }),
+           std::span(layer_words));
+  add_chosen_heads(flags, selection.chosen_heads);
+  Flag& heads = flags.back();
+  // Unless --head says what to do with them they stand side by side; one alone is that head.
+  heads.take = [take = heads.take, &request, &selection](const std::string& text) {
+    take(text);
+    if (is_digits(text)) {
+      request.head = whole_number("--heads", text);
+    } else if (selection.heads == MapSelection::Heads::one) {
+      selection.heads = MapSelection::Heads::all;
+    }
+  };
+  flags.text("--labels", request.labels, "FILE",
+             "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
+             "both, or a label a line");
 }
 
 }  // namespace attn::cli

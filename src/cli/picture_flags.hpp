@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
@@ -35,8 +36,10 @@ std::string picture_extensions();
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
-/// The labels of a file that is drawn, and its tensor that is.
-void add_labels(Flags& flags, PlotRequest& request);
-void add_tensor_name(Flags& flags, PlotRequest& request, const std::string& verb);
+/// Which maps of a file are drawn: tensors, axes, layers, heads, and their labels.
+void add_map_source(Flags& flags, PlotRequest& request, const std::string& verb);
+void add_axes(Flags& flags, std::vector<MapAxis>& axes);
+void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads);
+void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers);
 
 }  // namespace attn::cli

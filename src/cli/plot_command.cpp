@@ -25,10 +25,16 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   if (words.empty()) throw usage("no kind of picture given");
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage("no file to draw given");
-  if (words.size() > 2 && !kind.compares) throw usage("more than one file to draw given");
-  if (words.size() < 3 && kind.compares) {
-    throw Error(ErrorKind::usage, "a comparison takes at least two files", "attn-cli plot",
-                "write attn-cli plot comparison A B … --out PICTURE");
+  const std::size_t files = words.size() - 1;
+  // Of weights several files are layers, whatever the kind shows.
+  if (kind.most_files > 1 && (files < kind.least_files || files > kind.most_files)) {
+    const bool two = kind.most_files == 2;
+    throw Error(ErrorKind::usage,
+                std::string("a ") + std::string(kind.name) + " takes " +
+                    (two ? "two files" : "at least two files"),
+                "attn-cli plot",
+                "write attn-cli plot " + std::string(kind.name) + " A B " + (two ? "" : "… ") +
+                    "--out PICTURE");
   }
   if (!given.out) throw usage("no --out given");
   given.request.kind = kind.kind;
@@ -63,7 +69,9 @@ Command plot_command() {
       "plot",
       "Draw numbers that already exist",
       {"WORDS",
-       "KIND (" + list + ") and FILE, - for standard input; for comparison several",
+       "KIND (" + list +
+           ") and FILE, - for standard input; for steps, comparison and difference several, for "
+           "weights one a layer",
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {kinds.begin(), kinds.end()},
        true},
@@ -72,12 +80,11 @@ Command plot_command() {
   Flags& flags = command.flags;
   flags.text("--out", given->out, "FILE",
              "Picture to write: " + picture_extensions() + "; - for PNG on standard output");
-  add_labels(flags, request);
-  add_tensor_name(flags, request, "draw");
   add_provenance(flags, request.provenance, "the picture");
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                ": of a picture on standard output (default png)");
   add_picture(flags, {request.options, request.selection, request.sample, request.head});
+  add_map_source(flags, request, "draw");
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

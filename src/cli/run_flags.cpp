@@ -9,12 +9,12 @@
 namespace attn::cli {
 namespace {
 
-// What --plots takes: the kinds of pictures but the comparison, which is drawn of several kinds of
-// attention whenever anything is; all of them; none.
+// What --plots takes: the kinds of pictures that are drawn of a run when asked for; all of them;
+// none.
 std::vector<std::string_view> plot_names() {
   std::vector<std::string_view> names;
   for (const PlotKindInfo& kind : plot_kinds()) {
-    if (!kind.compares) names.push_back(kind.name);
+    if (kind.of_runs) names.push_back(kind.name);
   }
   names.insert(names.end(), {"all", "none"});
   return names;
@@ -33,7 +33,7 @@ std::vector<PlotKind> plots(const std::string& text) {
   std::vector<PlotKind> kinds;
   for (const std::string& name : names) {
     for (const PlotKindInfo& kind : plot_kinds()) {
-      const bool asked = name == kind.name || (name == "all" && !kind.compares);
+      const bool asked = name == kind.name || (name == "all" && kind.of_runs);
       if (asked && std::find(kinds.begin(), kinds.end(), kind.kind) == kinds.end()) {
         kinds.push_back(kind.kind);
       }

@@ -23,8 +23,8 @@ void take_words(const std::vector<std::string>& words, GivenToShow& given) {
     return Error(ErrorKind::usage, problem, "attn-cli show", "write attn-cli show FILE");
   };
   if (words.empty()) throw usage("no file to show given");
-  if (words.size() > 1) throw usage("more than one file to show given");
   given.request.input = words[0];
+  given.request.others.assign(words.begin() + 1, words.end());
 }
 
 int draw(const GivenToShow& given) {
@@ -35,8 +35,10 @@ int draw(const GivenToShow& given) {
   }
   TerminalOptions options = terminal_options(given.terminal, given.common);
   options.cmap = request.options.cmap;
-  const Heatmap heatmap = read_heatmap(request);
+  std::vector<std::string> warnings;
+  const Heatmap heatmap = read_heatmap(request, &warnings);
   if (given.common.quiet) return 0;
+  warn(warnings);
   print(given.common.json ? heatmap_json(heatmap) : draw_in_terminal(heatmap, options));
   return 0;
 }
@@ -50,7 +52,7 @@ Command show_command() {
       "show",
       "Draw a heatmap in the terminal",
       {"FILE",
-       "Result or file of tensors, - for standard input",
+       "Result or file of tensors, - for standard input; or a file a layer",
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},
@@ -58,8 +60,7 @@ Command show_command() {
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
   add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
-  add_tensor_name(flags, request, "show");
-  add_labels(flags, request);
+  add_map_source(flags, request, "show");
   add_colour_map(flags, request.options.cmap);
   add_terminal(flags, given->terminal);
   add_files(flags, request.files);

@@ -24,7 +24,7 @@ enum class Language { english, chinese };
 constexpr auto languages =
     std::to_array<Named<Language>>({{"en", Language::english}, {"zh", Language::chinese}});
 
-std::string_view environment(const char* name) {
+std::string_view variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT: no thread changes the environment
   return value ? value : "";
 }
@@ -49,10 +49,10 @@ std::optional<Language> asked_for(int count, const char* const* words) {
 bool locale_is_chinese() {
   std::string_view locale;
   for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    if (locale.empty()) locale = environment(name);
+    if (locale.empty()) locale = variable(name);
   }
   if (locale.empty() || locale == "C" || locale == "POSIX") return false;
-  std::string_view list = environment("LANGUAGE");
+  std::string_view list = variable("LANGUAGE");
   while (!list.empty()) {
     const std::string_view first = list.substr(0, list.find(':'));
     if (first.starts_with("zh")) return true;

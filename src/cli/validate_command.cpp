@@ -2,8 +2,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "attn/batch.hpp"
 #include "attn/document.hpp"
 #include "attn/model.hpp"
 
@@ -17,22 +19,21 @@ namespace {
 
 struct GivenToValidate {
   Common common;
-  FileAccess files;
+  BatchOptions batch;  ///< the documents
   std::optional<std::filesystem::path> folder;
-  std::vector<std::string> inputs;
 };
 
 int check(const GivenToValidate& given) {
-  if (given.inputs.empty() && !given.folder) {
+  if (given.batch.inputs.empty() && !given.batch.files_from && !given.folder) {
     throw Error(ErrorKind::usage, "no input document given", "attn-cli validate",
-                "name documents, or - for standard input");
+                "name documents, folders or .jsonl files, or - for standard input");
   }
   int exit_code = 0;
   std::vector<Validation> validations;
-  if (given.folder) validations.push_back(validate_model({*given.folder, {}, given.files}));
-  for (const std::string& input : given.inputs) {
-    validations.push_back(validate(input, given.files));
-  }
+  if (given.folder)
+    validations.push_back(validate_model({*given.folder, {}, given.batch.run.files}));
+  validate_batch(given.batch,
+                 [&](Validation validation) { validations.push_back(std::move(validation)); });
   for (Validation& validation : validations) {
     for (Error& problem : validation.problems) problem = with_flags(problem);
     for (const Error& problem : validation.problems) {
@@ -49,18 +50,21 @@ int check(const GivenToValidate& given) {
 
 Command validate_command() {
   const auto given = std::make_shared<GivenToValidate>();
-  Command command{
-      "validate",
-      "Check documents without computing them",
-      {"INPUT",
-       "Input documents, - for standard input",
-       [given = given.get()](const std::vector<std::string>& inputs) { given->inputs = inputs; },
-       {},
-       true},
-      {},
-      [given] { return check(*given); }};
+  Command command{"validate",
+                  "Check documents without computing them",
+                  {"INPUT",
+                   "Documents, folders, patterns, .jsonl files; - for standard input",
+                   [given = given.get()](const std::vector<std::string>& inputs) {
+                     given->batch.inputs = inputs;
+                   },
+                   {},
+                   true},
+                  {},
+                  [given] { return check(*given); }};
   command.flags.text("--model", given->folder, "DIR", "Check a checkpoint folder too");
-  add_files(command.flags, given->files);
+  command.flags.text("--files-from", given->batch.files_from, "LIST",
+                     "File with an input a line, - for standard input");
+  add_files(command.flags, given->batch.run.files);
   add_common(command.flags, given->common);
   return command;
 }

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <set>
 #include <string_view>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "compare/compared_names.hpp"
+#include "compare/compared_part.hpp"
 #include "compare/element_comparison.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor_file.hpp"
@@ -17,30 +18,12 @@
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 using Outcome = TensorComparison::Outcome;
-
-// The tensors that belong together, by their names in either file.
-struct Pair {
-  std::optional<std::string> a, b;
-};
-
-std::vector<Pair> pairs_of(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  if (a.size() == 1 && b.size() == 1 && (a[0].empty() || b[0].empty())) return {{a[0], b[0]}};
-  const std::set<std::string_view> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
-  std::vector<Pair> pairs;
-  pairs.reserve(a.size());
-  for (const std::string& name : a) {
-    pairs.push_back({name, in_b.contains(name) ? std::optional(name) : std::nullopt});
-  }
-  for (const std::string& name : b) {
-    if (!in_a.contains(name)) pairs.push_back({std::nullopt, name});
-  }
-  return pairs;
-}
 
 Shape index_of(std::size_t element, const Shape& shape) {
   Shape index(shape.size());
@@ -68,6 +51,24 @@ TensorComparison::Number number_at(const Tensor& tensor, std::size_t element) {
   return 0.0;
 }
 
+double ratio(long double a, long double b) {
+  if (a == 0) return 0;
+  return static_cast<double>(a / b);  // infinite for b = 0
+}
+
+TensorComparison::Spread spread_of(const Tensor& a, const Tensor& b,
+                                   const ElementDifferences& found) {
+  TensorComparison::Spread spread;
+  if (found.absolute.error == 0) return spread;
+  spread.mean = ratio(found.sum, static_cast<long double>(a.size()));
+  spread.relative_norm = ratio(std::sqrt(found.squares), std::sqrt(found.squares_of_b));
+  const std::vector<double> quantiles = error_quantiles(a, b, {0.5, 0.9, 0.99});
+  spread.median = quantiles[0];
+  spread.percent90 = quantiles[1];
+  spread.percent99 = quantiles[2];
+  return spread;
+}
+
 bool is_exact(const Tensor& tensor) {
   return tensor.dtype() == DType::int64 || tensor.dtype() == DType::boolean;
 }
@@ -86,6 +87,8 @@ void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& re
   };
   comparison.absolute = largest(found.absolute);
   comparison.relative = largest(found.relative);
+  comparison.spread = spread_of(a, b, found);
+  comparison.compared = a.shape();
   comparison.elements = a.size();
   comparison.beyond = found.beyond;
   comparison.outcome = found.beyond == 0 ? Outcome::within : Outcome::beyond;
@@ -167,23 +170,27 @@ Labels labels_of(const std::string& tensor, const std::filesystem::path& path,
 }
 
 void draw(const CompareRequest& request, const FileAccess& access, ComparedFile& a, ComparedFile& b,
-          const std::vector<Pair>& pairs, const Provenance& provenance, Comparison& comparison) {
+          const std::vector<ComparedNames>& pairs, const Provenance& provenance,
+          Comparison& comparison) {
   // The matrix with the largest error; without any error, the first one.
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const TensorComparison& tensor = comparison.tensors[i];
     const bool compared = tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
-    if (!compared || tensor.a.shape.size() < 2) continue;
+    if (!compared || tensor.compared.size() < 2) continue;
     if (!chosen || tensor.absolute.error > comparison.tensors[*chosen].absolute.error) chosen = i;
   }
   if (!chosen) {
-    comparison.warnings.emplace_back(
-        "there is no picture: the files have no matrix of one name and shape in common");
+    comparison.warnings.emplace_back(translated(
+        "there is no picture: the files have no matrix of one name and shape in common"));
     return;
   }
   const TensorComparison& tensor = comparison.tensors[*chosen];
-  DifferenceMap map{a.read(*pairs[*chosen].a).tensor, b.read(*pairs[*chosen].b).tensor, tensor.name,
-                    tensor.absolute.index.value_or(Shape(tensor.a.shape.size())),
+  const auto part = [&](const Tensor& whole) {
+    return leading_part(compared_part(whole, request), tensor.compared);
+  };
+  DifferenceMap map{part(a.read(*pairs[*chosen].a).tensor), part(b.read(*pairs[*chosen].b).tensor),
+                    tensor.name, tensor.absolute.index.value_or(Shape(tensor.compared.size())),
                     labels_of(tensor.name, request.a, access)};
   comparison.pictured = pictured_name(map);
   comparison.picture = draw_difference(map, *request.picture, request.dpi,
@@ -196,8 +203,13 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
 }  // namespace
 
 bool Comparison::agree() const noexcept {
-  return std::all_of(tensors.begin(), tensors.end(), [](const TensorComparison& tensor) {
-    return tensor.outcome == Outcome::within;
+  const auto is_alone = [](const TensorComparison& tensor) {
+    return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
+  };
+  // Files that have nothing in common agree in nothing.
+  if (std::all_of(tensors.begin(), tensors.end(), is_alone)) return false;
+  return std::all_of(tensors.begin(), tensors.end(), [&](const TensorComparison& tensor) {
+    return tensor.outcome == Outcome::within || (is_alone(tensor) && !tensor.counts);
   });
 }
 
@@ -212,17 +224,20 @@ Comparison compared(const CompareRequest& request, FileAccess access) {
   comparison.b = name_of(request.b);
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
-  const std::vector<Pair> pairs = pairs_of(a.names(), b.names());
+  const std::vector<ComparedNames> pairs = compared_names(request, a.names(), b.names());
   if (pairs.empty()) {
-    throw input_error("neither file holds a tensor", comparison.a + ", " + comparison.b,
-                      "name two results or files of tensors");
+    throw input_error(translated("neither file holds a tensor"), comparison.a + ", " + comparison.b,
+                      translated("name two results or files of tensors"));
   }
-  for (const Pair& pair : pairs) {
+  for (const ComparedNames& pair : pairs) {
     TensorComparison tensor;
-    tensor.name = pair.a && !pair.a->empty() ? *pair.a : pair.b.value_or("");
+    tensor.name = pair.name;
+    tensor.counts = request.strict || !request.only.empty();
     // Read here, so that no more than one pair is in memory at a time.
-    const auto stored_a = pair.a ? a.read(*pair.a) : ComparedFile::Stored();
-    const auto stored_b = pair.b ? b.read(*pair.b) : ComparedFile::Stored();
+    auto stored_a = pair.a ? a.read(*pair.a) : ComparedFile::Stored();
+    auto stored_b = pair.b ? b.read(*pair.b) : ComparedFile::Stored();
+    stored_a.tensor = compared_part(stored_a.tensor, request);
+    stored_b.tensor = compared_part(stored_b.tensor, request);
     const Tensor &in_a = stored_a.tensor, &in_b = stored_b.tensor;
     check_element_limit(in_a.size(), access.limits.elements, comparison.a);
     check_element_limit(in_b.size(), access.limits.elements, comparison.b);
@@ -232,6 +247,12 @@ Comparison compared(const CompareRequest& request, FileAccess access) {
       tensor.outcome = Outcome::only_in_a;
     } else if (!pair.a) {
       tensor.outcome = Outcome::only_in_b;
+    } else if (request.overlap && in_a.rank() == in_b.rank()) {
+      Shape common = in_a.shape();
+      for (std::size_t axis = 0; axis < common.size(); ++axis) {
+        common[axis] = std::min(common[axis], in_b.shape()[axis]);
+      }
+      compare_elements(leading_part(in_a, common), leading_part(in_b, common), request, tensor);
     } else if (in_a.shape() != in_b.shape()) {
       tensor.outcome = Outcome::shapes_differ;
     } else {

@@ -16,6 +16,12 @@ namespace {
 constexpr std::size_t chunk_elements = std::size_t{1} << 20;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// What elements of both are compared as.
+template <class A, class B>
+using Common = std::conditional_t<std::is_integral_v<typename A::value_type> &&
+                                      std::is_integral_v<typename B::value_type>,
+                                  std::int64_t, double>;
+
 bool alike(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -35,17 +41,24 @@ double distance(std::int64_t a, std::int64_t b) {
   return static_cast<double>(difference);
 }
 
+float narrowed(double error) {
+  if (error <= std::numeric_limits<float>::max()) return static_cast<float>(error);
+  return std::numeric_limits<float>::infinity();
+}
+
 template <class A, class B>
 ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std::size_t first,
                                  double rtol, double atol) {
-  using Wide =
-      std::conditional_t<std::is_integral_v<A> && std::is_integral_v<B>, std::int64_t, double>;
+  using Wide = Common<std::span<const A>, std::span<const B>>;
   ElementDifferences found;
   for (std::size_t i = first; i < std::min(a.size(), first + chunk_elements); ++i) {
     const auto x = static_cast<Wide>(a[i]), y = static_cast<Wide>(b[i]);
+    const double size = std::abs(static_cast<double>(y));
+    if (std::isfinite(size)) found.squares_of_b += static_cast<long double>(size) * size;
     if (alike(x, y)) continue;
     const double error = distance(x, y);
-    const double size = std::abs(static_cast<double>(y));
+    found.sum += error;
+    found.squares += static_cast<long double>(error) * error;
     const double relative = std::isfinite(error) ? error / size : infinity;
     if (error > found.absolute.error) found.absolute = {error, i};
     if (relative > found.relative.error) found.relative = {relative, i};
@@ -91,8 +104,36 @@ ElementDifferences element_differences(const Tensor& a, const Tensor& b, double 
     if (chunk.relative.error > all.relative.error) all.relative = chunk.relative;
     if (!all.first_beyond) all.first_beyond = chunk.first_beyond;
     all.beyond += chunk.beyond;
+    all.sum += chunk.sum;
+    all.squares += chunk.squares;
+    all.squares_of_b += chunk.squares_of_b;
   }
   return all;
+}
+
+std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
+                                    const std::vector<double>& shares) {
+  std::vector<float> errors;
+  errors.reserve(a.size());
+  with_elements(a, [&](auto x) {
+    return with_elements(b, [&](auto y) {
+      using Wide = Common<decltype(x), decltype(y)>;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const auto one = static_cast<Wide>(x[i]), other = static_cast<Wide>(y[i]);
+        errors.push_back(alike(one, other) ? 0 : narrowed(distance(one, other)));
+      }
+      return ElementDifferences();
+    });
+  });
+  std::vector<double> quantiles;
+  for (const double share : shares) {
+    const auto rank = static_cast<std::size_t>(
+        std::max(0.0, std::ceil(share * static_cast<double>(errors.size())) - 1));
+    const auto at = errors.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(errors.begin(), at, errors.end());
+    quantiles.push_back(*at);
+  }
+  return quantiles;
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "attn/tensor.hpp"
 
@@ -16,11 +17,18 @@ struct ElementDifferences {
   Largest absolute, relative;
   std::size_t beyond = 0;
   std::optional<std::size_t> first_beyond;
+  /// Of |a − b|, of (a − b)² and of b²: infinite where a NaN or an infinity has no equal; those
+  /// that have are left out. Wider than a double, as squares are.
+  long double sum = 0, squares = 0, squares_of_b = 0;
 };
 
 /// Compares two tensors of one shape element by element: in double precision, or exactly where both
 /// hold integers or booleans. They agree if |a − b| ≤ atol + rtol·|b|.
 ElementDifferences element_differences(const Tensor& a, const Tensor& b, double rtol, double atol,
                                        std::size_t threads);
+
+/// The errors |a − b| below which those shares of them lie, to the digits of a float32.
+std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
+                                    const std::vector<double>& shares);
 
 }  // namespace attn

@@ -17,6 +17,11 @@ namespace attn {
 
 std::optional<double> read_dropout(const JsonValue& value, const std::string& pointer) {
   constexpr std::array<std::string_view, 2> known{"p", "training"};
+  if (value.is(JsonValue::Type::number)) {
+    throw input_error(
+        translated("expected an object, found a number"), pointer,
+        translated("write {\"p\": …, \"training\": true}; without training nothing is dropped"));
+  }
   expect_known_keys(value, known, pointer);
   const JsonValue *p = value.find("p"), *training = value.find("training");
   const std::string at = pointer_to(pointer, "p");

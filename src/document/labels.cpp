@@ -1,16 +1,27 @@
 #include "document/labels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
-#include "support/count_text.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
+
+void check_count(std::size_t count, std::size_t length, std::string_view axis,
+                 const std::string& pointer) {
+  if (length == 0 || count == length) return;
+  throw input_error(
+      translated("{1} for {2}", translated_count(count, "{1} label", "{1} labels"),
+                 axis == "queries" ? translated_count(length, "{1} query", "{1} queries")
+                                   : translated_count(length, "{1} key", "{1} keys")),
+      pointer, translated("give one label for each of the {1}", axis));
+}
 
 std::vector<std::string> read_list(const JsonValue& value, const std::string& pointer,
                                    std::size_t length, std::string_view axis) {
@@ -18,18 +29,26 @@ std::vector<std::string> read_list(const JsonValue& value, const std::string& po
   for (std::size_t i = 0; i < value.size(); ++i) {
     list.push_back(expect_string(value.element(i), pointer_to(pointer, i)));
   }
-  if (length != 0 && list.size() != length) {
-    throw input_error(
-        translated("{1} for {2}", translated_count(list.size(), "{1} label", "{1} labels"),
-                   count_text(length, axis == "queries" ? "query" : "key", std::string(axis))),
-        pointer, translated("give one label for each of the {1}", axis));
-  }
+  check_count(list.size(), length, axis, pointer);
   return list;
 }
 
 std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const std::string& pointer,
                                                  std::size_t batch, std::size_t length,
-                                                 std::string_view axis) {
+                                                 std::string_view axis, const LabelFile& file) {
+  if (value.is(JsonValue::Type::object)) {
+    expect_known_keys(value, std::array<std::string_view, 1>{"file"}, pointer);
+    const JsonValue* name = value.find("file");
+    if (!name || !file) {
+      throw input_error(
+          translated("this object is no list of labels"), pointer,
+          translated("give one list of strings, one list a sample, or {\"file\": …}"));
+    }
+    std::vector<std::string> lines =
+        lines_of(file(expect_string(*name, pointer_to(pointer, "file"))));
+    check_count(lines.size(), length, axis, pointer);
+    return {std::move(lines)};
+  }
   if (!value.is(JsonValue::Type::array) || value.size() == 0) {
     throw input_error(translated("expected a list of labels, found {1}",
                                  value.is(JsonValue::Type::array) ? translated("an empty array")
@@ -71,21 +90,94 @@ Labels Labels::of_attention(const std::string& prefix,
   constexpr std::string_view self = "self.";
   if (!prefix.ends_with(self)) return *this;
   const bool crosses = is_there(prefix.substr(0, prefix.size() - self.size()) + "cross.");
-  return crosses ? Labels{query, query} : *this;
+  return crosses ? Labels{query, query, either} : *this;
 }
 
-Labels read_labels(const JsonValue& value, const std::string& pointer, std::size_t batch,
-                   std::size_t queries, std::size_t keys) {
+Labels read_labels(const JsonValue& value, const std::string& pointer, const LabelledSizes& sizes,
+                   const LabelFile& file) {
+  const bool one_file = value.is(JsonValue::Type::object) && value.find("file");
+  if (value.is(JsonValue::Type::array) || one_file) {
+    const auto lists = read_lists(value, pointer, sizes.batch, 0, "", file);
+    const Labels labels{lists, lists, true};
+    const bool known = sizes.queries != 0 && sizes.keys != 0;
+    return known ? fitted(labels, sizes.queries, sizes.keys, pointer) : labels;
+  }
   constexpr std::array<std::string_view, 2> known{"query", "key"};
+  if (!value.is(JsonValue::Type::object)) {
+    throw input_error(translated("expected labels, found {1}", translated(type_text(value))),
+                      pointer,
+                      translated("give {\"query\": […], \"key\": […]}, one list for both, or "
+                                 "{\"file\": \"tokens.txt\"} with a label a line"));
+  }
   expect_known_keys(value, known, pointer);
   Labels labels;
   if (const JsonValue* query = value.find("query")) {
-    labels.query = read_lists(*query, pointer_to(pointer, "query"), batch, queries, "queries");
+    labels.query = read_lists(*query, pointer_to(pointer, "query"), sizes.batch, sizes.queries,
+                              "queries", file);
   }
   if (const JsonValue* key = value.find("key")) {
-    labels.key = read_lists(*key, pointer_to(pointer, "key"), batch, keys, "keys");
+    labels.key =
+        read_lists(*key, pointer_to(pointer, "key"), sizes.batch, sizes.keys, "keys", file);
   }
   return labels;
+}
+
+Labels labels_in(std::string_view text, std::size_t nesting) {
+  if (begins_like_json(text)) return read_labels(parse_json(text, {.depth = nesting}), "", {}, {});
+  const std::vector<std::vector<std::string>> lines{lines_of(text)};
+  if (lines[0].empty()) {
+    throw input_error(translated("there is no label"), "",
+                      translated("give a label a line, or a list of them in JSON"));
+  }
+  return {lines, lines, true};
+}
+
+Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::string& pointer) {
+  if (!labels.either) return labels;
+  const auto fits = [&](std::size_t length) {
+    return std::all_of(labels.query.begin(), labels.query.end(),
+                       [&](const auto& list) { return list.size() == length; });
+  };
+  const bool names_queries = fits(queries), names_keys = fits(keys);
+  if (!names_queries && !names_keys) {
+    throw input_error(
+        translated("{1} for {2} and {3}",
+                   translated_count(labels.query[0].size(), "{1} label", "{1} labels"),
+                   translated_count(queries, "{1} query", "{1} queries"),
+                   translated_count(keys, "{1} key", "{1} keys")),
+        pointer, translated("give one label for each of them"));
+  }
+  if (!names_queries) labels.query.clear();
+  if (!names_keys) labels.key.clear();
+  labels.either = false;
+  return labels;
+}
+
+bool begins_like_json(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  const std::size_t first = text.find_first_not_of(space);
+  if (first == text.npos) return false;
+  if (text[first] == '{') return true;
+  if (text[first] != '[') return false;
+  const std::size_t next = text.find_first_not_of(space, first + 1);
+  if (next == text.npos) return true;
+  return std::string_view("\"[{]-0123456789").find(text[next]) != std::string_view::npos ||
+         text.substr(next).starts_with("null,");
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
 }
 
 }  // namespace attn

@@ -33,6 +33,12 @@ std::optional<std::size_t> read_reach(const JsonValue& window, std::string_view 
 }
 
 Window read_window(const JsonValue& value, const std::string& pointer) {
+  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
+    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
+                      pointer,
+                      translated("write {\"left\": …, \"right\": …}, the keys seen before and "
+                                 "after a query; -1 is all of them"));
+  }
   expect_known_keys(value, window_keys, pointer);
   return {read_reach(value, "left", pointer), read_reach(value, "right", pointer)};
 }
@@ -67,10 +73,11 @@ std::string reach_text(std::optional<std::size_t> side, const std::string& all) 
   return side ? std::to_string(*side) : all;
 }
 
+// Counted from 1, as all words do.
 std::string listed(const std::vector<std::size_t>& positions, const char* between) {
   std::string text;
   for (const std::size_t position : positions)
-    text += (text.empty() ? "" : between) + std::to_string(position);
+    text += (text.empty() ? "" : between) + std::to_string(position + 1);
   return text;
 }
 
@@ -102,7 +109,7 @@ std::string no_sentence(const Mask&, const MaskedQuery&) {
 std::string causal_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.causal) return "";
   return query.position < 0 ? translated("causal: keys up to the query's position, so none")
-                            : translated("causal: keys up to position {1}", query.position);
+                            : translated("causal: keys up to key {1}", query.position + 1);
 }
 
 std::string window_words(const Mask& mask) {
@@ -116,10 +123,10 @@ std::string window_words(const Mask& mask) {
 std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.window) return "";
   const std::string all = translated("all");
-  std::string text = translated("window: {1} before and {2} after position {3}",
-                                reach_text(mask.window->left, all),
-                                reach_text(mask.window->right, all), query.position);
-  if (!mask.global.empty()) text += translated(", or global: {1}", listed(mask.global, ", "));
+  std::string text =
+      translated("window: {1} before and {2} after key {3}", reach_text(mask.window->left, all),
+                 reach_text(mask.window->right, all), query.position + 1);
+  if (!mask.global.empty()) text += translated(", or a global key: {1}", listed(mask.global, ", "));
   const bool global = query.position >= 0 &&
                       std::find(mask.global.begin(), mask.global.end(),
                                 static_cast<std::size_t>(query.position)) != mask.global.end();
@@ -176,7 +183,7 @@ constexpr auto parts = std::to_array<Part>({
        mask.global = read_positions(value, from.at);
      },
      [](const Mask& mask) {
-       return mask.global.empty() ? "" : "global " + listed(mask.global, " ");
+       return mask.global.empty() ? "" : translated("global key {1}", listed(mask.global, " "));
      },
      no_sentence},
     {{"valid_lens", "how many leading keys are valid; a key of the document's own"},
@@ -318,8 +325,13 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
     }
   }
   if (valid_lens) {
-    problems.attempt(
-        [&] { result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer); });
+    problems.attempt([&] {
+      if (valid_lens->is(JsonValue::Type::number)) {
+        throw input_error(translated("expected a list of lengths, found a number"), lens_pointer,
+                          translated("give one number a sample, such as [3], or one a query"));
+      }
+      result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer);
+    });
   }
   return result;
 }

@@ -26,12 +26,13 @@ std::string_view mask_part_schema(std::string_view name) noexcept;
 /// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens".
 std::string mask_text(const Mask& mask);
 
-/// One query before a mask: where it stands among the keys, and how many leading ones are valid.
+/// One query before a mask: where it stands among the keys, from 0, and how many leading ones are
+/// valid.
 struct MaskedQuery {
   std::ptrdiff_t position;
   std::size_t valid_keys;
 };
-/// What each part lets that query see: "causal: keys up to position 3".
+/// What each part lets that query see: "causal: keys up to key 3", counted from 1.
 std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& query);
 
 }  // namespace attn

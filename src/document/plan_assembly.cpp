@@ -37,6 +37,7 @@ class PlanAssembly {
                      "it; \"mask\": {\"causal\": true} hides them"));
     }
     if (!plan_attentions()) return;
+    parts_.plan.file_types = parts_.tensors.file_types();
     parts_.plan.read = parts_.tensors.read_elements();
     parts_.plan.made = parts_.tensors.made_elements();
     // The library repeats what is one sample's.
@@ -199,7 +200,10 @@ class PlanAssembly {
   Labels read_own_labels(const Geometry& queries, const Geometry& keys) {
     Labels labels;
     if (const JsonValue* value = parts_.find("labels"))
-      labels = read_labels(*value, "/labels", queries.batch, queries.queries, keys.keys);
+      labels = read_labels(*value, "/labels", {queries.batch, queries.queries, keys.keys},
+                           [this](const std::string& name) {
+                             return std::string(parts_.tensors.bytes(name)->text());
+                           });
     const auto fits = [](const std::vector<std::vector<std::string>>& lists, std::size_t length) {
       return !lists.empty() && lists[0].size() == length;
     };

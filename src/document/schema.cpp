@@ -151,9 +151,17 @@ constexpr std::string_view definitions = R"(    "numbers": {
       "type": "object", "required": ["p"], "additionalProperties": false,
       "properties": {"p": {"type": "number", "minimum": 0, "maximum": 1}, "training": {"type": "boolean"}}
     },
+    "label_file": {
+      "type": "object", "required": ["file"], "additionalProperties": false,
+      "properties": {"file": {"type": "string"}}
+    },
+    "label_lists": {"anyOf": [{"$ref": "#/$defs/names"}, {"$ref": "#/$defs/label_file"}]},
     "labels": {
-      "type": "object", "additionalProperties": false,
-      "properties": {"query": {"$ref": "#/$defs/names"}, "key": {"$ref": "#/$defs/names"}}
+      "anyOf": [
+        {"$ref": "#/$defs/label_lists"},
+        {"type": "object", "additionalProperties": false,
+         "properties": {"query": {"$ref": "#/$defs/label_lists"}, "key": {"$ref": "#/$defs/label_lists"}}}
+      ]
     },
 )";
 

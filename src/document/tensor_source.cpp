@@ -231,11 +231,22 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const std::string_view form = object ? form_of(value, pointer).key : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
   const auto open = [&](const std::string& name, const std::string& tensor) {
+    note_type(file(name).stored_type(tensor), dtype, pointer);
     return file(name).read(tensor);
   };
   return once(
       pointer, pointer, [&] { return tensor_from_json(value, dtype, pointer, open); }, dtype,
       pointer_to(pointer, form));
+}
+
+// Of a key at the top of the document; each is read more than once.
+void TensorSource::note_type(const std::string& type, DType dtype, const std::string& pointer) {
+  const bool at_top = pointer.find('/', 1) == std::string::npos && pointer.size() > 1;
+  if (!at_top || type == name(dtype)) return;
+  const std::string key = pointer.substr(1);
+  const bool known = std::any_of(file_types_.begin(), file_types_.end(),
+                                 [&](const auto& noted) { return noted.first == key; });
+  if (!known) file_types_.emplace_back(key, type);
 }
 
 // A tensor that the document tells how to make.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "attn/io.hpp"
 #include "attn/tensor.hpp"
@@ -60,6 +62,12 @@ class TensorSource {
   /// A tensor of a file as `dtype`. Errors of its numbers are put at its name.
   Tensor read_from(const std::string& file, const std::string& name, DType dtype);
 
+  /// The types of the tensors that the document names in files, by the keys of the document, where
+  /// they are not the one that is computed in.
+  const std::vector<std::pair<std::string, std::string>>& file_types() const noexcept {
+    return file_types_;
+  }
+
   /// Elements that were read, made or drawn since the start, and those that were made or drawn.
   double read_elements() const noexcept { return read_ + made_; }
   double made_elements() const noexcept { return made_; }
@@ -77,6 +85,7 @@ class TensorSource {
   Tensor made(const JsonValue& value, std::string_view form, DType dtype,
               const std::string& pointer);
 
+  void note_type(const std::string& type, DType dtype, const std::string& pointer);
   Tensor once(const std::string& key, const std::string& pointer,
               const std::function<Tensor()>& read, DType dtype, const std::string& conversion);
 
@@ -86,7 +95,8 @@ class TensorSource {
   std::map<std::string, TensorFile> files_;
   std::map<std::string, std::shared_ptr<const MappedFile>> bytes_;
   std::map<std::string, Tensor> tensors_;  // by pointer, or file and name
-  double made_ = 0, read_ = 0;             // elements since the start
+  std::vector<std::pair<std::string, std::string>> file_types_;
+  double made_ = 0, read_ = 0;  // elements since the start
   bool sketching_ = false, keeps_ = false;
 };
 

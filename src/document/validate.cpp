@@ -1,5 +1,8 @@
+#include "document/validate.hpp"
+
 #include <set>
 #include <string>
+#include <utility>
 
 #include "attn/document.hpp"
 
@@ -22,12 +25,19 @@ void write_error(JsonWriter& json, const Error& error) {
 }  // namespace
 
 Validation validate(const std::filesystem::path& path, const FileAccess& given) {
-  Validation validation{path == "-" ? "standard input" : path.string(), {}};
+  return validation_of(
+      path == "-" ? "standard input" : path.string(), given, [&](const FileAccess& access) {
+        return Document::open(path, access, {.dtype = DType::float32, .threads = 0});
+      });
+}
+
+Validation validation_of(std::string name, const FileAccess& given,
+                         const std::function<Document(const FileAccess&)>& open) {
+  Validation validation{std::move(name), {}};
   std::vector<Error>& all = validation.problems;
   try {
     with_whole_files(given, [&](const FileAccess& access) {
-      const Document document =
-          Document::open(path, access, {.dtype = DType::float32, .threads = 0});
+      const Document document = open(access);
       Problems problems;
       std::vector<Kind> kinds;
       if (!problems.attempt([&] { kinds = read_kinds(document.root()); })) {

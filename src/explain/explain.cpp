@@ -184,11 +184,12 @@ class KindExplanation {
     to.item(translated("document: {1}", one_line(document)));
     to.item(options_.every_query
                 ? translated("sample {1} of {2}, head {3} of {4}, each of the queries, {5} in all "
-                             "(all counted from 0)",
-                             choice_.sample, geometry.batch, choice_.head, geometry.heads,
+                             "(words count from 1, elements such as q[0] from 0)",
+                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
                              queries())
-                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} (all counted from 0)",
-                             choice_.sample, geometry.batch, choice_.head, geometry.heads,
+                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} (words count from 1, "
+                             "elements such as q[0] from 0)",
+                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
                              query_name(choice_.query), geometry.queries));
     to.item(translated("formula: {1} ({2})", translated(kind.score), kind.source));
     for (const auto& [tensor, shape] : plan_.shapes)

@@ -72,7 +72,7 @@ class Layer {
         result_(result.layers[layer]),
         attentions_(attentions.subspan(layer * (request.decoder ? 2 : 1))),
         choice_(choice),
-        layer_number_(layer),
+        layer_number_(layer + 1),
         to_(explanation) {}
 
   void explain() {
@@ -258,7 +258,7 @@ void explain_layers(const TransformerRequest& request, const TransformerResult& 
   explanation.part(translated("All layers"));
   explanation.step(translated("What each layer makes of this hidden state"));
   explanation.paragraph(
-      translated("The walk above is through layer {1}; any other can be asked for.", layer));
+      translated("The walk above is through layer {1}; any other can be asked for.", layer + 1));
   Explanation::Vectors block{
       {},
       explanation.excerpt(request.layers.size(), most_layers, first_layers, last_layers),
@@ -266,7 +266,7 @@ void explain_layers(const TransformerRequest& request, const TransformerResult& 
   block.rows.include(layer);
   show_vectors({{"x", state_of(result.layers[0].sublayers[0].before, choice)}}, explanation);
   for (const std::size_t i : block.rows.indices()) {
-    block.vectors.push_back({translated("after layer {1}", i),
+    block.vectors.push_back({translated("after layer {1}", i + 1),
                              state_of(result.layers[i].sublayers.back().after, choice)});
   }
   explanation.put(std::move(block));

@@ -10,10 +10,11 @@
 namespace attn {
 namespace {
 
-// Where the query stands among the keys.
+// Where the query stands among the keys; it and they are counted from 1.
 void explain_place(const ExplainedQuery& query, std::ptrdiff_t offset, Explanation& explanation) {
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query.choice().query) + offset;
-  const std::string sum = std::to_string(query.choice().query) + (offset < 0 ? " - " : " + ") +
+  const auto i = static_cast<std::ptrdiff_t>(query.choice().query) + 1;
+  const std::ptrdiff_t position = i + offset;
+  const std::string sum = std::to_string(i) + (offset < 0 ? " - " : " + ") +
                           std::to_string(offset < 0 ? -offset : offset) + " = " +
                           std::to_string(position);
   if (query.request().mask.align == Alignment::lower_right) {

@@ -58,9 +58,9 @@ class ModelWalk {
   }
 
   void walk() {
-    const std::string layer = !both_     ? translated("layer {1}", layer_)
-                              : decoder_ ? translated("the decoder's layer {1}", layer_)
-                                         : translated("the encoder's layer {1}", layer_);
+    const std::string layer = !both_     ? translated("layer {1}", layer_ + 1)
+                              : decoder_ ? translated("the decoder's layer {1}", layer_ + 1)
+                                         : translated("the encoder's layer {1}", layer_ + 1);
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
     to_.paragraph(
@@ -72,16 +72,16 @@ class ModelWalk {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
         to_.paragraph(
-            translated("Layer 0 is left out here; each layer can be asked for by its number."));
+            translated("Layer 1 is left out here; each layer can be asked for by its number."));
       } else {
         to_.paragraph(translated(
-            "Layers 0 to {1} are left out here; each can be asked for by its number.", layer_ - 1));
+            "Layers 1 to {1} are left out here; each can be asked for by its number.", layer_));
       }
       show("x", output_of(layer_ - 1));
     }
-    to_.part(crosses_
-                 ? translated("Head {1} of {2} over what the encoder gives", choice_.head, layer)
-                 : translated("Head {1} of {2}", choice_.head, layer));
+    to_.part(crosses_ ? translated("Head {1} of {2} over what the encoder gives", choice_.head + 1,
+                                   layer)
+                      : translated("Head {1} of {2}", choice_.head + 1, layer));
     if (crosses_) encoder_output();
     to_.paragraph(
         translated("Left out here, as matrices of checkpoints are too large to read: the norm of "

@@ -45,8 +45,8 @@ Tensor joined_heads(const AttentionRequest& request, const AttentionResult& resu
 }
 
 std::string rows_text(std::size_t head, std::size_t width) {
-  return width == 1 ? translated("row {1}", head)
-                    : translated("rows {1} to {2}", head * width, (head + 1) * width - 1);
+  return width == 1 ? translated("row {1}", head + 1)
+                    : translated("rows {1} to {2}", head * width + 1, (head + 1) * width);
 }
 
 class Projected {
@@ -92,8 +92,8 @@ class Projected {
       to_.paragraph(
           projections_.query.bias
               ? translated("Head {1} of {2} has {3} of W_q to itself; the last term is the bias.",
-                           choice_.head, geometry_.heads, rows)
-              : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head,
+                           choice_.head + 1, geometry_.heads, rows)
+              : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head + 1,
                            geometry_.heads, rows));
     } else if (projections_.query.bias) {
       to_.paragraph(translated("The last term is the bias."));
@@ -143,7 +143,7 @@ class Projected {
     block.rows.include(choice_.head);
     for (const std::size_t head : block.rows.indices()) {
       block.vectors.push_back(
-          named_vector(translated("head {1}", head),
+          named_vector(translated("head {1}", head + 1),
                        joined().subspan(head * geometry_.value_width, geometry_.value_width)));
     }
     to_.put(std::move(block));
@@ -155,8 +155,8 @@ class Projected {
     const std::string o = geometry_.heads > 1 ? translated("joined W_oᵀ") : "out W_oᵀ";
     to_.formula("y = " + o + (linear.bias ? " + b_o" : ""),
                 "y = " +
-                    (geometry_.heads > 1 ? std::string("[o_0; \\ldots; o_{" +
-                                                       std::to_string(geometry_.heads - 1) + "}]")
+                    (geometry_.heads > 1 ? std::string("[o_1; \\ldots; o_{" +
+                                                       std::to_string(geometry_.heads) + "}]")
                                          : std::string("o")) +
                     "\\,W_o^\\top" + (linear.bias ? " + b_o" : ""));
     const std::size_t width = linear.weight.shape()[0];

@@ -19,23 +19,25 @@ constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_ke
 
 PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count,
                              const char* numbered)
-    : labels_(std::move(labels)), digits_(std::to_string(count - 1).size()), numbered_(numbered) {}
+    : labels_(std::move(labels)), count_(count), numbered_(numbered) {}
 
 std::string PositionNames::in_table(std::size_t position) const {
-  const std::string number = padded_left(std::to_string(position), digits_);
+  const std::string number =
+      padded_left(std::to_string(position + 1), std::to_string(count_).size());
   if (labels_.empty()) return translated(numbered_, number);
   return number + " " + shortened(one_line(labels_[position]), widest_label);
 }
 
 std::string PositionNames::in_table(const std::string& vector, std::size_t position) const {
+  const std::size_t digits = std::to_string(count_ - 1).size();
   std::string number =
-      padded_right(vector + "[" + std::to_string(position) + "]", vector.size() + digits_ + 2);
+      padded_right(vector + "[" + std::to_string(position) + "]", vector.size() + digits + 2);
   if (labels_.empty()) return number;
   return number + " " + shortened(one_line(labels_[position]), widest_label);
 }
 
 std::string PositionNames::in_prose(std::size_t position) const {
-  std::string number = translated(numbered_, position);
+  std::string number = translated(numbered_, position + 1);
   if (labels_.empty()) return number;
   return translated("{1} (\"{2}\")", number,
                     shortened(one_line(labels_[position]), 2 * widest_label));

@@ -23,22 +23,23 @@ struct QueryChoice {
   bool full = false;  ///< all keys are shown
 };
 
-/// Names of positions for prose and tables: their labels, else their numbers.
+/// Names of positions for prose and tables: their labels, else their numbers. Words count from 1,
+/// elements of vectors from 0.
 class PositionNames {
  public:
   /// `labels` may be empty; `numbered` is what a position is called without one, "key {1}".
   PositionNames(std::vector<std::string> labels, std::size_t count, const char* numbered);
 
-  /// "2 sat", or "key 2" without labels; indices stand below each other.
+  /// "3 sat", or "key 3" without labels; numbers stand below each other.
   std::string in_table(std::size_t position) const;
   /// "k[2] sat", or "k[2]" without labels.
   std::string in_table(const std::string& vector, std::size_t position) const;
-  /// "key 2 ("sat")"
+  /// "key 3 ("sat")"
   std::string in_prose(std::size_t position) const;
 
  private:
   std::vector<std::string> labels_;
-  std::size_t digits_;
+  std::size_t count_;
   const char* numbered_;
 };
 

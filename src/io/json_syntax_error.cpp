@@ -107,7 +107,26 @@ bool is_special_number(std::string_view word) {
   return name == "nan" || name == "inf" || name == "infinity";
 }
 
+// Punctuation as Chinese and Japanese keyboards and word processors write it, and what JSON has in
+// its place. The first of the text.
+std::string help_for_punctuation(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> marks[]{
+      {"：", ":"},  {"，", ","},  {"、", ","}, {"；", ","}, {"“", "\""},  {"”", "\""},
+      {"「", "\""}, {"」", "\""}, {"‘", "\""}, {"’", "\""}, {"＂", "\""}, {"【", "["},
+      {"】", "]"},  {"［", "["},  {"］", "]"}, {"｛", "{"}, {"｝", "}"}};
+  std::size_t first = std::string_view::npos;
+  std::string help;
+  for (const auto& [mark, instead] : marks) {
+    const std::size_t at = text.find(mark);
+    if (at >= first) continue;
+    first = at;
+    help = translated("{1} is no punctuation of JSON: write {2}", mark, instead);
+  }
+  return help;
+}
+
 std::string help_for_word(std::string_view word) {
+  if (const std::string help = help_for_punctuation(word); !help.empty()) return help;
   if (is_special_number(word)) {
     return R"(write NaN and infinities as the strings "nan", "inf" and "-inf")";
   }

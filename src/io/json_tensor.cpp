@@ -324,8 +324,15 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);
   }
-  throw input_error(translated("{1} is no tensor", described(value)), pointer,
-                    translated("give nested arrays of numbers, such as [[1,2],[3,4]]"));
+  // A name with an extension is that of a file.
+  const bool names_file = value.is(JsonValue::Type::string) &&
+                          value.string().find_last_of('.') != std::string::npos &&
+                          value.string().find(' ') == std::string::npos;
+  throw input_error(
+      translated("{1} is no tensor", described(value)), pointer,
+      names_file ? translated("give nested arrays of numbers, such as [[1,2],[3,4]], or a file, "
+                              "{\"file\": …}")
+                 : translated("give nested arrays of numbers, such as [[1,2],[3,4]]"));
 }
 
 std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t least,

@@ -130,14 +130,18 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
           pass.embedding().embed(ids[b], decoder || texts.types.empty() ? none : texts.types[b]));
     }
     take(before + "embedded", joined(states));
+    std::optional<LogitsHead> lens;
+    if (options.lens && !encoder) lens.emplace(model, weights, pass.embedding().table(), options);
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const StackPass::Layer layer = pass.read_layer(n);
       std::vector<Tensor> self, cross;
       for (std::size_t b = 0; b < ids.size(); ++b) {
+        const std::string own = before + "layers." + std::to_string(n) + ".self.";
         StackPass::Step step =
             pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b],
-                      {heads_of(off, n), heads_of(options.cross_heads_off, n)}, options.wants(n));
+                      {heads_of(off, n), heads_of(options.cross_heads_off, n)}, options.wants(n),
+                      [&](const AttendedBlock& block) { options.block(b, own, block); });
         states[b] = std::move(step.states);
         if (options.wants(n)) {
           self.push_back(std::move(step.self));
@@ -148,6 +152,10 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       if (!self.empty()) take(name + "self.weights", joined(self));
       if (!cross.empty()) take(name + "cross.weights", joined(cross));
       if (options.stages) take(name + "output", joined(states));
+      if (!lens) continue;
+      for (std::size_t b = 0; b < ids.size(); ++b) {
+        options.lens(b, n, lens->logits(pass.finish(states[b])));
+      }
     }
     for (Tensor& x : states) x = pass.finish(x);
     if (encoder) {

@@ -18,6 +18,8 @@
 
 namespace attn {
 
+struct AttendedBlock;
+
 /// What a model reads: token ids, one list a sample, of any lengths.
 struct ModelTexts {
   std::vector<std::vector<std::int64_t>> ids;
@@ -49,6 +51,11 @@ struct ModelOptions : AttentionOptions {
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
   /// Told of every attention of a wanted layer, "layers.0.self.", before it is computed.
   std::function<void(const std::string& name, const AttentionRequest& request)> watch = {};
+  /// Told of each self-attention of a wanted layer with what its output is the sum of.
+  std::function<void(std::size_t sample, const std::string& name, const AttendedBlock& block)>
+      block = {};
+  /// Told of the logits [1,L,V] that the states which leave a layer of the last stack would give.
+  std::function<void(std::size_t sample, std::size_t layer, const Tensor& logits)> lens = {};
 
   bool wants(std::size_t layer) const {
     return weights && (!layers || std::ranges::count(*layers, layer) > 0);

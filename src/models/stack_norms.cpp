@@ -55,6 +55,12 @@ Tensor StackNorms::apply(const Tensor& x, const char* purpose,
   return attn::apply(LayerNorm{norm.weight, norm.bias}, x, model_.eps, threads_, norm.kind);
 }
 
+std::optional<HeadNorm> StackNorms::of_states(const char* purpose, std::size_t layer,
+                                              std::size_t width) const {
+  if (!has(purpose, layer)) return std::nullopt;
+  return read(purpose, layer, width);
+}
+
 std::optional<HeadNorm> StackNorms::of_heads(const char* purpose, std::size_t layer) const {
   if (model_.whole_width_norms || !has(purpose, layer)) return std::nullopt;
   return read(purpose, layer, model_.head_width);

@@ -30,6 +30,10 @@ class StackNorms {
   /// The norm of each head's queries or keys; absent if there is none, or one over all heads.
   std::optional<HeadNorm> of_heads(const char* purpose, std::size_t layer) const;
 
+  /// The norm of states [..,width]; absent if there is none.
+  std::optional<HeadNorm> of_states(const char* purpose, std::size_t layer,
+                                    std::size_t width) const;
+
  private:
   HeadNorm read(const char* purpose, std::optional<std::size_t> layer, std::size_t width) const;
 

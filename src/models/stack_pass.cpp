@@ -116,13 +116,29 @@ Tensor StackPass::added(const Tensor& base, const char* norm, std::size_t n,
 }
 
 StackPass::Step StackPass::step(const Layer& layer, const Tensor& x, const Tensor& memory,
-                                const HeadsOff& off, bool wants_weights) const {
+                                const HeadsOff& off, bool wants_weights,
+                                const std::function<void(const AttendedBlock&)>& watch) const {
   const std::size_t n = layer.number;
   Step result;
   const Tensor h = norms_.apply(x, "before_attention", n);
-  Tensor y = added(model_.residual_after_norm ? h : x, "after_attention", n, [&](const Tensor& to) {
-    return attend_to(layer, true, h, h, off.self, wants_weights ? &result.self : nullptr, to);
+  const Tensor& residual = model_.residual_after_norm ? h : x;
+  std::optional<AttendedBlock> block;
+  if (options_.block && wants_weights) block.emplace();
+  Tensor y = added(residual, "after_attention", n, [&](const Tensor& to) {
+    return attend_to(layer, true, h, h, off.self, wants_weights ? &result.self : nullptr, to,
+                     block ? &*block : nullptr);
   });
+  if (block) {
+    block->layer = n;
+    block->weights = result.self;
+    block->residual = residual;
+    if (off.self != nullptr) block->heads_off = *off.self;
+    block->branch_norm = norms_.of_states("after_attention", n, x.shape().back());
+    if (!model_.parallel) {
+      block->sum_norm = norms_.of_states("after_attention_sum", n, x.shape().back());
+    }
+    watch(*block);
+  }
   const auto feed = [&](const Tensor& base, const Tensor& in) {
     return added(base, "after_feed_forward", n,
                  [&](const Tensor& to) { return feed_forward(in, n, to); });
@@ -178,7 +194,7 @@ Tensor StackPass::projected(const StoredLinear& linear, const char* purpose, con
 // becomes the weights [1,H,Lq,Lk] if it is given.
 Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
                             const Tensor& memory, const std::vector<std::size_t>* off, Tensor* map,
-                            const Tensor& base) const {
+                            const Tensor& base, AttendedBlock* block) const {
   Tensor heads;
   {
     AttentionRequest request = attention_of(layer, self, states, memory);
@@ -188,11 +204,16 @@ Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
                          (self ? ".self." : ".cross."),
                      request);
     }
+    if (block != nullptr) block->value = std::get<ScaledDotProduct>(request.score).value;
     AttentionResult result = attend(request);
     if (map != nullptr) *map = std::move(result.weights);
     heads = std::move(result.output);
   }
   if (off != nullptr) heads = without_heads(heads, *off, model_.head_width);
+  if (block != nullptr) {
+    block->heads = heads;
+    block->output = layer.self.output;
+  }
   return projected(self ? layer.self.output : layer.cross.output, "output", heads, base);
 }
 

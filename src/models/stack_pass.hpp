@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "models/checkpoint.hpp"
 #include "models/pass.hpp"
 #include "models/stack_norms.hpp"
+#include "models/term_norms.hpp"
 #include "models/token_embedding.hpp"
 
 namespace attn {
@@ -51,8 +53,10 @@ class StackPass {
     Tensor states, self, cross;
   };
   /// `memory` is what an encoder read; absent without one.
+  /// `watch` is told of the self-attention if the options want blocks and the layer's weights are
+  /// wanted.
   Step step(const Layer& layer, const Tensor& x, const Tensor& memory, const HeadsOff& off,
-            bool wants_weights) const;
+            bool wants_weights, const std::function<void(const AttendedBlock& block)>& watch) const;
 
   /// What follows all layers, and how wide its result is.
   Tensor finish(const Tensor& x) const;
@@ -67,7 +71,8 @@ class StackPass {
   Tensor projected(const StoredLinear& linear, const char* purpose, const Tensor& x,
                    const Tensor& base) const;
   Tensor attend_to(const Layer& layer, bool self, const Tensor& states, const Tensor& memory,
-                   const std::vector<std::size_t>* off, Tensor* map, const Tensor& base) const;
+                   const std::vector<std::size_t>* off, Tensor* map, const Tensor& base,
+                   AttendedBlock* block = nullptr) const;
   AttentionRequest attention_of(const Layer& layer, bool self, const Tensor& states,
                                 const Tensor& memory) const;
   void set_distance_bias(AttentionRequest& request, double scale) const;

@@ -44,7 +44,8 @@ Tensor TokenEmbedding::embed(const std::vector<std::int64_t>& ids,
   if (positions) {
     x = sum(checkpoint_, x, looked_up("positions", learned_places(ids)), options_.threads);
   } else if (model_.positions == ModelPositions::sinusoidal) {
-    x = sum(checkpoint_, x, sinusoids(ids.size(), x.shape().back()), options_.threads);
+    const Tensor places = sines_then_cosines(ids.size(), x.shape().back());
+    x = sum(checkpoint_, x, places.converted(options_.dtype), options_.threads);
   }
   if (weights_.has("types", std::nullopt)) {
     const std::vector<std::int64_t> own =
@@ -71,8 +72,7 @@ Tensor TokenEmbedding::looked_up(const char* purpose, const std::vector<std::int
   return Tensor({1, ids.size(), width}, std::move(rows)).converted(options_.dtype);
 }
 
-// Vaswani et al. 2017, section 3.5, all sines before all cosines, as Marian has them.
-Tensor TokenEmbedding::sinusoids(std::size_t length, std::size_t width) const {
+Tensor sines_then_cosines(std::size_t length, std::size_t width) {
   std::vector<double> x(length * width);
   const std::size_t half = (width + 1) / 2;
   for (std::size_t i = 0; i < length; ++i) {
@@ -84,7 +84,7 @@ Tensor TokenEmbedding::sinusoids(std::size_t length, std::size_t width) const {
       x[i * width + k] = k < half ? std::sin(angle) : std::cos(angle);
     }
   }
-  return Tensor({1, length, width}, std::move(x)).converted(options_.dtype);
+  return {{1, length, width}, std::move(x)};
 }
 
 // The rows of the position table. A padding token in a text of RoBERTa stays at its own place.

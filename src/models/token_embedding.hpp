@@ -37,7 +37,6 @@ class TokenEmbedding {
 
  private:
   Tensor looked_up(const char* purpose, const std::vector<std::int64_t>& ids) const;
-  Tensor sinusoids(std::size_t length, std::size_t width) const;
   std::vector<std::int64_t> learned_places(const std::vector<std::int64_t>& ids) const;
 
   const Architecture& model_;
@@ -46,5 +45,9 @@ class TokenEmbedding {
   const StackNorms& norms_;
   const ModelOptions& options_;
 };
+
+/// Sinusoidal positions (Vaswani et al. 2017, section 3.5), all sines before all cosines as Marian
+/// has them: float64 [1,L,D].
+Tensor sines_then_cosines(std::size_t length, std::size_t width);
 
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "result/tensor_meaning.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -24,8 +25,15 @@ Tensor matrix(const Tensor& tensor, const Shape& index) {
   return part_of(tensor, number * element_count(last), last).converted(DType::float64);
 }
 
-// a − b, and zero where a NaN or an infinity is in both.
-Tensor difference(const Tensor& a, const Tensor& b) {
+std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& lists,
+                                 std::size_t sample, std::size_t count) {
+  const auto labels = Labels::of_sample(lists, sample);
+  return labels.size() == count ? labels : std::vector<std::string>{};
+}
+
+}  // namespace
+
+Tensor difference_of(const Tensor& a, const Tensor& b) {
   const auto x = a.values<double>(), y = b.values<double>();
   std::vector<double> differences(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -35,31 +43,35 @@ Tensor difference(const Tensor& a, const Tensor& b) {
   return Tensor(a.shape(), std::move(differences));
 }
 
-double largest_finite(const Tensor& matrix) {
+Tensor either(const Tensor& a, const Tensor& b) {
+  const Tensor one = a.converted(DType::boolean), other = b.converted(DType::boolean);
+  const auto x = one.values<std::uint8_t>(), y = other.values<std::uint8_t>();
+  std::vector<std::uint8_t> result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) result[i] = x[i] != 0 || y[i] != 0 ? 1 : 0;
+  return Tensor(a.shape(), std::move(result));
+}
+
+double largest_finite(std::span<const Heatmap> maps) {
+  constexpr double most = 4e307;  // of the ends of a range
   double largest = 0;
-  for (const double number : matrix.values<double>()) {
-    if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+  for (const Heatmap& map : maps) {
+    for (const double number : map.weights.values<double>()) {
+      if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+    }
   }
-  return largest;
+  return largest > 0 ? std::min(largest, most) : 1;
 }
-
-std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& lists,
-                                 std::size_t sample, std::size_t count) {
-  const auto labels = Labels::of_sample(lists, sample);
-  return labels.size() == count ? labels : std::vector<std::string>{};
-}
-
-}  // namespace
 
 std::string pictured_name(const DifferenceMap& map) {
   const Shape before = leading(map.index);
-  return (map.name.empty() ? "the array" : map.name) + (before.empty() ? "" : text(before));
+  return (map.name.empty() ? translated("the array") : map.name) +
+         (before.empty() ? "" : text(before));
 }
 
 Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
                         const std::string& provenance) {
   Heatmap heatmap;
-  heatmap.weights = difference(matrix(map.a, map.index), matrix(map.b, map.index));
+  heatmap.weights = difference_of(matrix(map.a, map.index), matrix(map.b, map.index));
   heatmap.title = "Difference A − B of " + pictured_name(map);
   heatmap.any_numbers = true;
   PlotOptions options;
@@ -69,9 +81,7 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   // How small differences are counts as much as how large they are.
   options.annotate_format = ".2g";
   options.colorbar_label = "A − B";
-  const double largest = largest_finite(heatmap.weights);
-  constexpr double most = 4e307;  // of the ends of a range
-  const double end = largest > 0 ? std::min(largest, most) : 1;
+  const double end = largest_finite({&heatmap, 1});
   options.color_range = {ColorRange::Scope::given, -end, end};
   if (is_map(map.name)) {
     const std::size_t sample = map.index.size() > 2 ? map.index[0] : 0;

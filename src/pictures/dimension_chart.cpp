@@ -13,6 +13,7 @@ DimensionChart dimension_chart(const std::vector<std::pair<std::string, Shape>>&
   };
   DimensionChart chart{named("query"), named("key"), named("value"), named("output")};
   const Shape weights = named("weights");
+  chart.weights = weights;
   if (weights.size() >= 2) {
     if (chart.query.empty()) chart.query = {weights[weights.size() - 2]};
     if (chart.key.empty()) chart.key = {weights.back()};

@@ -2,8 +2,6 @@
 
 #include "attn/error.hpp"
 
-#include "result/tensor_meaning.hpp"
-#include "support/count_text.hpp"
 #include "support/names_option.hpp"
 #include "support/translated.hpp"
 
@@ -14,10 +12,11 @@ void check_labels(const Labels& labels, const Maps& maps) {
   const auto check = [&](const std::vector<std::vector<std::string>>& lists, std::size_t length,
                          const char* axis) {
     if (lists.size() > 1 && lists.size() != maps.samples()) {
-      throw input_error(count_text(lists.size(), "list") + " of labels for " +
-                            count_text(maps.samples(), "sample"),
+      throw input_error(translated("{1} of labels for {2}",
+                                   translated_count(lists.size(), "{1} list", "{1} lists"),
+                                   translated_count(maps.samples(), "{1} sample", "{1} samples")),
                         std::string("/labels/") + axis,
-                        "give one list for all samples, or one list a sample");
+                        translated("give one list for all samples, or one list a sample"));
     }
     for (const auto& list : lists) check_label_count(list.size(), length, axis);
   };
@@ -34,10 +33,13 @@ std::vector<std::string> numbers(std::size_t first, std::size_t count) {
 // One matrix of a tensor whose rows and columns are positions and dimensions.
 Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) {
   const MapSelection& selection = maps.selection;
-  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0) {
-    throw input_error("\"" + name + "\" has no keys", "PlotRequest::name",
-                      "leave out MapSelection::drop_first, MapSelection::renormalize and "
-                      "MapSelection::merge_pieces");
+  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
+      !selection.drop.empty()) {
+    throw input_error(
+        translated("\"{1}\" has no keys", name), "PlotRequest::name",
+        translated(
+            "leave out MapSelection::drop_first, MapSelection::drop, MapSelection::renormalize and "
+            "MapSelection::merge_pieces, or say with PlotRequest::axes that it is a map"));
   }
   const Labels none;
   Heatmap heatmap =
@@ -65,21 +67,21 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
 
 DrawableMaps maps_of(const Drawable& drawable) {
   if (!drawable.weights) {
-    throw input_error("there are no weights to draw", "",
-                      "give a result with weights, {\"weights\": …}, or a file with one tensor");
+    throw input_error(
+        translated("there are no weights to draw"), "",
+        translated("give a result with weights, {\"weights\": …}, or a file with one tensor"));
   }
   DrawableMaps maps{Maps(drawable.weights, drawable.heads_only), {}};
-  if (!is_map(drawable.tensor)) return maps;
+  if (!drawable.is_map()) return maps;
   check_labels(drawable.labels, maps.weights);
   if (drawable.allowed) {
     // What all heads see may be given once.
     Shape once = drawable.weights.shape();
     if (once.size() == 4) once[1] = 1;
     if (drawable.allowed.shape() != drawable.weights.shape() && drawable.allowed.shape() != once) {
-      throw input_error("allowed " + text(drawable.allowed.shape()) +
-                            " does not have the shape of the weights " +
-                            text(drawable.weights.shape()),
-                        "/allowed", "give both the same shape");
+      throw input_error(translated("allowed {1} does not have the shape of the weights {2}",
+                                   text(drawable.allowed.shape()), text(drawable.weights.shape())),
+                        "/allowed", translated("give both the same shape"));
     }
     maps.allowed.emplace(drawable.allowed, drawable.heads_only);
   }
@@ -91,23 +93,23 @@ SelectedMaps selected(const DrawableMaps& maps, const Drawing& drawing, const Dr
   return {maps.weights,      maps.allowed ? &*maps.allowed : nullptr,
           drawable.labels,   drawable.title,
           drawing.sample,    drawing.head,
-          drawing.selection, where_of(drawable.tensor)};
+          drawing.selection, drawable.where.empty() ? where_of(drawable.tensor) : drawable.where};
 }
 
 Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& maps) {
   if (drawable.chosen) return *drawable.chosen;
-  if (!is_map(drawable.tensor)) return heatmap_of_positions(drawable.tensor, maps);
+  if (!drawable.is_map()) return heatmap_of_positions(drawable.tensor, maps);
   Heatmap heatmap = selected_heatmap(maps);
-  heatmap.any_numbers = !drawable.tensor.ends_with("weights");
+  heatmap.any_numbers = !drawable.holds_weights();
   if (!drawable.cells.empty()) heatmap.title += "\n" + drawable.cells;
   return heatmap;
 }
 
 std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps) {
   if (maps.selection.heads != MapSelection::Heads::all) return {heatmap_of(drawable, maps)};
-  if (is_map(drawable.tensor)) return selected_heads(maps).panels;
+  if (drawable.is_map()) return selected_heads(maps).panels;
   std::vector<Heatmap> heads;
-  for (std::size_t head = 0; head < maps.weights.heads(); ++head) {
+  for (const std::size_t head : drawn_heads(maps)) {
     heads.push_back(heatmap_of_positions(
         drawable.tensor,
         {maps.weights, maps.allowed, maps.labels, maps.title, maps.sample, head, maps.selection}));
@@ -116,10 +118,28 @@ std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps
   return heads;
 }
 
+std::optional<std::string> merging_warning(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  if (!drawing.selection.merge_pieces || !drawable.is_map() || !drawable.weights) {
+    return std::nullopt;
+  }
+  const DrawableMaps maps = maps_of(drawable);
+  const Heatmap merged = selected_heatmap(selected(maps, drawing, drawable));
+  MapSelection apart = drawing.selection;
+  apart.merge_pieces = false;
+  Drawing whole{{}, drawing.sample, drawing.head, apart, {}, {}};
+  const Heatmap pieces = selected_heatmap(selected(maps, whole, drawable));
+  if (merged.weights.shape() != pieces.weights.shape()) return std::nullopt;
+  return translated(
+      "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
+      "MapSelection::words says which pieces make a word where there are no marks");
+}
+
 void check_is_map(const Drawable& drawable) {
-  if (is_map(drawable.tensor)) return;
-  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys",
-                    "PlotRequest::name", "draw it as a heatmap");
+  if (drawable.is_map()) return;
+  throw input_error(
+      translated("\"{1}\" is no map of queries and keys", drawable.tensor), "PlotRequest::name",
+      translated("draw it as a heatmap, or say with PlotRequest::axes that it is a map"));
 }
 
 Error placed(const Error& error, const Drawable& drawable) {

@@ -15,6 +15,7 @@
 #include "document/labels.hpp"
 #include "pictures/map_selection.hpp"
 #include "pictures/selected_map.hpp"
+#include "result/tensor_meaning.hpp"
 
 namespace attn {
 
@@ -35,10 +36,12 @@ struct Drawable {
   std::string name;                ///< of the file, for errors
   std::string column;              ///< what it goes by in a comparison
   std::string tensor = "weights";  ///< the name of what stands in `weights`
-  Tensor weights, allowed;         ///< allowed is absent without a mask
-  Tensor scores, capped, masked;   ///< the stages
-  bool heads_only = false;         ///< as Maps takes it
-  std::size_t heads_a_group = 1;   ///< that share a key and value head
+  TensorMeaning meaning = TensorMeaning::weights;
+  std::string where;        ///< among the layers of a stack, "Layer 2"; empty = as `tensor` tells
+  Tensor weights, allowed;  ///< allowed is absent without a mask
+  Tensor scores, capped, masked;  ///< the stages
+  bool heads_only = false;        ///< as Maps takes it
+  std::size_t heads_a_group = 1;  ///< that share a key and value head
   /// Other maps of weights of the same file, which a picture of this one does not show.
   std::vector<std::string> left_out;
   StageFormulas formulas;
@@ -48,6 +51,9 @@ struct Drawable {
   std::string cells;              ///< what a cell of pooled weights is
   std::optional<Heatmap> chosen;  ///< of the drawing's sample and heads, if it was made already
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of all tensors, by name
+
+  bool is_map() const { return meaning != TensorMeaning::positions; }
+  bool holds_weights() const { return meaning == TensorMeaning::weights; }
 };
 
 /// What a picture is to show. Most show the first of `of`.
@@ -81,6 +87,9 @@ Heatmap heatmap_of(const Drawable& drawable, const SelectedMaps& maps);
 
 /// What of the chosen sample is drawn side by side: all heads, or the one map that is chosen.
 std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps);
+
+/// What is to be said if pieces of words are to be merged and none belong together.
+std::optional<std::string> merging_warning(const Drawing& drawing);
 
 /// Throws Error(input) if rows and columns are no queries and keys.
 void check_is_map(const Drawable& drawable);

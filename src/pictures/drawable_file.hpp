@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "attn/file_access.hpp"
 #include "attn/run.hpp"
 
@@ -7,12 +9,9 @@
 
 namespace attn {
 
-/// Reads of a file what the request's kind of picture shows, and the labels given beside it. Throws
-/// Error(input) or Error(file) naming the file.
-/// The same for each layer of the sort of attention that is wanted, where the file has several and
-/// the request names no tensor.
-std::vector<Drawable> read_layers(const PlotRequest& request, const FileAccess& access);
-
-Drawable read_drawable(const PlotRequest& request, const FileAccess& access = {});
+/// Reads of the request's files what its kind of picture shows, and the labels given beside them:
+/// one drawable, or of a kind that shows all layers one a layer. Throws Error(input) or Error(file)
+/// naming the file.
+std::vector<Drawable> read_drawables(const PlotRequest& request, const FileAccess& access = {});
 
 }  // namespace attn

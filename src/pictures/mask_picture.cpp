@@ -45,7 +45,7 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
     if (known.back() == *name) return attention;
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  throw input_error("there is no attention \"" + *name + "\"", "PlotRequest::name",
+  throw input_error(translated("there is no attention \"{1}\"", *name), "PlotRequest::name",
                     suggestion(*name, names));
 }
 
@@ -62,29 +62,30 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const bool globals = !attention.mask.global.empty();
 
   const Positions queries = selected_queries(selection, geometry.queries);
-  const Positions keys = selected_keys(selection, geometry.keys);
-  std::vector<std::int64_t> hidden_by(queries.count() * keys.count());
+  const std::vector<std::string> all_keys = Labels::of_sample(attention.labels.key, sample);
+  const std::vector<std::size_t> keys = selected_keys(selection, geometry.keys, all_keys);
+  std::vector<std::int64_t> hidden_by(queries.count() * keys.size());
   std::vector<std::uint8_t> global(globals ? hidden_by.size() : 0);
   parallel_for(queries.count(), threads, [&](std::size_t i) {
     std::vector<std::uint32_t> parts(geometry.keys), window(globals ? geometry.keys : 0);
     visibility.hidden_by(sample, head, queries.first + i, parts);
     if (globals) without_globals.hidden_by(sample, head, queries.first + i, window);
-    for (std::size_t j = 0; j < keys.count(); ++j) {
-      const std::size_t key = keys.first + j, cell = i * keys.count() + j;
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      const std::size_t key = keys[j], cell = i * keys.size() + j;
       hidden_by[cell] = parts[key];
       if (globals) global[cell] = parts[key] == 0 && window[key] != 0 ? 1 : 0;
     }
   });
 
   MaskMap map;
-  const Shape shape = {queries.count(), keys.count()};
+  const Shape shape = {queries.count(), keys.size()};
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
   for (const HidingPart* part : hiding_parts()) map.parts.push_back(cause_of(part->name));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
-  map.key_labels = part_of(Labels::of_sample(attention.labels.key, sample), keys);
+  map.key_labels = key_labels(all_keys, keys);
   map.first_query = queries.first;
-  map.first_key = keys.first;
+  map.first_key = keys.front();
   std::string place = where_of(attention.prefix);
   const std::string between = translated(", ");
   if (!place.empty()) place += between;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,9 +13,12 @@
 
 #include "attn/error.hpp"
 
+#include "pictures/difference_picture.hpp"
 #include "pictures/dimension_chart.hpp"
 #include "pictures/mask_picture.hpp"
+#include "pictures/stacked_steps.hpp"
 #include "pictures/stages_picture.hpp"
+#include "pictures/token_strip.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/translated.hpp"
 
@@ -29,12 +35,22 @@ std::string titled(const std::string& title, const std::string& otherwise) {
 // The colour bar of what is no weight says what it is.
 PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
   PlotOptions options = drawing.options;
-  if (!is_map(drawable.tensor)) {
+  if (!drawable.is_map()) {
     if (!options.xlabel) options.xlabel = translated("Dimension");
     if (!options.ylabel) options.ylabel = translated("Position");
     if (!options.colorbar_label) options.colorbar_label = translated("Value");
   } else if (!options.colorbar_label) {
-    options.colorbar_label = meaning_of_values(drawable.tensor);
+    options.colorbar_label = drawable.holds_weights() ? meaning_of_values("weights")
+                                                      : meaning_of_values(drawable.tensor);
+  }
+  return options;
+}
+
+// The bar that several panels share says in short what a heatmap's own says at length.
+PlotOptions panel_options_for(const Drawing& drawing, const Drawable& drawable) {
+  PlotOptions options = options_for(drawing, drawable);
+  if (!options.colorbar_label && options.style == PlotStyle::standard) {
+    options.colorbar_label = "Attention Weight";
   }
   return options;
 }
@@ -43,9 +59,9 @@ Picture heatmap(const Drawing& drawing) {
   const Drawable& drawable = drawing.of[0];
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, drawing, drawable);
-  const bool map = is_map(drawable.tensor);
+  const bool map = drawable.is_map();
   PlotOptions options = options_for(drawing, drawable);
-  if (!options.title && map && !drawable.tensor.ends_with("weights")) {
+  if (!options.title && map && !drawable.holds_weights()) {
     options.title = drawable.tensor + " " + place_text(chosen);
   }
   std::vector<Heatmap> heads = heads_of(drawable, chosen);
@@ -53,6 +69,7 @@ Picture heatmap(const Drawing& drawing) {
   if (!side_by_side || (!map && heads.size() == 1)) {
     return draw_heatmap(heads[0], options, drawing.format);
   }
+  options.colorbar_label = panel_options_for(drawing, drawable).colorbar_label;
   if (!options.title) {
     options.title = map ? titled(drawable.title, translated("Attention Weight Heatmap") + " ") +
                               place_text(chosen)
@@ -62,8 +79,9 @@ Picture heatmap(const Drawing& drawing) {
 }
 
 // Names the heads that share a key and value head, where the columns are heads.
-void add_groups(HeatmapGrid& grid, const Drawable& drawable) {
-  if (drawable.heads_a_group < 2 || grid.columns % drawable.heads_a_group != 0) return;
+void add_groups(HeatmapGrid& grid, const Drawable& drawable, bool chosen_heads) {
+  if (drawable.heads_a_group < 2 || chosen_heads || grid.columns % drawable.heads_a_group != 0)
+    return;
   grid.columns_a_group = drawable.heads_a_group;
   for (std::size_t i = 0; i < grid.columns / drawable.heads_a_group; ++i) {
     grid.group_titles.push_back(translated("Key/Value Head {1}", i + 1));
@@ -91,8 +109,9 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     const Drawable& drawable = drawing.of[layer];
     const DrawableMaps maps = maps_of(drawable);
     const SelectedMaps chosen = selected(maps, drawing, drawable);
-    grid.columns = heads_together(drawing.selection) ? 1 : chosen.weights.heads();
-    for (std::size_t head = 0; head < grid.columns; ++head) {
+    const std::vector<std::size_t> heads = drawn_heads(chosen);
+    grid.columns = heads_together(drawing.selection) ? 1 : heads.size();
+    for (const std::size_t head : std::span(heads).first(grid.columns)) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
       grid.panels.back().title =
           heads_together(drawing.selection) ? "" : translated("Head {1}", head + 1);
@@ -100,18 +119,20 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer + 1)
                                                    : chosen.where);
   }
-  add_groups(grid, drawing.of[0]);
+  add_groups(grid, drawing.of[0], drawing.selection.chosen_heads.has_value());
   return grid;
 }
 
 Picture grid(const Drawing& drawing) {
   const Drawable& drawable = drawing.of[0];
   check_is_map(drawable);
-  PlotOptions options = options_for(drawing, drawable);
+  PlotOptions options = panel_options_for(drawing, drawable);
   const DrawableMaps maps = maps_of(drawable);
   const SelectedMaps chosen = selected(maps, drawing, drawable);
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
-  if (drawing.of.size() == 1) add_groups(grid, drawable);
+  if (drawing.of.size() == 1) {
+    add_groups(grid, drawable, drawing.selection.chosen_heads.has_value());
+  }
   // The title says what rows and columns do not. The matplotlib style has none by itself.
   if (options.style == PlotStyle::standard && !options.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
@@ -123,10 +144,9 @@ Picture grid(const Drawing& drawing) {
       add(translated("Sample {1}", drawing.sample + 1));
     }
     if (heads_together(drawing.selection)) {
-      const std::string heads = translated_count(maps.weights.heads(), "{1} Head", "{1} Heads");
       add(drawing.selection.heads == MapSelection::Heads::mean
-              ? translated("Mean of {1}", heads)
-              : translated("Largest of {1}", heads));
+              ? translated("Mean of {1}", heads_text(chosen))
+              : translated("Largest of {1}", heads_text(chosen)));
     }
     if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
     options.title = drawable.title;
@@ -150,10 +170,9 @@ Picture lines(const Drawing& drawing) {
 Picture dimensions(const Drawing& drawing) {
   const DimensionChart chart = dimension_chart(drawing.of[0].shapes);
   if (chart.query.empty() && chart.key.empty() && chart.value.empty() && chart.output.empty()) {
-    throw input_error("there are no shapes to draw", "",
-                      "give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file with "
-                      "tensors named query, key, "
-                      "value and output");
+    throw input_error(translated("there are no shapes to draw"), "",
+                      translated("give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file "
+                                 "with tensors named query, key, value and output"));
   }
   return draw_dimensions(chart, drawing.options, drawing.format);
 }
@@ -163,8 +182,9 @@ Picture mask(const Drawing& drawing) {
   if (drawable.mask) return draw_mask(drawable.mask(), drawing.options, drawing.format);
   check_is_map(drawable);
   if (!drawable.allowed) {
-    throw input_error("there is no mask to draw", "",
-                      "give an input document, or a result with the tensor \"allowed\"");
+    throw input_error(
+        translated("there is no mask to draw"), "",
+        translated("give an input document, or a result with the tensor \"allowed\""));
   }
   Drawable allowed = drawable;
   allowed.weights = drawable.allowed;
@@ -208,9 +228,10 @@ Picture comparison(const Drawing& drawing) {
       }
       if (columns.back().size() != columns[0].size() ||
           columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
-        throw input_error("the weights have another shape than those of " + drawing.of[0].name, "",
-                          "compare weights of one shape, or choose equal parts with "
-                          "MapSelection::queries and MapSelection::keys");
+        throw input_error(
+            translated("the weights have another shape than those of {1}", drawing.of[0].name), "",
+            translated("compare weights of one shape, or choose equal parts with "
+                       "MapSelection::queries and MapSelection::keys"));
       }
     } catch (const Error& error) {
       throw placed(error, drawable);
@@ -220,25 +241,143 @@ Picture comparison(const Drawing& drawing) {
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
   }
-  PlotOptions options = options_for(drawing, drawing.of.back());
+  PlotOptions options = panel_options_for(drawing, drawing.of.back());
   // Panels are named by their files or kinds; what they have in common stands above them.
   const Drawable& first = drawing.of[0];
   const bool one_title =
       std::all_of(drawing.of.begin(), drawing.of.end(),
                   [&](const Drawable& drawable) { return drawable.title == first.title; });
-  if (options.style == PlotStyle::standard && !options.title && is_map(first.tensor)) {
+  if (options.style == PlotStyle::standard && !options.title && first.is_map()) {
     const DrawableMaps maps = maps_of(first);
-    const std::string what = first.tensor.ends_with("weights")
-                                 ? translated("Attention Weights") + " "
-                                 : first.tensor + " ";
+    const std::string what =
+        first.holds_weights() ? translated("Attention Weights") + " " : first.tensor + " ";
     options.title =
         titled(one_title ? first.title : "", what) + place_text(selected(maps, drawing, first));
   }
   return draw_grid(grid, options, drawing.format);
 }
 
+Picture shapes(const Drawing& drawing) {
+  const DimensionChart chart = dimension_chart(drawing.of[0].shapes);
+  return draw_shapes(chart, drawing.options, drawing.format);
+}
+
+Picture strip(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  check_is_map(drawable);
+  const DrawableMaps maps = maps_of(drawable);
+  return draw_strip(token_strip(drawable, selected(maps, drawing, drawable)), drawing.options,
+                    drawing.format);
+}
+
+// The encoding of positions as a map, or of some dimensions as curves.
+Heatmap chosen_positions(const Drawing& drawing) {
+  const Drawable& drawable = drawing.of[0];
+  const DrawableMaps maps = maps_of(drawable);
+  Heatmap map = heatmap_of(drawable, selected(maps, drawing, drawable));
+  if (!drawable.title.empty() && !is_map(drawable.tensor)) {
+    map.title = drawable.title + "\n" + map.title;
+  }
+  return map;
+}
+
+Picture positions(const Drawing& drawing) {
+  return draw_heatmap(chosen_positions(drawing), options_for(drawing, drawing.of[0]),
+                      drawing.format);
+}
+
+Picture curves(const Drawing& drawing) {
+  return draw_curves(chosen_positions(drawing), drawing.options, drawing.format);
+}
+
+// Steps of decoding one below the other; of all heads side by side.
+Picture steps(const Drawing& drawing) {
+  const Drawable& first = drawing.of[0];
+  const DrawableMaps maps = maps_of(first);
+  PlotOptions options = options_for(drawing, first);
+  if (!options.ylabel) options.ylabel = "Step";
+  if (!options.title) {
+    options.title =
+        titled(first.title, "Decoding Steps ") + place_text(selected(maps, drawing, first));
+  }
+  if (drawing.selection.heads != MapSelection::Heads::all) {
+    return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.head), options, drawing.format);
+  }
+  HeatmapGrid grid{1, maps.weights.heads(), {}, head_side};
+  for (std::size_t head = 0; head < grid.columns; ++head) {
+    grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
+    grid.panels.back().title = "Head " + std::to_string(head + 1);
+  }
+  options.colorbar_label = panel_options_for(drawing, first).colorbar_label;
+  return draw_grid(grid, options, drawing.format);
+}
+
+bool have_both_signs(const std::vector<Heatmap>& maps) {
+  bool below = false, above = false;
+  for (const Heatmap& map : maps) {
+    for (const double number : map.weights.values<double>()) {
+      below = below || (std::isfinite(number) && number < 0);
+      above = above || (std::isfinite(number) && number > 0);
+    }
+  }
+  return below && above;
+}
+
+// a − b of the maps that are chosen of two files.
+Picture difference(const Drawing& drawing) {
+  std::vector<std::vector<Heatmap>> sides;
+  for (const Drawable& drawable : drawing.of) {
+    try {
+      const DrawableMaps maps = maps_of(drawable);
+      sides.push_back(heads_of(drawable, selected(maps, drawing, drawable)));
+    } catch (const Error& error) {
+      throw placed(error, drawable);
+    }
+  }
+  const Drawable &a = drawing.of[0], &b = drawing.of[1];
+  if (sides[0].size() != sides[1].size() ||
+      sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
+    throw placed(
+        input_error(translated("the weights have another shape than those of {1}", a.name), "",
+                    translated("give maps of one shape, or choose equal parts with "
+                               "MapSelection::queries and MapSelection::keys")),
+        b);
+  }
+  for (std::size_t i = 0; i < sides[0].size(); ++i) {
+    Heatmap& map = sides[0][i];
+    const Heatmap& other = sides[1][i];
+    map.weights = difference_of(map.weights.converted(DType::float64),
+                                other.weights.converted(DType::float64));
+    map.any_numbers = true;
+    // What only one side hides is a difference.
+    map.allowed = map.allowed && other.allowed ? either(map.allowed, other.allowed) : Tensor();
+  }
+  PlotOptions options = options_for(drawing, a);
+  const std::string sign =
+      a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
+  options.colorbar_label = drawing.options.colorbar_label.value_or(sign);
+  // How small differences are counts as much as how large they are.
+  if (!options.annotate_format) options.annotate_format = ".2g";
+  if (!options.cmap) options.cmap = "RdBu_r";
+  // Differences of both signs have zero in the middle by themselves.
+  if (options.color_range.scope == ColorRange::Scope::shared &&
+      options.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
+    const double end = largest_finite(sides[0]);
+    options.color_range = {ColorRange::Scope::given, -end, end};
+  }
+  if (!options.title) {
+    const DrawableMaps maps = maps_of(a);
+    options.title = "Difference " + sign + "\n" +
+                    (is_map(a.tensor) ? place_text(selected(maps, drawing, a)) : a.tensor);
+  }
+  if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options, drawing.format);
+  return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options, drawing.format);
+}
+
 using Shows = PictureKind::Shows;
 using Unit = PictureKind::Unit;
+
+constexpr std::size_t any = std::numeric_limits<std::size_t>::max();  // number of files
 
 // A row for each PlotKind, in their order.
 constexpr auto rows = std::to_array<PictureKind>(
@@ -266,10 +405,37 @@ constexpr auto rows = std::to_array<PictureKind>(
       Shows::weights,
       Unit::attention,
       lines},
-     {{PlotKind::comparison, "comparison", "heatmaps of several files or kinds on one scale", true},
+     {{PlotKind::shapes, "shapes", "query, key, value, weights and output as boxes to scale"},
+      Shows::sizes,
+      Unit::run,
+      shapes},
+     {{PlotKind::strip, "strip", "the text, its tokens tinted by what one query or all give them"},
+      Shows::weights,
+      Unit::attention,
+      strip},
+     {{PlotKind::positions, "positions", "the encoding of positions as a map", 1, 1, false},
+      Shows::positions,
+      Unit::run,
+      positions},
+     {{PlotKind::curves, "curves", "the same as curves of some dimensions", 1, 1, false},
+      Shows::positions,
+      Unit::run,
+      curves},
+     {{PlotKind::steps, "steps", "decoding steps of growing length, one below the other", 1, any,
+       false},
+      Shows::steps,
+      Unit::several,
+      steps},
+     {{PlotKind::comparison, "comparison", "heatmaps of several files or kinds on one scale", 2,
+       any, false},
       Shows::weights,
       Unit::several,
-      comparison}});
+      comparison},
+     {{PlotKind::difference, "difference", "what the map of one file has more than another's", 2, 2,
+       false},
+      Shows::weights,
+      Unit::several,
+      difference}});
 
 constexpr bool has_a_row_for_each_kind() {
   for (std::size_t i = 0; i < rows.size(); ++i) {

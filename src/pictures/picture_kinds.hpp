@@ -14,9 +14,9 @@ struct PictureKind {
   PlotKindInfo info;
   /// What it is drawn from, which decides what of a file is read and of a document computed.
   /// Titles, names of axes and sizes that are asked for are meant for all but sizes.
-  enum class Shows { weights, stages, mask, sizes } shows;
+  enum class Shows { weights, stages, mask, sizes, positions, steps } shows;
   /// What one picture of a run shows: one attention, the attentions of one sort in all layers, the
-  /// whole run, or several runs or files.
+  /// whole run, or several runs or files. Of kinds that a run does not draw, what a file gives.
   enum class Unit { attention, sort, run, several } unit;
   /// Throws as the draw functions of plot.hpp do, and Error(input) where the drawing does not hold
   /// what is to be shown.

@@ -7,10 +7,12 @@
 
 #include "pictures/drawable_file.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/position_table.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -36,7 +38,7 @@ std::string left_out(const Drawable& drawable) {
   for (const std::string& name : drawable.left_out) {
     names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
-  return "the picture leaves out " + names + ": name one of them to draw it";
+  return translated("the picture leaves out {1}: name one of them to draw it", names);
 }
 
 Drawing drawing_of(const PlotRequest& request) {
@@ -46,18 +48,30 @@ Drawing drawing_of(const PlotRequest& request) {
 Picture plotted(const PlotRequest& request, FileAccess access) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
-  std::vector<std::filesystem::path> paths{request.input};
-  paths.insert(paths.end(), request.others.begin(), request.others.end());
-  const std::vector<std::string> names = names_of(paths);
   const PictureKind& kind = picture_kind(request.kind);
+  // Of weights several files are layers of what one picture shows.
+  const bool several = kind.info.most_files > 1;
+  std::vector<std::filesystem::path> paths{request.input};
+  if (several) paths.insert(paths.end(), request.others.begin(), request.others.end());
+  const std::vector<std::string> names = names_of(paths);
+  if (several && (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files)) {
+    throw Error(ErrorKind::usage,
+                translated("{1} for a picture of the kind {2}",
+                           translated_count(paths.size(), "{1} file", "{1} files"), kind.info.name),
+                "PlotRequest::others",
+                kind.info.least_files == kind.info.most_files
+                    ? translated("give {1}",
+                                 translated_count(kind.info.least_files, "{1} file", "{1} files"))
+                    : translated("give at least {1}",
+                                 translated_count(kind.info.least_files, "{1} file", "{1} files")));
+  }
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
+  if (several) one.others.clear();
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    if (kind.unit == PictureKind::Unit::sort && kind.shows == PictureKind::Shows::weights) {
-      drawing.of = read_layers(one, access);
-    } else {
-      drawing.of.push_back(read_drawable(one, access));
+    for (Drawable& drawable : read_drawables(one, access)) {
+      drawing.of.push_back(std::move(drawable));
     }
     drawing.of.back().column = names[i];
   }
@@ -66,6 +80,9 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
     const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
     Picture picture = kind.draw(drawing);
     if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
+    if (kind.shows == PictureKind::Shows::weights) {
+      if (auto warning = merging_warning(drawing)) picture.warnings.push_back(std::move(*warning));
+    }
     return picture;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
@@ -80,12 +97,19 @@ Picture draw(const PlotRequest& request) {
                           [&](const FileAccess& access) { return plotted(request, access); });
 }
 
-Heatmap read_heatmap(const PlotRequest& request) {
+Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings) {
   return with_whole_files(request.files, [&](const FileAccess& access) {
-    const Drawable drawable = read_drawable(request, access);
+    PlotRequest heatmap = request;
+    heatmap.kind = PlotKind::heatmap;
+    Drawing drawing = drawing_of(request);
+    drawing.of = read_drawables(heatmap, access);
+    const Drawable& drawable = drawing.of[0];
     try {
+      if (warnings) {
+        if (auto warning = merging_warning(drawing)) warnings->push_back(std::move(*warning));
+      }
       const DrawableMaps maps = maps_of(drawable);
-      return heatmap_of(drawable, selected(maps, drawing_of(request), drawable));
+      return heatmap_of(drawable, selected(maps, drawing, drawable));
     } catch (const Error& error) {
       throw placed(error, drawable);
     }
@@ -100,10 +124,11 @@ PictureFormat picture_format(const std::filesystem::path& path) {
     const bool last = name == picture_formats().back().name;
     known += (known.empty() ? "." : last ? " or ." : ", .") + std::string(name);
   }
-  throw input_error(extension.empty()
-                        ? "\"" + path.string() + "\" has no extension that names a picture format"
-                        : "unsupported picture format \"" + extension + "\"",
-                    "picture_format()", "name a file that ends in " + known);
+  throw input_error(
+      extension.empty()
+          ? translated("\"{1}\" has no extension that names a picture format", path.string())
+          : translated("unsupported picture format \"{1}\"", extension),
+      "picture_format()", translated("name a file that ends in {1}", known));
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {

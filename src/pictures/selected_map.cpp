@@ -4,44 +4,20 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
+#include "pictures/merged_words.hpp"
 #include "plot/text/token_labels.hpp"
-#include "support/count_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
-
-std::string range_text(const PositionRange& range) {
-  const auto end = [](const std::optional<std::int64_t>& position) {
-    return position ? std::to_string(*position) : std::string();
-  };
-  return end(range.first) + ":" + end(range.end);
-}
-
-Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
-                       const std::string& field, const char* noun, const char* nouns) {
-  if (!range) return {0, count};
-  const auto size = static_cast<std::int64_t>(count);
-  const auto absolute = [&](std::int64_t position) {
-    if (position >= -size && position <= size) return position < 0 ? position + size : position;
-    throw input_error("the range " + range_text(*range) + " goes beyond the " +
-                          count_text(count, noun, nouns) + " there " + (count == 1 ? "is" : "are"),
-                      field, "give positions from 0 to " + std::to_string(count));
-  };
-  const std::int64_t first = absolute(range->first.value_or(0));
-  const std::int64_t end = absolute(range->end.value_or(size));
-  if (first >= end) {
-    throw input_error(
-        "the range " + range_text(*range) + " holds none of the " + count_text(count, noun, nouns),
-        field, "give a start that stands before the end");
-  }
-  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
-}
 
 // A matrix on its way from one head to what is drawn.
 struct Shown {
@@ -51,13 +27,14 @@ struct Shown {
 };
 
 // Of all heads, for the mean or the largest; a cell is allowed if it is in any head.
-Shown of_heads(const SelectedMaps& maps, std::size_t sample, std::size_t first, std::size_t end) {
+Shown of_heads(const SelectedMaps& maps, std::size_t sample,
+               const std::vector<std::size_t>& heads) {
   Shown shown{maps.weights.queries(), maps.weights.keys(), {}, {}};
   const bool largest = maps.selection.heads == MapSelection::Heads::max;
-  for (std::size_t head = first; head < end; ++head) {
+  for (const std::size_t head : heads) {
     const Tensor matrix = maps.weights.matrix(sample, head).converted(DType::float64);
     const auto values = matrix.values<double>();
-    if (head == first) {
+    if (head == heads[0]) {
       shown.weights.assign(values.begin(), values.end());
     } else {
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -74,21 +51,19 @@ Shown of_heads(const SelectedMaps& maps, std::size_t sample, std::size_t first, 
     for (std::size_t i = 0; i < allowed.size(); ++i) shown.allowed[i] |= allowed[i];
   }
   if (!largest) {
-    for (double& weight : shown.weights) weight /= static_cast<double>(end - first);
+    for (double& weight : shown.weights) weight /= static_cast<double>(heads.size());
   }
   return shown;
 }
 
-Shown part_of(const Shown& whole, const Positions& queries, const Positions& keys) {
-  Shown part{queries.count(), keys.count(), {}, {}};
+Shown part_of(const Shown& whole, const Positions& queries, const std::vector<std::size_t>& keys) {
+  Shown part{queries.count(), keys.size(), {}, {}};
+  part.weights.reserve(part.rows * part.columns);
   for (std::size_t i = queries.first; i < queries.end; ++i) {
-    const auto from = static_cast<std::ptrdiff_t>(i * whole.columns + keys.first);
-    const auto to = static_cast<std::ptrdiff_t>(i * whole.columns + keys.end);
-    part.weights.insert(part.weights.end(), whole.weights.begin() + from,
-                        whole.weights.begin() + to);
-    if (whole.allowed.empty()) continue;
-    part.allowed.insert(part.allowed.end(), whole.allowed.begin() + from,
-                        whole.allowed.begin() + to);
+    for (const std::size_t key : keys) {
+      part.weights.push_back(whole.weights[i * whole.columns + key]);
+      if (!whole.allowed.empty()) part.allowed.push_back(whole.allowed[i * whole.columns + key]);
+    }
   }
   return part;
 }
@@ -125,14 +100,6 @@ Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::v
   return words;
 }
 
-std::vector<Word> words_or_positions(const std::vector<std::string>& labels, TokenSpelling spelling,
-                                     std::size_t count) {
-  if (!labels.empty()) return words_of(labels, spelling);
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < count; ++i) words.push_back({"", i, i + 1});
-  return words;
-}
-
 void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words) {
   if (labels.empty()) return;
   labels.clear();
@@ -145,7 +112,7 @@ std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t
   const std::string between = translated(", ");
   std::string place = maps.where.empty() ? "" : maps.where + between;
   place += translated("Sample {1}", sample + 1) + between;
-  const std::string heads = translated_count(maps.weights.heads(), "{1} Head", "{1} Heads");
+  const std::string heads = heads_text(maps);
   switch (selection.heads) {
     case MapSelection::Heads::mean:
       place += translated("Mean of {1}", heads);
@@ -166,6 +133,57 @@ std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t
 
 }  // namespace
 
+namespace {
+
+// Labels as they stand in files and as people read them both name a key.
+std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t count,
+                                   const std::vector<std::string>& labels) {
+  std::set<std::size_t> dropped;
+  const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
+  for (const std::string& key : selection.drop) {
+    std::size_t position = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
+    if (error == std::errc() && end == key.data() + key.size()) {
+      if (position >= count) {
+        throw input_error(translated("there is no key {1} to leave out of {2}", key,
+                                     translated_count(count, "{1} key", "{1} keys")),
+                          "MapSelection::drop", translated("give 0 to {1}", count - 1));
+      }
+      dropped.insert(position);
+      continue;
+    }
+    bool found = false;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] != key && readable[i] != key) continue;
+      dropped.insert(i);
+      found = true;
+    }
+    if (found) continue;
+    const std::vector<std::string_view> known(labels.begin(), labels.end());
+    throw input_error(translated("no key is called \"{1}\"", key), "MapSelection::drop",
+                      labels.empty()
+                          ? translated("give positions from 0, or labels that name the keys")
+                          : suggestion(key, known));
+  }
+  return dropped;
+}
+
+// "Key 4" or the label.
+std::string dropped_text(const MapSelection& selection) {
+  std::string text;
+  for (std::size_t i = 0; i < selection.drop.size(); ++i) {
+    const std::string& key = selection.drop[i];
+    std::size_t position = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
+    const bool number = error == std::errc() && end == key.data() + key.size();
+    if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
+    text += number ? translated("Key {1}", position + 1) : key;
+  }
+  return text;
+}
+
+}  // namespace
+
 bool heads_together(const MapSelection& selection) {
   return selection.heads == MapSelection::Heads::mean ||
          selection.heads == MapSelection::Heads::max;
@@ -178,25 +196,54 @@ std::vector<std::string> part_of(const std::vector<std::string>& labels,
           labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
 }
 
+std::vector<std::string> key_labels(const std::vector<std::string>& labels,
+                                    const std::vector<std::size_t>& keys) {
+  std::vector<std::string> part;
+  const bool follow = keys.back() - keys.front() + 1 == keys.size();
+  if (labels.empty() && follow) return part;  // they can be counted
+  for (const std::size_t key : keys) {
+    part.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
+  }
+  return part;
+}
+
 bool MapSelection::plain() const {
-  return !heads_together(*this) && !queries && !keys && drop_first == 0 && !renormalize &&
-         !merge_pieces;
+  return !heads_together(*this) && !queries && !keys && drop_first == 0 && drop.empty() &&
+         !renormalize && !merge_pieces;
 }
 
 Positions selected_queries(const MapSelection& selection, std::size_t count) {
   return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
 }
 
-Positions selected_keys(const MapSelection& selection, std::size_t count) {
+std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
+                                       const std::vector<std::string>& labels) {
   Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
   if (selection.drop_first >= keys.end) {
-    throw input_error("without the first " + std::to_string(selection.drop_first) +
-                          " no key is left of " + count_text(count, "key"),
-                      "MapSelection::drop_first",
-                      "give a number from 0 to " + std::to_string(keys.end - 1));
+    throw input_error(
+        translated("without the first {1} no key is left of {2}", selection.drop_first,
+                   translated_count(count, "{1} key", "{1} keys")),
+        "MapSelection::drop_first", translated("give a number from 0 to {1}", keys.end - 1));
   }
   keys.first = std::max(keys.first, selection.drop_first);
-  return keys;
+  const std::set<std::size_t> dropped = dropped_keys(selection, count, labels);
+  std::vector<std::size_t> kept;
+  for (std::size_t key = keys.first; key < keys.end; ++key) {
+    if (!dropped.contains(key)) kept.push_back(key);
+  }
+  if (!kept.empty()) return kept;
+  throw input_error(translated("without those that are left out no key is left of {1}",
+                               translated_count(count, "{1} key", "{1} keys")),
+                    "MapSelection::drop", translated("leave some of them in"));
+}
+
+std::vector<std::size_t> drawn_heads(const SelectedMaps& maps) {
+  return numbers_in(maps.selection.chosen_heads, maps.weights.heads(), "MapSelection::chosen_heads",
+                    "head", "heads");
+}
+
+std::string heads_text(const SelectedMaps& maps) {
+  return numbers_text(drawn_heads(maps), maps.weights.heads(), NumberedThing::head);
 }
 
 std::string keys_text(const MapSelection& selection) {
@@ -205,8 +252,13 @@ std::string keys_text(const MapSelection& selection) {
     text = translated_count(selection.drop_first, "without the First Key",
                             "without the First {1} Keys");
   }
-  if (selection.renormalize)
+  if (!selection.drop.empty()) {
+    text += text.empty() ? translated("without {1}", dropped_text(selection))
+                         : translated(" and {1}", dropped_text(selection));
+  }
+  if (selection.renormalize) {
     text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
+  }
   return text;
 }
 
@@ -263,32 +315,29 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
-  Shown shown = heads_together(selection) ? of_heads(maps, sample, 0, maps.weights.heads())
-                                          : of_heads(maps, sample, head, head + 1);
+  Shown shown =
+      of_heads(maps, sample, heads_together(selection) ? drawn_heads(maps) : std::vector{head});
   // 2. The positions.
   const Positions queries = selected_queries(selection, shown.rows);
-  const Positions keys = selected_keys(selection, shown.columns);
+  const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
   shown = part_of(shown, queries, keys);
-  // A part of the labels may hold no sign of how they are spelled.
-  const auto spelling = token_spelling({&heatmap.query_labels, &heatmap.key_labels});
-  heatmap.query_labels = part_of(heatmap.query_labels, queries);
-  heatmap.key_labels = part_of(heatmap.key_labels, keys);
-  heatmap.first_query = queries.first;
-  heatmap.first_key = keys.first;
   if (selection.renormalize) renormalize(shown);
-  // 3. The words.
+  // 3. The words. A part of the labels may hold no sign of how they are spelled.
   if (selection.merge_pieces) {
-    if (heatmap.query_labels.empty() && heatmap.key_labels.empty()) {
-      throw input_error("there are no labels that tell which pieces make a word",
-                        "MapSelection::merge_pieces",
-                        "give the tokens as labels: {\"query\": […], \"key\": […]}");
-    }
-    const auto query_words = words_or_positions(heatmap.query_labels, spelling, shown.rows);
-    const auto key_words = words_or_positions(heatmap.key_labels, spelling, shown.columns);
-    shown = merged(shown, query_words, key_words);
-    keep_words(heatmap.query_labels, query_words);
-    keep_words(heatmap.key_labels, key_words);
+    std::vector<std::size_t> rows(queries.count());
+    std::iota(rows.begin(), rows.end(), queries.first);
+    const WordsOfAxes words =
+        merged_words(selection.words, {heatmap.query_labels, maps.weights.queries(), rows},
+                     {heatmap.key_labels, maps.weights.keys(), keys});
+    shown = merged(shown, words.queries, words.keys);
+    keep_words(heatmap.query_labels, words.queries);
+    keep_words(heatmap.key_labels, words.keys);
+  } else {
+    heatmap.query_labels = part_of(heatmap.query_labels, queries);
+    heatmap.key_labels = key_labels(heatmap.key_labels, keys);
   }
+  heatmap.first_query = queries.first;
+  heatmap.first_key = keys.front();
   const Shape shape = {shown.rows, shown.columns};
   heatmap.weights = Tensor(shape, std::move(shown.weights));
   heatmap.allowed = shown.allowed.empty() ? Tensor() : Tensor(shape, std::move(shown.allowed));
@@ -296,8 +345,9 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
 }
 
 HeatmapGrid selected_heads(const SelectedMaps& maps) {
-  HeatmapGrid grid{1, maps.weights.heads(), {}};
-  for (std::size_t head = 0; head < grid.columns; ++head) {
+  const std::vector<std::size_t> heads = drawn_heads(maps);
+  HeatmapGrid grid{1, heads.size(), {}};
+  for (const std::size_t head : heads) {
     grid.panels.push_back(selected_heatmap(maps, maps.sample, head));
     grid.panels.back().title = translated("Head {1}", head + 1);
   }
@@ -307,12 +357,13 @@ HeatmapGrid selected_heads(const SelectedMaps& maps) {
 HeatmapGrid selected_grid(const SelectedMaps& maps) {
   const bool together = heads_together(maps.selection);
   const bool one_sample = maps.selection.one_sample;
-  HeatmapGrid grid{
-      one_sample ? 1 : maps.weights.samples(), together ? 1 : maps.weights.heads(), {}};
+  std::vector<std::size_t> heads = drawn_heads(maps);
+  if (together) heads.resize(1);
+  HeatmapGrid grid{one_sample ? 1 : maps.weights.samples(), heads.size(), {}};
   const bool several = grid.rows * grid.columns > 1;
   for (std::size_t row = 0; row < grid.rows; ++row) {
     const std::size_t sample = one_sample ? maps.sample : row;
-    for (std::size_t head = 0; head < grid.columns; ++head) {
+    for (const std::size_t head : heads) {
       Heatmap panel = selected_heatmap(maps, sample, head);
       panel.title = several && !together ? translated("Head {1}", head + 1) : "";
       grid.panels.push_back(std::move(panel));

@@ -8,6 +8,7 @@
 #include "attn/run.hpp"
 
 #include "document/labels.hpp"
+#include "pictures/chosen_positions.hpp"
 #include "pictures/map_selection.hpp"
 
 namespace attn {
@@ -54,16 +55,23 @@ std::string sort_of(std::string_view tensor);
 /// Whether all heads are one matrix.
 bool heads_together(const MapSelection& selection);
 
-/// The positions that a range means among `count`, from 0. Throws Error(input) naming the field.
-struct Positions {
-  std::size_t first = 0, end = 0;
-  std::size_t count() const { return end - first; }
-};
+/// The heads that are drawn, or taken together, from 0.
+std::vector<std::size_t> drawn_heads(const SelectedMaps& maps);
+/// "12 Heads", "Heads 1 to 6".
+std::string heads_text(const SelectedMaps& maps);
+
+/// The positions that are chosen among `count`, from 0. Throws Error(input) naming the field.
 Positions selected_queries(const MapSelection& selection, std::size_t count);
-Positions selected_keys(const MapSelection& selection, std::size_t count);
+/// `labels` are those of all keys, or none.
+std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
+                                       const std::vector<std::string>& labels);
 
 /// The labels of those positions; none stay none.
 std::vector<std::string> part_of(const std::vector<std::string>& labels,
                                  const Positions& positions);
+/// The same of keys, which are named by their numbers, K_1…, if there are none and some between
+/// them are left out.
+std::vector<std::string> key_labels(const std::vector<std::string>& labels,
+                                    const std::vector<std::size_t>& keys);
 
 }  // namespace attn

@@ -45,16 +45,15 @@ bool differ(const Tensor& a, const Tensor& b) {
 
 void check_stages(const Drawable& stages) {
   if (!stages.scores) {
-    throw input_error("there are no stages to draw", "",
-                      "compute the result with run() and RunOptions::stages, or draw them with "
-                      "run() and RunOptions::plots stages");
+    throw input_error(translated("there are no stages to draw"), "",
+                      translated("compute the result with run() and RunOptions::stages, or draw "
+                                 "them with run() and RunOptions::plots stages"));
   }
   for (const Tensor* stage : {&stages.scores, &stages.capped, &stages.masked}) {
     if (*stage && stage->shape() != stages.weights.shape()) {
-      throw input_error("a stage " + text(stage->shape()) +
-                            " does not have the shape of the weights " +
-                            text(stages.weights.shape()),
-                        "/tensors", "give all the same shape");
+      throw input_error(translated("a stage {1} does not have the shape of the weights {2}",
+                                   text(stage->shape()), text(stages.weights.shape())),
+                        "/tensors", translated("give all the same shape"));
     }
   }
 }
@@ -126,7 +125,9 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
   check_stages(stages);
   const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
   const std::vector<Stage> columns = stages_of(stages);
-  HeatmapGrid grid{all_heads ? maps.weights.heads() : 1, columns.size(), {}};
+  const std::vector<std::size_t> heads =
+      all_heads ? drawn_heads(maps) : std::vector<std::size_t>{maps.head};
+  HeatmapGrid grid{heads.size(), columns.size(), {}};
   grid.panel_side = panel_side;
   MapSelection of_scores = maps.selection;
   of_scores.renormalize = of_scores.merge_pieces = false;
@@ -139,8 +140,9 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
           stage.tensor.bytes() == stages.weights.bytes() ? of_weights : of_scores;
       Heatmap panel = selected_heatmap({numbers, stage.hides ? maps.allowed : nullptr, maps.labels,
                                         maps.title, maps.sample, maps.head, selection},
-                                       maps.sample, all_heads ? row : maps.head);
-      panel.title = all_heads ? translated("Head {1}: {2}", row + 1, stage.title) : stage.title;
+                                       maps.sample, heads[row]);
+      panel.title =
+          all_heads ? translated("Head {1}: {2}", heads[row] + 1, stage.title) : stage.title;
       panel.any_numbers = stage.tensor.bytes() != stages.weights.bytes();
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));

@@ -40,6 +40,12 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
                        {Canvas::Hatch::rising},
                        colours.paper.hidden_hatch,
                        true});
+  if (odd.missing)
+    entries.push_back({"not there",
+                       colours.paper.missing,
+                       {Canvas::Hatch::dotted},
+                       colours.paper.missing_dots,
+                       true});
   add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
   add(odd.minus_infinity, "\u2212\u221e", -infinity);
   add(odd.infinity, "\u221e", infinity);

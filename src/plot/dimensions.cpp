@@ -56,7 +56,8 @@ std::vector<Bar> bars_of(const DimensionChart& chart, const PlotOptions& options
     }
   }
   if (bars.empty()) {
-    throw input_error("there are no shapes to draw", "", "give the shape of at least one tensor");
+    throw input_error(translated("there are no shapes to draw"), "",
+                      translated("give the shape of at least one tensor"));
   }
   return bars;
 }

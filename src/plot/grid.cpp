@@ -4,6 +4,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/colour_bar.hpp"
+#include "plot/cells/cell_pixels.hpp"
 #include "plot/colour_key.hpp"
 #include "plot/description.hpp"
 #include "plot/grid_figure.hpp"
@@ -54,7 +55,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const PlotOptions& options, Pict
       options_(options),
       matrices_(matrices_of(grid_)),
       titles_(titles_of(grid_, options)),
-      figure_(options, format, default_size(grid_, options)) {
+      figure_(options, format, default_size(grid_, options)),
+      raster_(format == PictureFormat::png) {
   if (each_panel_its_range()) {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers, options));
@@ -64,6 +66,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const PlotOptions& options, Pict
                                       [](const Heatmap& panel) { return panel.any_numbers; });
     scales_.push_back(colour_scale(matrices_, weights, options));
   }
+  paper_ = figure_.paper();
+  for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
   value_options_ = value_options(options);
   if (matplotlib()) {
     if (options.annotate == Annotate::automatic) value_options_.annotate = Annotate::off;
@@ -94,6 +98,7 @@ Picture GridFigure::draw() {
     lay_out_as_matplotlib();
   } else {
     lay_out();
+    if (show_ranges()) lay_out(given_way_);
   }
   add_values();
   Picture picture = figure_.picture(all_bounds(), [&](Canvas& canvas) {
@@ -105,10 +110,40 @@ Picture GridFigure::draw() {
   });
   if (names_left_out_) {
     picture.warnings.emplace_back(
-        "the panels are too small for the names of their rows and columns: give a larger figure "
-        "size, fewer panels, or ask for all ticks");
+        translated("the panels are too small for the names of their rows and columns: give a "
+                   "larger figure size, fewer panels, or ask for all ticks"));
   }
   return picture;
+}
+
+// Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
+// whether that changed them.
+bool GridFigure::show_ranges() {
+  if (options_.color_range.scope == ColorRange::Scope::given ||
+      options_.pixels != PixelShows::mean || options_.norm.kind == ColorNorm::Kind::log) {
+    return false;
+  }
+  std::vector<std::optional<Interval>> shown(scales_.size());
+  for (std::size_t i = 0; i < panels_.size(); ++i) {
+    const Panel& panel = panels_[i];
+    const Box& box = panel.axes.box;
+    // All panels have one size.
+    if (!shares_pixels(matrices_[i], box, raster_, panel.colours.in_file)) return false;
+    const auto places = [&](double length) {
+      return raster_ ? static_cast<std::size_t>(std::max(1.0, length))
+                     : panel.colours.in_file.most_across;
+    };
+    const auto own =
+        shown_range(matrices_[i], panel.colours, places(box.width()), places(box.height()));
+    std::optional<Interval>& all = shown[each_panel_its_range() ? i : 0];
+    if (!own) continue;
+    all = all ? Interval{std::min(all->low, own->low), std::max(all->high, own->high)} : *own;
+  }
+  bool changed = false;
+  for (std::size_t i = 0; i < scales_.size(); ++i) {
+    if (shown[i]) changed = narrow_to_shown(scales_[i].range, *shown[i]) || changed;
+  }
+  return changed;
 }
 
 Box GridFigure::all_bounds() const {
@@ -169,7 +204,7 @@ GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
                    options_.norm,
                    options_.pixels,
                    options_.threads,
-                   figure_.paper(),
+                   paper_,
                    cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
   panel.axes = axes_in(box, index);
   panel.decorations = decorate(panel.axes, figure_.typesetter());

@@ -15,6 +15,7 @@
 #include "plot/axes/subplots.hpp"
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour/colour_scale.hpp"
+#include "plot/colour/paper.hpp"
 
 namespace attn::plot {
 
@@ -74,6 +75,7 @@ class GridFigure {
   Gaps gaps_taken(const std::vector<Box>& places) const;
   void part_neighbours();
 
+  bool show_ranges();
   void lay_out();
   bool lay_out(int given_way);
   void place_panels(const Box& first, const Gaps& gaps);
@@ -93,7 +95,9 @@ class GridFigure {
   std::vector<Matrix> matrices_;
   std::vector<std::string> titles_;  ///< one a panel
   Figure figure_;
+  bool raster_;
   std::vector<ColourScale> scales_;  ///< one, or one a panel
+  Paper paper_;                      ///< with one look of hidden cells for all panels
   CellValueOptions value_options_;
   std::vector<std::pair<CellTicks, CellTicks>> ticks_;  ///< of keys and queries, one pair a panel
   std::vector<LegendEntry> key_entries_;

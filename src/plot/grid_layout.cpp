@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "plot/axes/colour_bar.hpp"
+#include "plot/colour_key.hpp"
 #include "plot/grid_figure.hpp"
 #include "plot/grid_panels.hpp"
 
@@ -50,9 +51,9 @@ bool GridFigure::lay_out(int given_way) {
     double down = (height - around.top - around.bottom - (rows - 1) * room.gaps.down) / rows;
     across = std::max(across, 1.0);
     down = std::max(down, 1.0);
-    // Square cells, unless that would leave more than half of the room empty.
+    // Square cells, unless that would leave more than half of a size that was asked for empty.
     const Box square = with_aspect({0, 0, across, down}, aspect, 0);
-    if (2 * square.width() * square.height() >= across * down) {
+    if (!options_.figsize || 2 * square.width() * square.height() >= across * down) {
       across = square.width();
       down = square.height();
     }
@@ -285,10 +286,13 @@ void GridFigure::add_bar(const Box& panels, double left) {
     axes.style = options_.style;
     axes.x.drawn = false;
     axes.y_on_right = true;
+    std::string label = options_.colorbar_label.value_or("");
+    const Panel& first = panels_[0];
+    const std::string note = pixel_note(matrices_[0], first.axes.box, raster_, first.colours);
+    if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
     axes.y.label = given_way_ > axis_labels_give_way
                        ? ""
-                       : figure_.label(options_.colorbar_label.value_or(""), axes.y.label_size,
-                                       panels.height());
+                       : figure_.label(label, axes.y.label_size, panels.height());
     set_bar_ticks(axes, scales_[0].range, figure_, options_);
     bar_ = bar_in(std::move(axes), scales_[0]);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);

@@ -12,9 +12,9 @@ namespace attn::plot {
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
   if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
       grid.panels.size() <= (grid.rows - 1) * grid.columns) {
-    throw input_error(std::to_string(grid.panels.size()) + " panels do not fill a grid of " +
-                          std::to_string(grid.rows) + " × " + std::to_string(grid.columns),
-                      "", "give one matrix for each place, row by row");
+    throw input_error(translated("{1} panels do not fill a grid of {2} × {3}", grid.panels.size(),
+                                 grid.rows, grid.columns),
+                      "", translated("give one matrix for each place, row by row"));
   }
   std::vector<Matrix> matrices;
   for (std::size_t i = 0; i < grid.panels.size(); ++i) {
@@ -23,9 +23,9 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
     if (shape != first) {
-      throw input_error(
-          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
-          where, "panels share their axes: all must have one shape");
+      throw input_error(translated("weights of shape {1} stand beside weights of shape {2}",
+                                   text(shape), text(first)),
+                        where, translated("panels share their axes: all must have one shape"));
     }
   }
   return matrices;
@@ -35,9 +35,9 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
   std::vector<std::string> titles(grid.panels.size());
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
     throw Error(ErrorKind::usage,
-                std::to_string(options.titles->size()) + " titles for " +
-                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
-                "", "give one title for each column, or none");
+                translated("{1} titles for {2}{3}", options.titles->size(), grid.columns,
+                           grid.columns == 1 ? translated(" column") : translated(" columns")),
+                "", translated("give one title for each column, or none"));
   }
   const bool rows_titled = !grid.row_titles.empty();
   const bool standard = options.style == PlotStyle::standard;

@@ -12,6 +12,7 @@
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour_key.hpp"
 #include "plot/description.hpp"
+#include "plot/marginals.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -44,10 +45,14 @@ class HeatmapFigure {
         scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options)),
         raster_(format == PictureFormat::png),
         figure_(options, format, default_size(matrix_, options)),
-        colours_{&scale_.map,     scale_.range,
-                 options.style,   options.norm,
-                 options.pixels,  options.threads,
-                 figure_.paper(), cells_in_file(1, matrix_.rows(), matrix_.columns())},
+        colours_{&scale_.map,
+                 scale_.range,
+                 options.style,
+                 options.norm,
+                 options.pixels,
+                 options.threads,
+                 beside(figure_.paper(), scale_.map),
+                 cells_in_file(1, matrix_.rows(), matrix_.columns())},
         key_of_colours_(colour_key({&matrix_, 1}, colours_)),
         labels_(shown_labels(heatmap, options)),
         query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
@@ -55,6 +60,7 @@ class HeatmapFigure {
         key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
              options.style, heatmap.first_key},
         value_options_(value_options(options)) {
+    if (options.marginals) sums_ = marginal_sums(matrix_);
     figure_.describe(title(), described());
   }
 
@@ -66,8 +72,9 @@ class HeatmapFigure {
         return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
       });
       set.emplace(*this, figure_, area);
-      return leaves_room(figure_, set->split.axes, set->axes.box,
-                         set->bounds(&Decorations::bounds));
+      const Box& place = set->split.axes;
+      return leaves_room(figure_, sums_ ? Marginals::map_place(place, figure_) : place,
+                         set->axes.box, set->bounds(&Decorations::bounds));
     };
     figure_.fit(4, lay_out);
     if (show_range_of(set->axes.box)) lay_out(given_way_);
@@ -81,6 +88,7 @@ class HeatmapFigure {
         draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
       }
       if (layout.key) layout.key->draw(canvas, figure_);
+      if (layout.marginals) layout.marginals->draw(canvas, figure_);
     });
   }
 
@@ -91,8 +99,9 @@ class HeatmapFigure {
         : split(heatmap.options_.colorbar ? split_for_colour_bar(area)
                                           : ColourBarSplit{area, area}),
           axes(heatmap.axes_in(split.axes, figure)),
-          bar(heatmap.bar_in(heatmap.bar_place(split, axes.box, figure), axes.box, figure)),
           decorations(decorate(axes, figure.typesetter())),
+          marginals(heatmap.marginals_at(axes.box, decorations, figure)),
+          bar(heatmap.bar_in(heatmap.bar_place(split, map_and_sums(), figure), axes.box, figure)),
           bar_decorations(decorate(bar, figure.typesetter())),
           values(cell_values(axes.box, heatmap.matrix_, heatmap.colours_, heatmap.value_options_,
                              figure.typesetter())) {
@@ -100,8 +109,9 @@ class HeatmapFigure {
       around_bar = bar.box;
       if (!heatmap.options_.colorbar) {
         bar_decorations = {};
-        around_bar = bar_decorations.bounds = bar_decorations.layout_bounds = axes.box;
-        bar.box = {axes.box.right, axes.box.top, axes.box.right, axes.box.top};
+        const Box map = map_and_sums();
+        around_bar = bar_decorations.bounds = bar_decorations.layout_bounds = map;
+        bar.box = {map.right, map.top, map.right, map.top};
       }
       if (heatmap.options_.colorbar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
       if (heatmap.options_.colorbar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
@@ -120,12 +130,21 @@ class HeatmapFigure {
     Box bounds(Box Decorations::*of) const {
       Box all = united(united(decorations.*of, bar_decorations.*of), around_bar);
       for (const CellValue& value : values) all = united(all, value.text.bounds);
+      return marginals ? united(all, marginals->bounds(of)) : all;
+    }
+
+    Box map_and_sums() const {
+      Box all = axes.box;
+      if (marginals) all.right = marginals->right();
       return all;
     }
 
     ColourBarSplit split;
-    Axes axes, bar;
-    Decorations decorations, bar_decorations;
+    Axes axes;
+    Decorations decorations;
+    std::optional<Marginals> marginals;
+    Axes bar;
+    Decorations bar_decorations;
     std::vector<CellValue> values;
     std::optional<Legend> key;
     Box around_bar;  // with its arrows and its key
@@ -145,11 +164,21 @@ class HeatmapFigure {
     const MapTexts texts{title(),
                          query_,
                          key_,
-                         given_way_ <= title_gives_way,
+                         !sums_ && given_way_ <= title_gives_way,
                          given_way_ <= axis_labels_give_way,
                          given_way_ <= tick_labels_give_way};
-    return map_axes(map_box(place, matrix_.rows(), matrix_.columns(), options_.style), texts,
+    const Box own = sums_ ? Marginals::map_place(place, figure) : place;
+    return map_axes(map_box(own, matrix_.rows(), matrix_.columns(), options_.style), texts,
                     options_, figure);
+  }
+
+  std::optional<Marginals> marginals_at(const Box& map, const Decorations& texts,
+                                        Figure& figure) const {
+    if (!sums_) return std::nullopt;
+    const bool titled = given_way_ <= title_gives_way;
+    return Marginals(*sums_, map, texts,
+                     titled ? figure.title(title(), title_size, figure.width()) : "",
+                     given_way_ <= tick_labels_give_way, options_, figure);
   }
 
   // As high as the map.
@@ -186,7 +215,7 @@ class HeatmapFigure {
   bool show_range_of(const Box& cells) {
     const bool chosen = options_.color_range.scope == ColorRange::Scope::given;
     if (chosen || options_.style == PlotStyle::matplotlib || options_.pixels != PixelShows::mean ||
-        heatmap_.any_numbers || !shares_pixels(matrix_, cells, raster_, colours_.in_file) ||
+        !shares_pixels(matrix_, cells, raster_, colours_.in_file) ||
         options_.norm.kind == ColorNorm::Kind::log) {
       return false;
     }
@@ -196,8 +225,8 @@ class HeatmapFigure {
     };
     const std::optional<Interval> shown =
         shown_range(matrix_, colours_, places(cells.width()), places(cells.height()));
-    if (!shown || shown->high <= colours_.range.low) return false;
-    scale_.range.high = colours_.range.high = shown->high;
+    if (!shown || !narrow_to_shown(scale_.range, *shown)) return false;
+    colours_.range = scale_.range;
     return true;
   }
 
@@ -212,6 +241,7 @@ class HeatmapFigure {
   ShownLabels labels_;
   CellTicks query_, key_;
   CellValueOptions value_options_;
+  std::optional<MarginalSums> sums_;  // if they are wanted
   // How many of these give way to the map.
   enum { axis_labels_give_way, bar_label_gives_way, tick_labels_give_way, title_gives_way };
   int given_way_ = 0;

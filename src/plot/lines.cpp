@@ -10,7 +10,6 @@
 #include "plot/colour/head_colours.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
-#include "support/count_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -71,7 +70,7 @@ class LinesFigure {
     }
     if (top_ && !options.top) {
       title_ += (title_.empty() ? "" : "\n") +
-                ("(the " + std::to_string(*top_) + " strongest keys of each query)");
+                (translated("(the {1} strongest keys of each query)", *top_));
     }
     figure_.describe(title_,
                      translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
@@ -100,19 +99,21 @@ class LinesFigure {
     });
     const auto warn = [&](std::size_t count, const std::string& what) {
       if (count == 0) return;
-      picture.warnings.push_back(count_text(count, "weight") + " " + what +
-                                 (count == 1 ? ": it is no line" : ": they are no lines"));
+      picture.warnings.push_back(
+          translated_count(count, "{1} weight", "{1} weights") + " " + what +
+          (count == 1 ? translated(": it is no line") : translated(": they are no lines")));
     };
-    warn(negative_, "below zero");
-    warn(not_finite_, "not finite");
+    warn(negative_, translated("below zero"));
+    warn(not_finite_, translated("not finite"));
     if (matrices_.size() > most_heads_apart) {
-      picture.warnings.push_back("more than " + std::to_string(most_heads_apart) +
-                                 " heads have lines that look alike: draw fewer at once");
+      picture.warnings.push_back(translated(
+          "more than {1} heads have lines that look alike: draw fewer at once", most_heads_apart));
     }
     if (!all_) {
-      picture.warnings.push_back("only the " + std::to_string(most_drawn) +
-                                 " strongest lines are drawn: choose fewer keys a query, stronger "
-                                 "weights, or a part of the positions");
+      picture.warnings.push_back(
+          translated("only the {1} strongest lines are drawn: choose fewer keys a query, stronger "
+                     "weights, or a part of the positions",
+                     most_drawn));
     }
     return picture;
   }
@@ -177,14 +178,15 @@ class LinesFigure {
 
   static std::vector<Matrix> matrices_of(const HeadLines& lines) {
     if (lines.heads.empty()) {
-      throw input_error("there are no weights to draw", "", "give at least one head");
+      throw input_error(translated("there are no weights to draw"), "",
+                        translated("give at least one head"));
     }
     std::vector<Matrix> matrices;
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
       matrices.emplace_back(lines.heads[i], "head " + std::to_string(i + 1));
       if (lines.heads[i].weights.shape() != lines.heads[0].weights.shape()) {
-        throw input_error("the heads' weights differ in shape", "head " + std::to_string(i + 1),
-                          "all must have one shape");
+        throw input_error(translated("the heads' weights differ in shape"),
+                          "head " + std::to_string(i + 1), translated("all must have one shape"));
       }
     }
     return matrices;

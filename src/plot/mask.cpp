@@ -136,20 +136,21 @@ class MaskFigure {
     const Tensor& tensor = mask.hidden_by;
     if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
         mask.parts.size() > most_parts) {
-      throw input_error("there is no mask to draw", "",
-                        "give a matrix [queries,keys] of sums of 2^i");
+      throw input_error(translated("there is no mask to draw"), "",
+                        translated("give a matrix [queries,keys] of sums of 2^i"));
     }
     const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
       if (labels.empty() || labels.size() == count) return;
-      throw input_error(std::to_string(labels.size()) + " labels for " + std::to_string(count) +
-                            " rows or columns of the mask",
-                        "", "give one label for each, or none");
+      throw input_error(
+          translated("{1} labels for {2} rows or columns of the mask", labels.size(), count), "",
+          translated("give one label for each, or none"));
     };
     check(mask.query_labels, tensor.shape()[0]);
     check(mask.key_labels, tensor.shape()[1]);
     if (mask.global &&
         (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
-      throw input_error("the global cells do not fit the mask", "", "give both the same shape");
+      throw input_error(translated("the global cells do not fit the mask"), "",
+                        translated("give both the same shape"));
     }
     return mask;
   }

@@ -1,12 +1,16 @@
 #include "result/result_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
 #include "document/tensor_source.hpp"
+#include "io/json_tensor.hpp"
 #include "io/json_tensor_file.hpp"
+#include "result/seen_keys.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -27,6 +31,14 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
                       translated("give at least the length and the width"));
   }
   return shape;
+}
+
+// Whether it says how to make a tensor: {"zeros": [2,3]}.
+bool holds_form(const JsonValue& object) {
+  constexpr auto forms = std::to_array<std::string_view>(
+      {"data", "shape", "zeros", "ones", "full", "arange", "randn", "rand"});
+  return std::any_of(forms.begin(), forms.end(),
+                     [&](std::string_view form) { return object.find(form) != nullptr; });
 }
 
 FileAccess anywhere(FileAccess access) {
@@ -72,10 +84,32 @@ void ResultReader::read_names() {
   const JsonValue* tensors = root_.find("tensors");
   holder_ = &expect_object(tensors ? *tensors : root_, tensors ? "/tensors" : "");
   for (const JsonMember& member : holder_->members()) names_.push_back(member.key);
+  if (!tensors && !is_document()) check_keys();
+}
+
+// Beside tensors of any name there is only what has a meaning here. A result may hold more: later
+// versions of the program may tell more in it.
+void ResultReader::check_keys() const {
+  constexpr auto known = std::to_array<std::string_view>(
+      {"weights", "labels", "shapes", "title", "description", "format", "dtype", "allowed",
+       "scores", "capped", "masked", "output", "seen", "kv_heads"});
+  for (const JsonMember& member : root_.members()) {
+    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
+    const bool is_file = member.value.is(JsonValue::Type::object) &&
+                         (member.value.find("file") || member.value.find("files"));
+    const bool made = member.value.is(JsonValue::Type::object) && holds_form(member.value);
+    if (is_known || is_file || made || looks_like_tensor(member.value)) continue;
+    throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
+                      suggestion(member.key, known));
+  }
 }
 
 bool ResultReader::is_document() const {
-  return root_.find("attention") && !root_.find("tensors");
+  return (root_.find("attention") || root_.find("model")) && !root_.find("tensors");
+}
+
+bool ResultReader::is_result() const {
+  return root_.find("tensors") != nullptr;
 }
 
 std::optional<std::string> ResultReader::only_name() const {
@@ -111,15 +145,36 @@ Tensor ResultReader::booleans(const std::string& tensor) {
   return read ? placed([&] { return checked_conversion(read, DType::boolean, tensor); }) : read;
 }
 
+Tensor ResultReader::seen(const std::string& prefix, const Shape& weights) {
+  const JsonValue* seen = root_.find("seen");
+  if (!seen) return {};
+  return placed([&] {
+    return read_seen_keys(*seen, prefix, weights, "/seen",
+                          [this](const JsonValue& value, const std::string& pointer) {
+                            return source_.read(value, DType::float64, pointer);
+                          });
+  });
+}
+
+std::optional<std::size_t> ResultReader::kv_heads() const {
+  const JsonValue* heads = root_.find("kv_heads");
+  if (!heads || is_document()) return std::nullopt;
+  return placed([&] { return static_cast<std::size_t>(expect_integer(*heads, "/kv_heads", 1)); });
+}
+
 std::string ResultReader::title() const {
   const JsonValue* title = root_.find("title");
   return title ? placed([&] { return expect_string(*title, "/title"); }) : "";
 }
 
-Labels ResultReader::labels(const std::string& tensor) const {
+Labels ResultReader::labels(const std::string& tensor) {
   const JsonValue* labels = root_.find("labels");
   if (!labels) return {};
-  return placed([&] { return read_labels(*labels, "/labels"); })
+  return placed([&] {
+           return read_labels(*labels, "/labels", {}, [this](const std::string& name) {
+             return std::string(source_.bytes(name)->text());
+           });
+         })
       .of_attention(prefix_of(tensor), [&](const std::string& attention) {
         return std::any_of(names_.begin(), names_.end(),
                            [&](const std::string& name) { return name.starts_with(attention); });

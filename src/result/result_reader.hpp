@@ -32,8 +32,10 @@ class ResultReader {
   const std::string& name() const noexcept { return name_; }  ///< of the file, for errors
   std::string_view text() const noexcept { return file_->text(); }
 
-  /// Whether it is an input document: it has a kind but no results.
+  /// Whether it is an input document: it has a kind or a model but no results.
   bool is_document() const;
+  /// Whether it is a result of this program, whose names of tensors say what they are.
+  bool is_result() const;
 
   /// Of the tensors, in the order of the file; that of one without a name is empty.
   const std::vector<std::string>& names() const noexcept { return names_; }
@@ -46,14 +48,23 @@ class ResultReader {
   /// The same as booleans.
   Tensor booleans(const std::string& tensor);
 
+  /// What a model's result tells of the keys that an attention sees, as 0 and 1 [B,1,Lq,Lk]; absent
+  /// if it tells nothing. `weights` is the shape of that attention's, `prefix` goes before its
+  /// name.
+  Tensor seen(const std::string& prefix, const Shape& weights);
+
+  /// How many key and value heads the heads share; nothing if the result does not tell.
+  std::optional<std::size_t> kv_heads() const;
+
   std::string title() const;
   /// Of the queries and keys of a tensor that is a map of them; of others those of the result.
-  Labels labels(const std::string& tensor) const;
+  Labels labels(const std::string& tensor);
   /// As the result tells them; those of the tensors in a file of tensors.
   std::vector<std::pair<std::string, Shape>> shapes() const;
 
  private:
   void read_names();
+  void check_keys() const;
   Tensor read_json(const std::string& tensor, DType dtype);
   Tensor read_tensor(const std::string& tensor) const;
   /// What `read` gives, its errors naming the file.

@@ -125,6 +125,11 @@ void write_result(const ResultFile& result, JsonWriter& json) {
       write_predictions(json, *result.model);
     }
   }
+  if (result.kv_heads) json.member("kv_heads", *result.kv_heads);
+  if (!result.seen.empty()) {
+    json.key("seen");
+    write_seen_keys(json, result.seen);
+  }
   json.key("dtype");
   json.value(name(result.dtype));
   json.key("shapes");

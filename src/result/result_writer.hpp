@@ -14,6 +14,7 @@
 #include "document/labels.hpp"
 #include "io/json_writer.hpp"
 #include "result/provenance.hpp"
+#include "result/seen_keys.hpp"
 #include "result/tensor_writer.hpp"
 
 namespace attn {
@@ -24,7 +25,9 @@ struct ResultFile {
   DType dtype = DType::float32;
   std::string title, description;
   Labels labels;
-  const ModelReport* model = nullptr;  ///< null = no model
+  const ModelReport* model = nullptr;   ///< null = no model
+  std::vector<SeenKeys> seen;           ///< of a model's attentions
+  std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself

@@ -1,8 +1,10 @@
 #include "result/tensor_meaning.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "support/translated.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -31,8 +33,32 @@ const Meaning* find(std::string_view name) {
 
 }  // namespace
 
+TensorMeaning meaning_of(std::string_view name) {
+  if (find(name) == nullptr) return TensorMeaning::positions;
+  return name.ends_with("weights") ? TensorMeaning::weights : TensorMeaning::other_map;
+}
+
 bool is_map(std::string_view name) {
-  return find(name) != nullptr;
+  return meaning_of(name) != TensorMeaning::positions;
+}
+
+bool has_rows_of_weights(const Tensor& tensor) {
+  constexpr double most_rounding = 0.01;
+  if (!tensor || tensor.rank() < 2 || tensor.size() == 0) return false;
+  const std::size_t columns = tensor.shape().back();
+  bool any = false;
+  // Row by row, so that a large tensor that is something else is known for it at once.
+  for (std::size_t first = 0; first < tensor.size(); first += columns) {
+    const Tensor row = part_of(tensor, first, {columns}).converted(DType::float64);
+    double sum = 0;
+    for (const double number : row.values<double>()) {
+      if (!(number >= 0)) return false;
+      sum += number;
+    }
+    if (sum != 0 && !(std::abs(sum - 1) <= most_rounding)) return false;
+    any = any || sum != 0;
+  }
+  return any;
 }
 
 std::optional<std::string> meaning_of_values(std::string_view name) {

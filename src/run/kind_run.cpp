@@ -52,6 +52,7 @@ void check_pooled(const RunOptions& options) {
   if (selection.queries) refuse("MapSelection::queries");
   if (selection.keys) refuse("MapSelection::keys");
   if (selection.drop_first > 0) refuse("MapSelection::drop_first");
+  if (!selection.drop.empty()) refuse("MapSelection::drop");
   if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
   if (selection.renormalize) refuse("MapSelection::renormalize");
   if (show_stages(options.plots)) {
@@ -223,6 +224,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     if (name == "output" && is_wanted(name)) report_.output = tensor;
   }
   report_.shapes = plan_.shapes;
+  report_.file_types = plan_.file_types;
   report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
     if (drawables_[i].column.empty()) note(computed_, i);
@@ -286,6 +288,9 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.labels = computed_.attentions.back().labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
+  if (report_.model && wants_weights()) file.seen = seen_keys();
+  const Geometry& geometry = plan_.attentions[0].geometry;
+  if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
   file.warnings = plan_.warnings;
   file.pictures = picture_names_;
   file.provenance = provenance;
@@ -296,6 +301,24 @@ ResultFile KindRun::result(const Provenance* provenance) const {
     if (is_wanted(name)) file.tensors.emplace_back(name, tensor);
   }
   return file;
+}
+
+// Layers of one sort share what they see.
+std::vector<SeenKeys> KindRun::seen_keys() const {
+  std::vector<SeenKeys> all;
+  std::vector<const void*> known;
+  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
+    const Tensor& allowed = computed_.attentions[i].allowed;
+    if (!allowed) continue;
+    const auto same = std::find(known.begin(), known.end(), allowed.bytes());
+    const auto at = static_cast<std::size_t>(same - known.begin());
+    if (same == known.end()) {
+      known.push_back(allowed.bytes());
+      all.push_back({{}, ranges_of(allowed)});
+    }
+    all[at].attentions.push_back(plan_.attentions[i].prefix);
+  }
+  return all;
 }
 
 void KindRun::write(const Provenance* provenance) {
@@ -388,7 +411,7 @@ void KindRun::note(const Computed& computed, std::size_t at) {
 std::vector<KindRun::PlannedPicture> KindRun::planned_pictures(PlotKind kind) const {
   std::vector<PlannedPicture> planned;
   const PictureKind& row = picture_kind(kind);
-  if (row.unit == PictureKind::Unit::several) return planned;
+  if (!row.info.of_runs) return planned;
   const std::string stem(row.info.name);
   if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
   const bool together = row.unit == PictureKind::Unit::sort;
@@ -442,6 +465,11 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   const DrawableMaps maps = maps_of(drawable);
   const InEnglish english(options_.plot.style == PlotStyle::matplotlib);
   result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
+  if (at == 0) {
+    if (auto warning = merging_warning(drawing_of({drawable}))) {
+      plan_.warnings.push_back(std::move(*warning));
+    }
+  }
   drawable.chosen = result.heatmap;
   if (wants_weights()) {
     result.weights = maps.weights.matrix(options_.sample, options_.head);

@@ -67,6 +67,7 @@ class KindRun {
   // Throws Error(input) if RunOptions::only names another tensor than these.
   void check_only(std::span<const std::string_view> names) const;
   ResultFile result(const Provenance* provenance) const;
+  std::vector<SeenKeys> seen_keys() const;
 
   void make_folder();
   // What computing a model gives, in that order; of most the elements are not there.

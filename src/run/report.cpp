@@ -15,6 +15,7 @@
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
 #include "support/translated.hpp"
+#include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
@@ -22,11 +23,31 @@ namespace {
 // What is shown of a large table: its first rows and columns, then an ellipsis, then the last one.
 constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
 
-std::string two_decimals(double number) {
+constexpr std::size_t most_components = 10;  // of an output that is wide
+
+std::string written(const char* format, int digits, double number) {
   if (std::isnan(number)) return "nan";  // whatever its sign
   std::array<char, 400> text{};          // the largest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), "%.2f", number);
+  std::snprintf(text.data(), text.size(), format, digits, number);
   return text.data();
+}
+
+// As many decimals, from two to four, as tell the smallest number that is not zero from zero; what
+// is smaller still is "<.0001".
+int decimals_for(const std::vector<double>& numbers) {
+  constexpr int fewest = 2, most = 4;
+  int decimals = fewest;
+  for (const double number : numbers) {
+    if (number == 0 || !std::isfinite(number)) continue;
+    while (decimals < most && std::abs(number) < 0.5 * std::pow(10.0, -decimals)) ++decimals;
+  }
+  return decimals;
+}
+
+std::string weight_text(double number, int decimals) {
+  constexpr int most = 4;
+  if (decimals == most && number > 0 && number < 0.5e-4) return "<.0001";
+  return written("%.*f", decimals, number);
 }
 
 std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
@@ -36,30 +57,68 @@ std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
   return indices;
 }
 
-std::string table(const ReportedWeights& report) {
-  const Tensor weights = report.weights.converted(DType::float64);
-  const auto numbers = weights.values<double>();
-  const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
-  const std::vector<std::size_t> rows = shown(queries, most_rows),
-                                 columns = shown(keys, most_columns);
+// Names of rows and columns; without any they are counted from 0.
+using Names = std::vector<std::string>;
 
+std::string table(const Tensor& matrix, const Names& row_names, const Names& column_names,
+                  std::size_t most_shown_columns, bool of_weights) {
+  const Tensor converted = matrix.converted(DType::float64);
+  const auto numbers = converted.values<double>();
+  const std::size_t row_count = matrix.shape()[0], column_count = matrix.shape()[1];
+  const std::vector<std::size_t> rows = shown(row_count, most_rows),
+                                 columns = shown(column_count, most_shown_columns);
+  const auto name = [](const Names& names, std::size_t i) {
+    return names.empty() ? std::to_string(i) : shortened(printable(names[i]), widest_label);
+  };
+  std::vector<double> all;
+  for (const std::size_t i : rows) {
+    for (const std::size_t j : columns) all.push_back(numbers[i * column_count + j]);
+  }
+  const int decimals = decimals_for(all);
   std::vector<TextColumn> table(columns.size() + 1);
   table[0].cells.emplace_back();
-  for (const std::size_t i : rows)
-    table[0].cells.push_back(shortened(printable(report.query_labels[i]), widest_label));
+  for (const std::size_t i : rows) table[0].cells.push_back(name(row_names, i));
   for (std::size_t c = 0; c < columns.size(); ++c) {
     TextColumn& column = table[c + 1];
     column.numbers = true;
-    if (c > 0 && c + 1 == columns.size() && keys > columns.size()) column.before = "  …";
-    column.cells.push_back(shortened(printable(report.key_labels[columns[c]]), widest_label));
-    for (const std::size_t i : rows)
-      column.cells.push_back(two_decimals(numbers[i * keys + columns[c]]));
+    if (c > 0 && c + 1 == columns.size() && column_count > columns.size()) column.before = "  …";
+    column.cells.push_back(name(column_names, columns[c]));
+    for (const std::size_t i : rows) {
+      constexpr int digits = 4;
+      const double number = numbers[i * column_count + columns[c]];
+      column.cells.push_back(of_weights ? weight_text(number, decimals)
+                                        : written("%.*g", digits, number));
+    }
   }
   std::vector<std::string> lines = text_lines(table);
-  if (queries > rows.size()) lines.insert(lines.end() - 1, "  …");
+  if (row_count > rows.size()) lines.insert(lines.end() - 1, "  …");
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+// What the chosen sample's queries get, and of an output that has heads apart the chosen head's.
+std::string output_table(const RunReport& report) {
+  const Shape& shape = report.output.shape();
+  const std::size_t rank = shape.size();
+  if (rank < 2 || rank > 4) return "";
+  const Shape matrix{shape[rank - 2], shape[rank - 1]};
+  std::size_t at = 0;
+  if (rank == 4) at = report.sample * shape[1] + report.head;
+  if (rank == 3) at = report.sample;
+  if (at >= shape[0] * (rank == 4 ? shape[1] : 1)) at = 0;
+  Names names;
+  if (!report.weights.empty() && report.weights[0].query_labels.size() == matrix[0]) {
+    names = report.weights[0].query_labels;
+  }
+  const Tensor part = part_of(report.output, rank == 2 ? 0 : at * element_count(matrix), matrix);
+  const std::string title =
+      rank == 4 ? translated("Output of sample {1}, head {2} (rows: queries, columns: components)",
+                             report.sample, report.head)
+      : rank == 3
+          ? translated("Output of sample {1} (rows: queries, columns: components)", report.sample)
+          : translated("Output (rows: queries, columns: components)");
+  return "\n" + title + "\n" + table(part, names, {}, most_components, false);
 }
 
 // Free text may have several lines.
@@ -92,8 +151,9 @@ std::string predictions(const ModelReport& model) {
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
       text += "\n" +
-              (model.next ? translated("Next token after sample {1}", b)
-                          : translated("Mask token {1} of sample {2}", prediction.position, b)) +
+              (model.next
+                   ? translated("Next token after sample {1}", b + 1)
+                   : translated("Mask token {1} of sample {2}", prediction.position + 1, b + 1)) +
               "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
@@ -116,10 +176,14 @@ std::string text_of(const RunReport& report) {
   if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\n" + translated("Shapes") + "\n";
-  std::array<TextColumn, 2> shapes;
+  std::array<TextColumn, 3> shapes;
   for (const auto& [tensor, shape] : report.shapes) {
     shapes[0].cells.push_back(tensor);
     shapes[1].cells.push_back(attn::text(shape));
+    shapes[2].cells.emplace_back();
+    for (const auto& [input, type] : report.file_types) {
+      if (input == tensor) shapes[2].cells.back() = type + translated(" file");
+    }
   }
   text += text_table(shapes);
   // Of a model's many layers the first that is wanted stands for all.
@@ -131,8 +195,9 @@ std::string text_of(const RunReport& report) {
                                                                   : weights.name;
       text += "\n" +
               translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
-                         report.sample, report.head) +
-              "\n" + table(weights);
+                         report.sample + 1, report.head + 1) +
+              "\n" +
+              table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true);
     }
     if (!weights.mask.empty()) {
       text += "\n" + translated("Mask: {1}", weights.mask);
@@ -140,6 +205,7 @@ std::string text_of(const RunReport& report) {
       text += "\n";
     }
   }
+  if (report.output && !report.model) text += output_table(report);
   if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";
@@ -202,6 +268,12 @@ void write_report(JsonWriter& json, const RunReport& report) {
     json.value(shape);
   }
   json.end_object();
+  if (!report.file_types.empty()) {
+    json.key("file_types");
+    json.begin_object();
+    for (const auto& [tensor, type] : report.file_types) json.member(tensor, type);
+    json.end_object();
+  }
   if (report.output) json.member("output", report.output);
   json.key("sample");
   json.value(report.sample);

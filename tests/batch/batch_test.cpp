@@ -360,3 +360,20 @@ TEST_CASE("summaries that are not there cannot be merged") {
                            .c_str(),
                        Error);
 }
+
+TEST_CASE("validation takes what a batch takes, and tells each document's problems") {
+  const TemporaryFolder folder;
+  write_documents(folder);
+  std::vector<std::string> told;
+  validate_batch(options_for(folder, {"docs"}), [&](const Validation& validation) {
+    told.push_back(fs::path(validation.input).filename().string() + " " +
+                   std::to_string(validation.problems.size()));
+  });
+  CHECK(told == std::vector<std::string>{"a.json 0", "lines.jsonl:1 0", "lines.jsonl:3 0",
+                                         "lines.jsonl:4 1", "b.json 0"});
+  told.clear();
+  BatchOptions listed = options_for(folder, {});
+  listed.files_from = folder.write("list.txt", (folder / "docs/a.json").string() + "\n");
+  validate_batch(listed, [&](const Validation& validation) { told.push_back(validation.input); });
+  CHECK(told == std::vector<std::string>{(folder / "docs/a.json").string()});
+}

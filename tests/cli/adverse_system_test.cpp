@@ -226,7 +226,7 @@ TEST_CASE("what cannot be printed because a stream is closed does not end up in 
 TEST_CASE("standard input that never ends is read up to the limit") {
   const TemporaryFolder folder;
   for (const std::string command :
-       {"run -", "batch -", "batch --files-from -", "validate -", "explain -"}) {
+       {"run -", "batch --files-from -", "batch - more.json", "validate -", "explain -"}) {
     CAPTURE(command);
     const Outcome run =
         shell("yes '{\"query\": 1}' | \"$ATTN\" " + command + " --max-file-size 3M", folder.path());
@@ -235,6 +235,21 @@ TEST_CASE("standard input that never ends is read up to the limit") {
               .find("standard input is more than 3 MB large, and the limit is 3 MB\n") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("documents of standard input are computed while more of them come") {
+  const TemporaryFolder folder;
+  // The second line comes when the first one's result is there, and not before.
+  const Outcome run =
+      shell("{ echo '" + std::string(harmless) +
+                "'; i=0; while [ ! -e r/stdin.000001/result.json ]; do sleep 0.05; i=$((i+1)); "
+                "[ $i -lt 400 ] || exit; done; echo '{'; } | "
+                "\"$ATTN\" batch - --plots none --out r --quiet",
+            folder.path());
+  CHECK(run.exit_code == 1);
+  const std::string summary = read_text(folder / "r/summary.jsonl");
+  CHECK(summary.find("\"item\": \"stdin.000001\"") != std::string::npos);
+  CHECK(summary.find("\"item\": \"stdin.000002\"") != std::string::npos);
 }
 
 TEST_CASE("with whatever memory a picture is drawn or refused, and no signal ends the program") {

@@ -196,3 +196,34 @@ TEST_CASE("with --json an error is JSON on standard output too") {
   CHECK(run.errors.starts_with("attn-cli: unknown kind of attention"));
   CHECK(attn_cli({"run", "--json", "--nonsense"}).output.starts_with("{\"error\": {\"problem\":"));
 }
+
+TEST_CASE("validate takes one document on standard input, or one a line") {
+  const TemporaryFolder folder;
+  const std::string right = R"({"attention":"sdpa","query":[[1,2]]})";
+  CHECK(attn_cli({"validate", "-"}, folder.path(), "{\"attention\":\"sdpa\",\n\"query\":[[1,2]]}\n")
+            .output == "standard input: valid\n");
+  const Outcome lines =
+      attn_cli({"validate", "-"}, folder.path(), right + "\n\n{\"attention\":\"sdpaa\"}\n");
+  CHECK(lines.exit_code == 3);
+  CHECK(lines.output.starts_with(
+      "standard input:1: valid\nstandard input:3: 1 problem\n\n"
+      "  unknown kind of attention \"sdpaa\"\n    where: standard input:3, /attention\n"));
+}
+
+TEST_CASE("titles and keys with commas stand in quotes") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[[[0.5,0.5]],[[1,0]]]],"labels":{"key":["a,b","c"]}})");
+  CHECK(attn_cli({"plot", "grid", "w.json", "--titles", R"("left, first",right)", "--out", "g.svg"},
+                 folder.path())
+            .exit_code == 0);
+  CHECK(read_text(folder / "g.svg").find("left, first") != std::string::npos);
+  CHECK(attn_cli({"show", "w.json", "--drop", R"("a,b")"}, folder.path())
+            .output.starts_with("Attention Weight Heatmap (Sample 1, Head 1, without a,b)"));
+  const Outcome open =
+      attn_cli({"plot", "grid", "w.json", "--titles", "\"left", "--out", "g.svg"}, folder.path());
+  CHECK(open.exit_code == 2);
+  CHECK(open.errors ==
+        "attn-cli: \"\"left\" is not what --titles takes\n"
+        "  where: --titles\n"
+        "  help:  give texts whose quotes are closed\n");
+}

@@ -43,19 +43,103 @@ TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1")
   const Outcome compare = attn_cli({"compare", "a.json", "b.json"}, folder.path());
   CHECK(compare.exit_code == 1);
   CHECK(compare.errors.empty());
-  CHECK(compare.output == R"(a.json against b.json, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|
+  const std::string tables = R"(a.json against b.json, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|
 
   tensor   shape  type     largest |a − b|  largest |a − b| / |b|  beyond
   weights  [2,2]  float32  0.25 at [0,1]    0.5 at [0,1]           1 of 4
   output   [1,2]  float32  0                0                      0 of 2
 
+  tensor   mean |a − b|  median  90 % below  99 % below  ‖a − b‖ / ‖b‖
+  weights  0.0625        0       0.25        0.25        0.218
+
 Differences
   weights: the first beyond the tolerance is at [0,1]: 0.75 against 0.5
+)";
+  CHECK(compare.output == tables + R"(
+Not compared
   lse: only in a.json
+  extra: only in b.json
+
+1 of 2 tensors that both files have differs.
+)");
+  const Outcome strict = attn_cli({"compare", "a.json", "b.json", "--strict"}, folder.path());
+  CHECK(strict.exit_code == 1);
+  CHECK(strict.output == tables + R"(  lse: only in a.json
   extra: only in b.json
 
 3 of 4 tensors differ.
 )");
+}
+
+TEST_CASE("a tensor that only one file has counts where it is asked for") {
+  const TemporaryFolder folder;
+  folder.write("mine.json", R"({"out":[[1,2]],"mine":[1]})");
+  folder.write("kernel.json", R"({"output":[[1,2]],"allowed":[[1]]})");
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare", "mine.json", "kernel.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path());
+  };
+  const Outcome nothing = compared({});
+  CHECK(nothing.exit_code == 1);
+  CHECK(nothing.output.ends_with("\n\nThe files have no tensor in common.\n"));
+  const Outcome renamed = compared({"--map", "out=output"});
+  CHECK(renamed.exit_code == 0);
+  CHECK(
+      renamed.output.ends_with("\nNot compared\n  mine: only in mine.json\n"
+                               "  allowed: only in kernel.json\n\n"
+                               "The tensor that both files have agrees.\n"));
+  CHECK(compared({"--map", "out=output", "--strict"}).exit_code == 1);
+  CHECK(compared({"--map", "out=output", "--only", "output"}).exit_code == 0);
+  CHECK(compared({"--map", "out=output", "--only", "output,allowed"}).exit_code == 1);
+  const Outcome unknown = compared({"--only", "outputs"});
+  CHECK(unknown.exit_code == 3);
+  CHECK(unknown.errors ==
+        "attn-cli: neither file has a tensor \"outputs\"\n"
+        "  where: --only\n"
+        "  help:  did you mean \"output\"?\n");
+  const Outcome no_name = compared({"--map", "out"});
+  CHECK(no_name.exit_code == 2);
+  CHECK(no_name.errors ==
+        "attn-cli: \"out\" is not what --map takes\n"
+        "  where: --map\n"
+        "  help:  give their name and ours, such as out=output\n");
+}
+
+TEST_CASE("steps of other lengths are compared where they overlap, on request") {
+  const TemporaryFolder folder;
+  folder.write("short.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  folder.write("long.json", R"({"weights":[[1,0,0],[0.5,0.5,0],[0.2,0.3,0.5]]})");
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare", "short.json", "long.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path());
+  };
+  CHECK(compared({}).exit_code == 1);
+  const Outcome overlap = compared({"--overlap"});
+  CHECK(overlap.exit_code == 0);
+  CHECK(overlap.output.find("  weights  [2,2] of [2,2] and [3,3]  float64  0 ") !=
+        std::string::npos);
+  CHECK(compared({"--overlap", "--json"}).output.find("\"compared\": [2,2]") != std::string::npos);
+  CHECK(compared({"--overlap", "--plot", "d.png"}).exit_code == 0);
+  CHECK(png_header(read_text(folder / "d.png")).width > 0);
+}
+
+TEST_CASE("layers and heads of maps are compared by axes and by patterns of names") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"l0":[[[[1,0]],[[0,1]]]],"l1":[[[[1,0]],[[0,1]]]]})");
+  folder.write("b.json", R"({"h_0":[[[[1,0]],[[1,0]]]],"h_1":[[[[0,1]],[[0,1]]]]})");
+  const auto exit_code = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare", "a.json", "b.json", "--map", "h_{n}=l{n}", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path()).exit_code;
+  };
+  CHECK(exit_code({}) == 1);
+  CHECK(exit_code({"--only", "l{n}", "--layers", "0"}) == 1);
+  CHECK(exit_code({"--only", "l{n}", "--layers", "0", "--heads", "0"}) == 0);
+  CHECK(exit_code({"--only", "l{n}", "--layers", "0", "--heads", "1"}) == 1);
+  CHECK(exit_code({"--only", "l{n}", "--layers", "1", "--heads", "1"}) == 0);
+  CHECK(exit_code({"--axes", "head,batch", "--heads", "1"}) == 3);
 }
 
 TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
@@ -116,6 +200,11 @@ TEST_CASE("compare --json prints one object, --quiet nothing") {
         "error": "inf",
         "index": [0,1]
       },
+      "mean_absolute": "inf",
+      "median_absolute": 0,
+      "absolute_90_percent": "inf",
+      "absolute_99_percent": "inf",
+      "relative_norm": "inf",
       "elements": 2,
       "beyond": 1,
       "first_beyond": {
@@ -130,7 +219,8 @@ TEST_CASE("compare --json prints one object, --quiet nothing") {
       "a": {
         "shape": [1],
         "dtype": "float64"
-      }
+      },
+      "counts": false
     }
   ],
   "warnings": []

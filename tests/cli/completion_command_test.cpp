@@ -66,7 +66,7 @@ std::string zsh_offers(const std::string& lines) {
 
 TEST_CASE("bash completes commands, flags, and the values of flags") {
   CHECK(bash_offers("attn-cli exa", "1") == "example\n");
-  CHECK(bash_offers("attn-cli run --drop", "2") == "--drop-first\n");
+  CHECK(bash_offers("attn-cli run --drop", "2") == "--drop-first\n--drop\n");
   CHECK(bash_offers("attn-cli run --format s", "3") == "svg\n");
   CHECK(bash_offers("attn-cli run --format = s", "4") == "svg\n");
   CHECK(bash_offers("attn-cli run --format =", "3") == "png\nsvg\npdf\n");

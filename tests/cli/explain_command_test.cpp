@@ -43,7 +43,7 @@ TEST_CASE("explain --json prints one object with a text for each step") {
                                  "  \"steps\": [\n"
                                  "    {\n"
                                  "      \"title\": \"The given scores\",\n"
-                                 "      \"text\": \"The document gives the score of query 0 "));
+                                 "      \"text\": \"The document gives the score of query 1 "));
 }
 
 TEST_CASE("explain takes the flags that go before the document") {
@@ -56,7 +56,7 @@ TEST_CASE("explain takes the flags that go before the document") {
   CHECK(explain.output.find("- query [2,2], float64\n") != std::string::npos);
   CHECK(explain.output.find("The scale is given: 2. Without it, it would be 1.") !=
         std::string::npos);
-  CHECK(explain.output.find("   key 1      2    -inf  valid_lens\n") != std::string::npos);
+  CHECK(explain.output.find("   key 2      2    -inf  valid_lens\n") != std::string::npos);
 }
 
 TEST_CASE("explain says the document's warnings on standard error, --quiet nothing") {

@@ -21,7 +21,8 @@ TEST_CASE("run draws every kind of picture, and stages without writing them") {
   const TemporaryFolder folder;
   CHECK(attn_cli({"run", causal, "--out", "r", "--plots", "all", "--dpi", "72"}, folder.path())
             .exit_code == 0);
-  for (const char* name : {"heatmap", "dimensions", "grid", "mask", "stages", "lines"}) {
+  for (const char* name :
+       {"heatmap", "dimensions", "grid", "mask", "stages", "lines", "shapes", "strip"}) {
     CAPTURE(name);
     CHECK(png_header(read_text(folder / "r" / (std::string(name) + ".png"))).dpi == 72);
   }
@@ -68,6 +69,112 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
             .exit_code == 2);
 }
 
+TEST_CASE("plot draws a difference of two maps, and tells how many files a kind takes") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"weights":[[0.25,0.75],[1,0]]})");
+  folder.write("b.json", R"({"weights":[[0.5,0.5],[1,0]]})");
+  folder.write("wide.json", R"({"weights":[[0.5,0.25,0.25]]})");
+  CHECK(plot(folder, {"difference", "a.json", "b.json", "--cmap", "coolwarm"}, "d.svg") == 0);
+  const std::string drawn = read_text(folder / "d.svg");
+  CHECK(drawn.find("<title>Difference a − b (Sample 1, Head 1)</title>") != std::string::npos);
+  CHECK(drawn.find("Values from −0.25 to 0.25, coloured from −0.25 to 0.25.") != std::string::npos);
+  const Outcome other =
+      attn_cli({"plot", "difference", "a.json", "wide.json", "--out", "d.png"}, folder.path());
+  CHECK(other.exit_code == 3);
+  CHECK(other.errors ==
+        "attn-cli: the weights have another shape than those of a.json\n"
+        "  where: wide.json\n"
+        "  help:  give maps of one shape, or choose equal parts with --queries and --keys\n");
+  const Outcome one = attn_cli({"plot", "difference", "a.json", "--out", "d.png"}, folder.path());
+  CHECK(one.exit_code == 2);
+  CHECK(one.errors ==
+        "attn-cli: a difference takes two files\n"
+        "  where: attn-cli plot\n"
+        "  help:  write attn-cli plot difference A B --out PICTURE\n");
+}
+
+TEST_CASE("steps of several files, or of one, stand below each other, what is not there apart") {
+  const TemporaryFolder folder;
+  folder.write("1.json", R"({"weights":[[1]],"labels":{"query":["<s>"],"key":["<s>"]}})");
+  folder.write("2.json", R"({"weights":[[0.5,0.5]],"labels":{"query":["to"],"key":["<s>","to"]}})");
+  folder.write("all.json", R"({"tensors":{"steps.10.weights":[[0.2,0.3,0.5]],
+    "steps.9.weights":[[0.5,0.5]],"layers.1.weights":[[1]]}})");
+  CHECK(plot(folder, {"steps", "1.json", "2.json"}, "s.svg") == 0);
+  const std::string drawn = read_text(folder / "s.svg");
+  CHECK(drawn.find("<title>Decoding Steps (Sample 1, Head 1)</title>") != std::string::npos);
+  CHECK(drawn.find("Heatmap of 2 queries × 2 keys. Values from 0.5 to 1, coloured from 0 to 1. "
+                   "Told apart: not there.") != std::string::npos);
+  // In the order of their numbers: the step with two keys comes first.
+  CHECK(plot(folder, {"steps", "all.json"}, "all.svg") == 0);
+  CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
+  CHECK(plot(folder, {"steps", "all.json", "--queries", "0:1"}, "first.svg") == 0);
+  CHECK(read_text(folder / "first.svg").find("Values from 0.5 to 0.5") != std::string::npos);
+  const Outcome summed =
+      attn_cli({"plot", "steps", "all.json", "--renormalize", "--out", "n.png"}, folder.path());
+  CHECK(summed.exit_code == 3);
+  CHECK(summed.errors ==
+        "attn-cli: steps are drawn as they are\n"
+        "  where: --renormalize\n"
+        "  help:  leave out --renormalize and --merge-pieces\n");
+}
+
+TEST_CASE("the positions of a document are drawn as a map and as curves") {
+  const TemporaryFolder folder;
+  const std::string text = std::string(ATTN_DATA) + "/text.json";
+  CHECK(plot(folder, {"positions", text}, "p.svg") == 0);
+  CHECK(read_text(folder / "p.svg").find("Heatmap of 13 positions × 16 dimensions. Values from") !=
+        std::string::npos);
+  CHECK(plot(folder, {"curves", text, "--keys", "0:4"}, "c.svg") == 0);
+  CHECK(
+      read_text(folder / "c.svg").find("Curves over 13 positions of the dimensions 0, 1, 2, 3.") !=
+      std::string::npos);
+  folder.write("table.json", "[[0,1,2],[3,4,5]]");
+  CHECK(plot(folder, {"curves", "table.json"}, "t.svg") == 0);
+  CHECK(read_text(folder / "t.svg").find("Curves over 2 positions of the dimensions 0, 1, 2.") !=
+        std::string::npos);
+  const std::string models = std::string(ATTN_TEST_DATA) + "/models/cases/";
+  CHECK(plot(folder, {"positions", models + "gpt2_bare_names/input.json"}, "l.svg") == 0);
+  CHECK(read_text(folder / "l.svg").find("<title>Learned Positions</title>") != std::string::npos);
+  CHECK(plot(folder, {"curves", models + "marian_own_tables/input.json"}, "m.svg") == 0);
+  CHECK(read_text(folder / "m.svg").find("<title>Sinusoidal Positions") != std::string::npos);
+  const Outcome none = attn_cli({"plot", "positions", causal, "--out", "n.png"}, folder.path());
+  CHECK(none.exit_code == 3);
+  CHECK(
+      none.errors ==
+      "attn-cli: the document adds no positions to its tokens: it has no embedding\n"
+      "  where: " +
+          causal +
+          "\n"
+          "  help:  give its \"embedding\" a \"position\": \"sinusoidal\", or a file with a tensor "
+          "[L,D]\n");
+}
+
+TEST_CASE("a strip frames the query that is chosen, and shows what all give otherwise") {
+  const TemporaryFolder folder;
+  folder.write("w.json",
+               R"({"weights":[[0.25,0.75],[1,0]],"labels":{"query":["a","b"],"key":["a","b"]}})");
+  CHECK(plot(folder, {"strip", "w.json", "--queries", "1:2"}, "one.svg") == 0);
+  CHECK(read_text(folder / "one.svg")
+            .find("<title>What &quot;b&quot; Looks at (Sample 1, Head 1)</title>") !=
+        std::string::npos);
+  CHECK(plot(folder, {"strip", "w.json"}, "all.svg") == 0);
+  CHECK(read_text(folder / "all.svg").find("Values from 0.375 to 0.625") != std::string::npos);
+}
+
+TEST_CASE("a model's pictures are the same from its result as from its run") {
+  const TemporaryFolder folder;
+  const std::string model = std::string(ATTN_DATA) + "/speeches";
+  CHECK(attn_cli({"run", "--model", model, "--text", "The state.", "--text", "Of the Union.",
+                  "--plots", "grid,heatmap,strip", "--dpi", "72", "--out", "r"},
+                 folder.path())
+            .exit_code == 0);
+  for (const char* kind : {"grid", "heatmap", "strip"}) {
+    CAPTURE(kind);
+    CHECK(plot(folder, {kind, "r/result.json"}, "p.png") == 0);
+    CHECK(read_text(folder / "p.png") == read_text(folder / "r" / (std::string(kind) + ".png")));
+  }
+}
+
 TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break its pictures") {
   const TemporaryFolder folder;
   folder.write("r.json", R"({"tensors":{"weights":[[0.2,0.8],[0.5,0.5]],
@@ -86,7 +193,7 @@ TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break
     CHECK(refused.errors ==
           "attn-cli: \"x_weights\" is no map of queries and keys\n"
           "  where: --name\n"
-          "  help:  draw it as a heatmap\n");
+          "  help:  draw it as a heatmap, or say with --axes that it is a map\n");
   }
 }
 

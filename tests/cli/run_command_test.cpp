@@ -48,7 +48,7 @@ Shapes
   weights  [1,6,6]
   output   [1,6,8]
 
-Weights of sample 0, head 0 (rows: queries, columns: keys)
+Weights of sample 1, head 1 (rows: queries, columns: keys)
         the   cat   sat    on   the   mat
   the  1.00  0.00  0.00  0.00  0.00  0.00
   cat  0.94  0.06  0.00  0.00  0.00  0.00
@@ -59,11 +59,35 @@ Weights of sample 0, head 0 (rows: queries, columns: keys)
 
 Mask: causal; 15 of 36 weights hidden (41.7 %)
 
+Output of sample 0 (rows: queries, columns: components)
+            0        1        2        3         4        5         6        7
+  the  0.4498  -0.5506  -0.8203    1.126    -1.238   -1.788     1.011  -0.9982
+  cat  0.5524  -0.4896   -0.872    1.148     -1.22   -1.558    0.9943  -0.9138
+  sat   1.203  -0.3489  -0.5151  -0.8071      -1.4   -1.066    0.4288   0.1491
+  on   0.6503   -1.549  -0.6904   0.4818   -0.3818  0.04487   -0.5138   0.6572
+  the  0.4661  -0.8832  -0.1575   0.6542   -0.6914   0.1516    0.4004   0.1021
+  mat  0.5282   0.1963    0.568    1.266  -0.05123   -0.748  -0.06076  -0.1629
+
 Written
   r/heatmap.png
   r/dimensions.png
   r/result.json
 )");
+}
+
+TEST_CASE("small weights are told from zero, and files that hold another type are named") {
+  const TemporaryFolder folder;
+  const Outcome run = attn_cli({"run", "-", "--plots", "none", "--out", "r"}, folder.path(),
+                               R"({"attention":"softmax","scores":[[0,-7,-12],[0,0,"-inf"]]})");
+  CHECK(run.output.find("       K_1     K_2     K_3\n"
+                        "  Q_1  0.9991  0.0009  <.0001\n"
+                        "  Q_2  0.5000  0.5000  0.0000\n") != std::string::npos);
+  attn_cli({"run", "-", "--plots", "none", "--tensors", "npy", "--out", "wide"}, folder.path(),
+           R"({"attention":"sdpa","dtype":"float64","query":[[1,0],[0,1]]})");
+  const Outcome file = attn_cli({"run", "-", "--plots", "none", "--out", "f"}, folder.path(),
+                                R"({"attention":"sdpa","query":{"file":"wide/output.npy"}})");
+  CHECK(file.output.find("\nShapes\n  query    [2,2]  float64 file\n  key      [2,2]\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("Chinese headings stand above their columns") {

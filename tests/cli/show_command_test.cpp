@@ -13,9 +13,9 @@ const std::string weights =
 
 const std::string plain =
     "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
-    "   c d\n"
-    "a --##\n"
-    "b @@..\n"
+    "      c       d\n"
+    "a --0.25--##0.75##\n"
+    "b @@1.00@@..0.00..\n"
     "  0 ...:::---===+++***###%%%@@@ 1\n";
 
 constexpr const char* truecolor = "\x1b[48;2;";
@@ -112,8 +112,8 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
                  folder.path())
             .output ==
         "Attention Weight Heatmap (Sample 2, Head 2); rows: queries, columns: keys\n"
-        "    K_1 K_2\n"
-        "me ....@@@@\n"
+        "    K_1  K_2\n"
+        "me ..0..@@3@@\n"
         "   0 ...:::---===+++***###%%%@@@ 3\n");
   const Outcome head = attn_cli({"show", "w.json", "--head", "2"}, folder.path());
   CHECK(head.exit_code == 3);
@@ -128,10 +128,10 @@ TEST_CASE("show draws the first attention of a layer's result, from any file of 
   const TemporaryFolder folder;
   const std::string drawn =
       "Attention Weight Heatmap (Self-Attention, Sample 1, Head 1)\n"
-      "   a b\n"
-      "a @@\n"
-      "b ..@@\n"
-      "  0.25 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
+      "      a       b\n"
+      "a @@1.00@@\n"
+      "b --0.25--@@1.00@@\n"
+      "  0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n";
   folder.write("r.json", R"({"labels":{"query":["a","b"],"key":["x","y","z"]},"tensors":{
     "self.weights":[[[1,0],[0.25,1]]],"self.allowed":[[[1,0],[1,1]]],
     "cross.weights":[[[1,0,0],[0,1,0]]],"output":[[1,2]]}})");
@@ -174,10 +174,10 @@ TEST_CASE("run --show draws the heatmap after the report") {
   const Outcome show = attn_cli({"show", "r/result.json"}, folder.path());
   CHECK(show.output ==
         "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
-        "     K_1 K_2\n"
-        "Q_1 @@@@\n"
-        "Q_2 ....++++\n"
-        "    0.33023846 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
+        "       K_1     K_2\n"
+        "Q_1 @@1.00@@\n"
+        "Q_2 --0.33--##0.67##\n"
+        "    0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
   CHECK(run.output.ends_with("\nWritten\n  r/result.json\n\n" + show.output));
   CHECK(attn_cli({"run", "-", "--show", "--json"}, folder.path(), document).errors ==
         "attn-cli: --show and --json cannot both write to standard output\n"
@@ -192,9 +192,9 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
   CHECK(mean.exit_code == 0);
   CHECK(mean.output ==
         "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)\n"
-        "     K_1 K_2\n"
-        "Q_1 @@@@....\n"
-        "    0.25 ...:::---===+++***###%%%@@@ 0.75\n");
+        "       K_1     K_2\n"
+        "Q_1 @@0.75@@==0.25==\n"
+        "    0 ...:::---===+++***###%%%@@@ 0.75\n");
   const Outcome all = attn_cli({"show", "w.json", "--head", "all"}, folder.path());
   CHECK(all.exit_code == 2);
   CHECK(all.errors ==
@@ -212,18 +212,18 @@ TEST_CASE("show draws a result's output, whose columns are no keys") {
   CHECK(all.exit_code == 0);
   CHECK(all.output ==
         "output; rows: positions, columns: dimensions\n"
-        "   0 1 2 3 4 5\n"
-        "a ..::==**%%@@\n"
-        "b ..::==**%%@@\n"
+        "    0    1    2    3    4    5\n"
+        "a ..1..::2::==3==**4**%%5%%@@6@@\n"
+        "b ..1..::2::==3==**4**%%5%%@@6@@\n"
         "  1 ...:::---===+++***###%%%@@@ 6\n");
   const Outcome part =
       attn_cli({"show", "r.json", "--name", "output", "--keys", "4:6"}, folder.path());
   CHECK(part.exit_code == 0);
   CHECK(part.output ==
         "output; rows: positions, columns: dimensions\n"
-        "   4 5\n"
-        "a ..@@\n"
-        "b ..@@\n"
+        "    4    5\n"
+        "a ..5..@@6@@\n"
+        "b ..5..@@6@@\n"
         "  5 ...:::---===+++***###%%%@@@ 6\n");
   const Outcome merged =
       attn_cli({"show", "r.json", "--name", "output", "--merge-pieces"}, folder.path());
@@ -231,7 +231,8 @@ TEST_CASE("show draws a result's output, whose columns are no keys") {
   CHECK(merged.errors ==
         "attn-cli: \"output\" has no keys\n"
         "  where: --name\n"
-        "  help:  leave out --drop-first, --renormalize and --merge-pieces\n");
+        "  help:  leave out --drop-first, --drop, --renormalize and --merge-pieces, or say with "
+        "--axes that it is a map\n");
 }
 
 TEST_CASE("the terminal shows tokens as people read them") {

@@ -141,3 +141,34 @@ TEST_CASE("a document that is not there is a problem of its file") {
   REQUIRE(validation.problems.size() == 1);
   CHECK(validation.problems[0].kind() == attn::ErrorKind::file);
 }
+
+TEST_CASE("usual slips are told with what to write instead") {
+  const TemporaryFolder folder;
+  const auto help_for = [&](const std::string& document) {
+    const attn::Validation validation = attn::validate(folder.write("slip.json", document));
+    return validation.problems.empty() ? "valid" : validation.problems[0].help();
+  };
+  const std::string start = R"({"attention":"sdpa","query":[[1,2]],)";
+  CHECK(help_for(start + R"("mask"：{"causal":true}})") == "： is no punctuation of JSON: write :");
+  CHECK(help_for(R"({"attention":"sdpa","query":[[1，2]]})") ==
+        "， is no punctuation of JSON: write ,");
+  CHECK(help_for(R"({“attention”:"sdpa"})") == "“ is no punctuation of JSON: write \"");
+  CHECK(help_for(R"({"attention":"sdpa","query":"q.npy"})") ==
+        "give nested arrays of numbers, such as [[1,2],[3,4]], or a file, {\"file\": …}");
+  CHECK(help_for(start + R"("dropout":0.1})") ==
+        "write {\"p\": …, \"training\": true}; without training nothing is dropped");
+  CHECK(help_for(start + R"("mask":{"window":2}})") ==
+        "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all of "
+        "them");
+  CHECK(help_for(start + R"("valid_lens":3})") ==
+        "give one number a sample, such as [3], or one a query");
+  CHECK(
+      help_for(start + R"("labels":"a b"})") ==
+      "give {\"query\": […], \"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} with "
+      "a label a line");
+  CHECK(
+      help_for(R"({"attention":"self","x":[[1,2,3]],"parameters":{"W_q.weight":[[1,2],[1,2],[1,2]],
+    "W_k.weight":[[1,2],[1,2],[1,2]],"W_v.weight":[[1,2],[1,2],[1,2]]}})") ==
+      "its second axis is the width of what it is applied to, [1,3]; weights that are multiplied "
+      "as x·W come with \"transpose\": true");
+}

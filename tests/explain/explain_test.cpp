@@ -183,7 +183,7 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
       if ((*line)[0] == "sum" || (*line)[0].find("more") != std::string::npos) break;
       std::string label = (*line)[0];
       if (label.starts_with("key ")) label.erase(0, 4);
-      REQUIRE(shows(line->back(), row[std::stoul(label)]));
+      REQUIRE(shows(line->back(), row[std::stoul(label) - 1]));
       ++weights_seen;
     }
     // 2. The output: the last vector before the costs is its row; of layers, that of all layers or
@@ -248,9 +248,9 @@ TEST_CASE("the chosen layer is walked through, the others are a line each") {
   ExplainOptions choice;
   choice.layer = 1;
   const std::string text = explained(document, choice);
-  CHECK(text.find("Layer 1: self-attention\n-----") != std::string::npos);
-  CHECK(text.find("Layer 0: ") == std::string::npos);
-  CHECK(text.find("   after layer 0 ") != std::string::npos);
+  CHECK(text.find("Layer 2: self-attention\n-----") != std::string::npos);
+  CHECK(text.find("Layer 1: ") == std::string::npos);
+  CHECK(text.find("   after layer 1 ") != std::string::npos);
 }
 
 TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row") {
@@ -259,12 +259,12 @@ TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row")
       "d.json", R"({"attention":"sdpa","query":[["nan",1],["inf",0]],"key":[[1,2],[3,4],[-1,5]],
                     "mask":{"block":[0,0,1]}})");
   CHECK(explained(document).find(
-            "   The score of key 0 is not a number (nan). It enters the sum, so the sum and\n"
+            "   The score of key 1 is not a number (nan). It enters the sum, so the sum and\n"
             "   every weight that is not hidden are nan too.\n") != std::string::npos);
   ExplainOptions second;
   second.query = 1;
   CHECK(explained(document, second)
-            .find("   The score of key 0 is infinite: inf - inf is not a number, so the sum and\n"
+            .find("   The score of key 1 is infinite: inf - inf is not a number, so the sum and\n"
                   "   every weight that is not hidden are nan.\n") != std::string::npos);
 }
 
@@ -274,13 +274,13 @@ TEST_CASE("of many keys the first, the last and those that weigh most are shown"
   for (int j = 1; j < 40; ++j) scores += j == 20 || j == 22 ? ",5" : ",0";
   const std::string text =
       explained(folder.write("d.json", R"({"attention":"softmax","scores":[[)" + scores + "]]}"));
-  CHECK(text.find("   key  7      0\n"
+  CHECK(text.find("   key  8      0\n"
                   "   … 12 more keys …\n"
-                  "   key 20      5\n"
+                  "   key 21      5\n"
                   "   … 1 more key …\n"
-                  "   key 22      5\n"
+                  "   key 23      5\n"
                   "   … 13 more keys …\n"
-                  "   key 36      0\n") != std::string::npos);
+                  "   key 37      0\n") != std::string::npos);
 }
 
 TEST_CASE("a finite fill is explained where no key can be seen") {
@@ -289,7 +289,7 @@ TEST_CASE("a finite fill is explained where no key can be seen") {
   const std::string text = explained(document);
   CHECK(text.find("   No key can be seen, but the fill is a finite number: all the keys that hold\n"
                   "   it weigh the same.\n") != std::string::npos);
-  CHECK(text.find("   key 0  -1e+06          0               1  0.3333\n") != std::string::npos);
+  CHECK(text.find("   key 1  -1e+06          0               1  0.3333\n") != std::string::npos);
 }
 
 TEST_CASE("all three attentions of an encoder-decoder are walked through, up to the logits") {
@@ -300,19 +300,19 @@ TEST_CASE("all three attentions of an encoder-decoder are walked through, up to 
   options.head = 1;
   options.query = 2;
   const std::string encoder = explained(document, options);
-  CHECK(encoder.find("Head 1 of the encoder's layer 1\n") != std::string::npos);
+  CHECK(encoder.find("Head 2 of the encoder's layer 2\n") != std::string::npos);
   CHECK(encoder.find("What leaves the model") == std::string::npos);
   options.stack = "decoder";
   const std::string decoder = explained(document, options);
   CHECK(decoder.find("\"18\" is the token 18 of the vocabulary.") != std::string::npos);
-  CHECK(decoder.find("Head 1 of the decoder's layer 1\n") != std::string::npos);
+  CHECK(decoder.find("Head 2 of the decoder's layer 2\n") != std::string::npos);
   CHECK(decoder.find("   3 of 13 keys can be seen.") != std::string::npos);
   options.stack = "cross";
   const std::string cross = explained(document, options);
-  CHECK(cross.find("Head 1 of the decoder's layer 1 over what the encoder gives\n") !=
+  CHECK(cross.find("Head 2 of the decoder's layer 2 over what the encoder gives\n") !=
         std::string::npos);
   // expected.json: decoder.layers.1.cross.weights[0][1][2][4] and logits[0][2][9].
-  CHECK(cross.find("\n    4 24   1.5059    -3.1585          0.0425    0.0149\n") !=
+  CHECK(cross.find("\n    5 24   1.5059    -3.1585          0.0425    0.0149\n") !=
         std::string::npos);
   CHECK(cross.find("\n           9  2.4973       0.1037\n") != std::string::npos);
   options.stack = "middle";
@@ -351,10 +351,10 @@ TEST_CASE(
   ExplainOptions choice;
   choice.every_query = true;
   const std::string text = explained(document, choice);
-  CHECK(text.starts_with("softmax attention, step by step: query 0 (\"a\") of 3\n====="));
+  CHECK(text.starts_with("softmax attention, step by step: query 1 (\"a\") of 3\n====="));
   CHECK(text.find("each of the queries, 3 in all") != std::string::npos);
-  CHECK(text.find("\n\n\nquery 1 (\"b\") of 3\n=====") != std::string::npos);
-  const std::size_t last = text.find("\n\n\nquery 2 (\"c\") of 3\n=====");
+  CHECK(text.find("\n\n\nquery 2 (\"b\") of 3\n=====") != std::string::npos);
+  const std::size_t last = text.find("\n\n\nquery 3 (\"c\") of 3\n=====");
   REQUIRE(last != std::string::npos);
   CHECK(text.find("What it costs") > last);
   CHECK(text.find("Numbers are rounded") == text.rfind("Numbers are rounded"));
@@ -375,7 +375,7 @@ TEST_CASE("a full explanation leaves out nothing") {
     choice.format = format;
     const std::string text = explained(document, choice);
     CHECK(text.find("more") == text.find("more products"));
-    CHECK(text.find("key 39") != std::string::npos);
+    CHECK(text.find("key 40") != std::string::npos);
     CHECK(text.find("out[63]") != std::string::npos);
     std::istringstream lines(text);
     for (std::string line; format == attn::ExplanationFormat::text && std::getline(lines, line);)
@@ -408,7 +408,7 @@ TEST_CASE("the way of a token into its hidden state is a step") {
   choice.query = 1;
   const std::string text = explained(document, choice);
   CHECK(text.find("1. Tokens become hidden states\n\n"
-                  "   query 1 (\"a\") is the token 0 of the vocabulary. Its row of the table:\n") !=
+                  "   query 2 (\"a\") is the token 0 of the vocabulary. Its row of the table:\n") !=
         std::string::npos);
   CHECK(text.find("   row  1.0000  2.0000\n   PE   0.8415  0.5403\n   x    1.8415  2.5403\n") !=
         std::string::npos);

@@ -118,7 +118,12 @@ TEST_CASE("bare words get advice") {
        "  help:  JSON writes true, false and null, in small letters"},
       {"[truefalse]",
        std::string("\"truefalse\" is no JSON value\n  where: line 1, column 2") + quotes_help},
-      {"[“a”]", std::string("\"“a”\" is no JSON value\n  where: line 1, column 2") + quotes_help},
+      {"[“a”]",
+       "\"“a”\" is no JSON value\n  where: line 1, column 2\n"
+       "  help:  “ is no punctuation of JSON: write \""},
+      {"[1，2]",
+       "\"1，2\" is no JSON value\n  where: line 1, column 2\n"
+       "  help:  ， is no punctuation of JSON: write ,"},
       {"['a']",
        std::string("expected a value, found \"'\"\n  where: line 1, column 2") + quotes_help},
       {"{a: 1}",

@@ -92,8 +92,9 @@ TEST_CASE("what only keys can have is refused for a tensor that is no map") {
   for (PlotRequest request : {merged, dropped, renormalized}) {
     const std::string refusal =
         "\"output\" has no keys\n  where: PlotRequest::name\n"
-        "  help:  leave out MapSelection::drop_first, MapSelection::renormalize and "
-        "MapSelection::merge_pieces";
+        "  help:  leave out MapSelection::drop_first, MapSelection::drop, "
+        "MapSelection::renormalize and MapSelection::merge_pieces, or say with "
+        "PlotRequest::axes that it is a map";
     CHECK(error_from([&] { read_heatmap(request); }) == refusal);
     CHECK(error_from([&] { draw(request); }) == refusal);
     request.kind = PlotKind::comparison;
@@ -113,7 +114,7 @@ TEST_CASE("kinds of pictures that need queries and keys refuse a tensor that is 
       CHECK(error_from([&] { draw(request); }) ==
             "\"" + std::string(name) +
                 "\" is no map of queries and keys\n  where: PlotRequest::name\n"
-                "  help:  draw it as a heatmap");
+                "  help:  draw it as a heatmap, or say with PlotRequest::axes that it is a map");
     }
   }
 }

@@ -66,6 +66,36 @@ TEST_CASE("rows without their first key sum to one again only on request") {
   CHECK(values(selected(selection)) == std::vector<double>{0.5, 0.5, 0});
 }
 
+TEST_CASE("keys are left out by position and by label, which the title says") {
+  MapSelection selection;
+  selection.drop = {"[CLS]", "3"};
+  const Heatmap heatmap = selected(selection);
+  CHECK(values(heatmap) == std::vector<double>{0.25, 0.25, 0.25, 0.25});
+  CHECK(heatmap.key_labels == std::vector<std::string>{"un", "##real"});
+  CHECK(heatmap.title == "Attention Weight Heatmap (Sample 1, Head 1, without [CLS] and Key 4)");
+  selection.drop = {"·real"};
+  CHECK(selected(selection).key_labels == std::vector<std::string>{"[CLS]", "un", "cat"});
+  selection.drop = {"dog"};
+  CHECK(error_of(selection) ==
+        "no key is called \"dog\" | MapSelection::drop | known: [CLS], un, ##real, cat");
+  selection.drop = {"4"};
+  CHECK(error_of(selection) ==
+        "there is no key 4 to leave out of 4 keys | MapSelection::drop | give 0 to 3");
+  selection.drop = {"0", "1", "2", "3"};
+  CHECK(error_of(selection) ==
+        "without those that are left out no key is left of 4 keys | MapSelection::drop | leave "
+        "some of them in");
+}
+
+TEST_CASE("keys without labels keep their numbers when some between them are left out") {
+  const Maps maps(weights);
+  const Labels none;
+  MapSelection selection;
+  selection.drop = {"1"};
+  const Heatmap heatmap = selected_heatmap({maps, nullptr, none, "", 0, 0, selection});
+  CHECK(heatmap.key_labels == std::vector<std::string>{"K_1", "K_3", "K_4"});
+}
+
 TEST_CASE("a word's keys are summed") {
   MapSelection selection;
   selection.merge_pieces = true;

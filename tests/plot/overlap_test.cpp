@@ -196,6 +196,29 @@ TEST_CASE("nothing written between lines overlaps or is cut from 1 to 256 tokens
   });
 }
 
+TEST_CASE("nothing written in a strip or beside curves overlaps or is cut from 1 to 256 tokens") {
+  for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
+    TokenStrip strip;
+    strip.weights = heatmap_of(1, count, Names::none);
+    strip.tokens = names(which == Names::none ? Names::short_words : which, count);
+    strip.title = "What \"it\" Looks at (Sample 1, Head 1)";
+    CHECK(faults(draw_strip(strip, options, PictureFormat::png)) == "");
+    CHECK(faults(draw_curves(heatmap_of(count, count, which), options, PictureFormat::png)) == "");
+    PlotOptions sums = options;
+    sums.marginals = true;
+    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), sums, PictureFormat::png)) == "");
+  });
+}
+
+TEST_CASE("nothing written beside boxes to scale overlaps or is cut for sizes up to billions") {
+  for (const std::size_t size : {1UL, 3UL, 64UL, 4096UL, 131072UL, 1000000007UL}) {
+    CAPTURE(size);
+    const DimensionChart chart{
+        {2, size, 64}, {2, size, 64}, {2, size, size}, {2, 1, size}, {size, 1}};
+    CHECK(faults(draw_shapes(chart, options_of(PlotStyle::standard), PictureFormat::png)) == "");
+  }
+}
+
 TEST_CASE("nothing written in a chart of dimensions overlaps or is cut for sizes up to billions") {
   for (const PlotStyle style : all_styles) {
     for (const std::size_t size : {1UL, 3UL, 10UL, 64UL, 256UL, 4096UL, 131072UL, 1000000007UL}) {
@@ -215,6 +238,41 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
   options.title = title;
   if (kind == "heatmap") {
     return draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png);
+  }
+  if (kind == "marginals") {
+    options.marginals = true;
+    return draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png);
+  }
+  if (kind == "difference") {
+    Heatmap heatmap = heatmap_of(count, count, which);
+    heatmap.any_numbers = true;
+    options.color_range = {ColorRange::Scope::given, -0.05, 0.05};
+    options.colorbar_label = "a_rather_long_name − another_rather_long_name";
+    return draw_heatmap(heatmap, options, PictureFormat::png);
+  }
+  if (kind == "positions" || kind == "curves") {
+    Heatmap heatmap = heatmap_of(count, count, which);
+    heatmap.any_numbers = heatmap.of_positions = true;
+    return kind == "curves" ? draw_curves(heatmap, options, PictureFormat::png)
+                            : draw_heatmap(heatmap, options, PictureFormat::png);
+  }
+  if (kind == "steps") {
+    Heatmap heatmap = heatmap_of(count, count, which);
+    std::vector<std::uint8_t> missing;
+    for (std::size_t i = 0; i < count * count; ++i) missing.push_back(i % count > i / count);
+    heatmap.missing = Tensor({count, count}, std::move(missing));
+    return draw_heatmap(heatmap, options, PictureFormat::png);
+  }
+  if (kind == "strip") {
+    TokenStrip strip;
+    strip.weights = heatmap_of(1, count, Names::none);
+    strip.tokens = which == Names::none ? names(Names::short_words, count) : names(which, count);
+    strip.query = 3;
+    return draw_strip(strip, options, PictureFormat::png);
+  }
+  if (kind == "shapes") {
+    return draw_shapes({{2, 8, 64}, {2, 4096, 64}, {2, 4096, 64}, {2, 8, 64}, {2, 8, 4096}},
+                       options, PictureFormat::png);
   }
   if (kind == "mask") {
     MaskMap mask;
@@ -269,10 +327,10 @@ double share_of_maps(const Picture& picture) {
 
 // The same of maps with square cells, or of a chart, that had the whole figure.
 double largest_share(const std::string& kind, const std::pair<double, double>& size) {
-  const double height = kind == "grid"         ? 1.0 / 2
-                        : kind == "stages"     ? 1.0 / 3
-                        : kind == "dimensions" ? size.second / size.first
-                                               : 1;  // to a width of 1
+  const double height = kind == "grid"                             ? 1.0 / 2
+                        : kind == "stages"                         ? 1.0 / 3
+                        : kind == "dimensions" || kind == "curves" ? size.second / size.first
+                                                                   : 1;  // to a width of 1
   const double width = std::min(size.first, size.second / height);
   return width * width * height / (size.first * size.second);
 }
@@ -283,7 +341,10 @@ TEST_CASE("figures of every kind, size, font scale and length of labels keep the
       "to its end (Layer 11, Cross-Attention, Sample 12, Head 7, without the First Key)";
   const std::array<std::pair<double, double>, 5> sizes{
       {{2, 2}, {3.3, 2.5}, {8, 6}, {6, 12}, {24, 16}}};
-  for (const char* kind : {"heatmap", "grid", "stages", "mask", "lines", "dimensions"}) {
+  const std::array kinds{"heatmap", "marginals",  "grid",      "stages", "mask",
+                         "lines",   "dimensions", "shapes",    "strip",  "positions",
+                         "curves",  "steps",      "difference"};
+  for (const std::string kind : kinds) {
     for (const auto& size : sizes) {
       for (const double scale : {0.5, 1.0, 3.0}) {
         for (const Names which : {Names::none, Names::long_words}) {
@@ -303,7 +364,8 @@ TEST_CASE("figures of every kind, size, font scale and length of labels keep the
             // And a tenth of an inch on each side.
             CHECK(width <= 60 * (size.first * 1.01 + 0.2) + 1);
             CHECK(height <= 60 * (size.second * 1.01 + 0.2) + 1);
-            if (std::string(kind) == "lines") continue;
+            // Between lines, and of texts, there is no map; boxes to scale have sizes of their own.
+            if (kind == "lines" || kind == "strip" || kind == "shapes") continue;
             CHECK(share_of_maps(picture) > 0.15 * largest_share(kind, size));
           }
         }

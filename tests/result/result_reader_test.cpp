@@ -40,10 +40,10 @@ TEST_CASE("a result tells its tensors, title and shapes") {
 
 TEST_CASE("a self-attention beside a cross-attention has the queries' labels on both sides") {
   const TemporaryFolder folder;
-  const ResultReader result(folder.write("r.json", decoder));
+  ResultReader result(folder.write("r.json", decoder));
   CHECK(result.labels("self.weights").key == std::vector<Names>{{"a", "b"}});
   CHECK(result.labels("cross.weights").key == std::vector<Names>{{"x", "y", "z"}});
-  const ResultReader encoder(folder.write(
+  ResultReader encoder(folder.write(
       "e.json", R"({"labels":{"query":["a"],"key":["x"]},"tensors":{"self.weights":[[1]]}})"));
   CHECK(encoder.labels("self.weights").key == std::vector<Names>{{"x"}});
 }
@@ -72,8 +72,8 @@ TEST_CASE("what is wrong with a result is told with its file and place") {
         "expected a string, found a number\n  where: " + path.string() +
             ", /title\n  help:  give a string");
   CHECK(error_from([&] { result.labels("weights"); }) ==
-        "expected an object, found an array\n  where: " + path.string() +
-            ", /labels\n  help:  give an object");
+        "expected a list of labels, found an empty array\n  where: " + path.string() +
+            ", /labels\n  help:  give one list of strings, or one list a sample");
   CHECK(error_from([&] { result.shapes(); }) ==
         "the shape [4] has fewer than 2 axes\n  where: " + path.string() +
             ", /shapes/query\n  help:  give at least the length and the width");

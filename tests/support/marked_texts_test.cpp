@@ -15,7 +15,7 @@ namespace {
 /// Rooms of src/ in which every text for readers is marked for translation.
 const std::vector<std::string> marked{"support/", "tensor/", "kernels/",  "attention/", "io/",
                                       "tokens/",  "models/", "document/", "result/",    "run/",
-                                      "explain/", "batch/",  "program/"};
+                                      "explain/", "batch/",  "program/",  "compare/"};
 
 /// Of these, what programs read, what schemas say, and what describes a model.
 const std::vector<std::string> english{"document/keys.cpp", "document/example.cpp",
@@ -32,7 +32,7 @@ const std::set<std::string, std::less<>> no_texts{"Vaswani et al. 2017, section 
                                                   "llama mistral phi3",
                                                   "version https://git-lfs",
                                                   "own row",
-    "make it smaller",
+                                                  "make it smaller",
                                                   "standard input",
                                                   "the sizes of BenchRequest",
                                                   "median ms",

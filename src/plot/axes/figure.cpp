@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/subplots.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
@@ -33,8 +34,8 @@ std::string number(double value) {
 double checked_dpi(double dpi) {
   if (!(dpi >= least_dpi && dpi <= most_dpi)) {
     throw Error(ErrorKind::usage,
-                "a resolution of " + number(dpi) + " dots per inch is not possible", "",
-                "give one from 1 to 10000, such as 300");
+                translated("a resolution of {1} dots per inch is not possible", number(dpi)), "",
+                translated("give one from 1 to 10000, such as 300"));
   }
   return dpi;
 }
@@ -43,17 +44,18 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
   const auto possible = [](double side) { return side > 0 && side <= longest_inches; };
   if (!possible(size.first) || !possible(size.second)) {
     throw Error(ErrorKind::usage,
-                "a figure size of " + number(size.first) + " × " + number(size.second) +
-                    " inches is not possible",
-                "", "give the width and height in inches, such as 8x6");
+                translated("a figure size of {1} × {2} inches is not possible", number(size.first),
+                           number(size.second)),
+                "", translated("give the width and height in inches, such as 8x6"));
   }
   return size;
 }
 
 double checked_font_scale(double scale) {
   if (!(scale >= least_font_scale && scale <= most_font_scale)) {
-    throw Error(ErrorKind::usage, "letters " + number(scale) + " times as large are not possible",
-                "", "give a font scale from 0.1 to 20, such as 1.5");
+    throw Error(ErrorKind::usage,
+                translated("letters {1} times as large are not possible", number(scale)), "",
+                translated("give a font scale from 0.1 to 20, such as 1.5"));
   }
   return scale;
 }

@@ -70,6 +70,8 @@ class Canvas {
     std::span<const double> dashes = {};
   };
   void line(Point from, Point to, const Stroke& stroke);
+  /// Straight from point to point.
+  void curve(std::span<const Point> points, const Stroke& stroke);
   void text(const PlacedText& text, Colour colour);
 
   /// The whole pixels of a raster that an image spread over a box covers.

@@ -171,10 +171,12 @@ class Blending {
     if (row.whole) return;
     for (std::size_t j = 0; j < values.size(); ++j) {
       const bool hidden = shows_hidden_ && matrix_.hidden(i, j);
-      const bool placed = !hidden && colours_.has_place(static_cast<double>(values[j]));
+      const bool missing = shows_hidden_ && matrix_.missing(i, j);
+      const bool apart = hidden || missing;
+      const bool placed = !apart && colours_.has_place(static_cast<double>(values[j]));
       row.placed[j] = placed ? 1 : 0;
       row.hidden[j] = hidden ? 1 : 0;
-      row.odd[j] = hidden || placed ? 0 : number_of(static_cast<double>(values[j]));
+      row.odd[j] = apart || placed ? 0 : number_of(static_cast<double>(values[j]));
       if (!placed) row.numbers[j] = 0;
     }
   }
@@ -207,7 +209,8 @@ class Blending {
 
   Colour colour_of(const PixelSum& sum) const {
     if (sum.share <= 0) {
-      if (sum.odd == 0 && sum.hidden_share > 0) return colours_.paper.hidden;
+      if (sum.odd == 0)
+        return sum.hidden_share > 0 ? colours_.paper.hidden : colours_.paper.missing;
       return colours_.of_no_place(without_place[static_cast<std::size_t>(sum.odd)]);
     }
     // The mean is one of values; their mean is coloured by the norm.
@@ -240,8 +243,9 @@ Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
       continue;
     }
     for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] =
-          packed(shows && matrix.hidden(i, j) ? colours.paper.hidden : colours.of(matrix.at(i, j)));
+      cells[j] = packed(shows && matrix.hidden(i, j)    ? colours.paper.hidden
+                        : shows && matrix.missing(i, j) ? colours.paper.missing
+                                                        : colours.of(matrix.at(i, j)));
     }
     for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
   }

@@ -13,16 +13,6 @@ constexpr double share_across = 0.8, share_down = 0.34;
 
 constexpr ValueFormat two_decimals;
 
-std::string shown(double value, const ValueFormat& format, PlotStyle style) {
-  const std::string text = value_text(value, format);
-  if (style == PlotStyle::matplotlib) return text;
-  // As the key of the colours has them.
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
-  const bool zero = text.find_first_not_of("-0.") == std::string::npos;
-  return with_minus_signs(zero && text.starts_with('-') ? text.substr(1) : text);
-}
-
 // Whether all values fit their cells at a font size.
 bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotStyle style,
          double size, Typesetter& typesetter) {
@@ -38,8 +28,8 @@ bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotS
   if (!fits(standard ? "0" : "0.00")) return false;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      if (standard && matrix.hidden(i, j)) continue;
-      if (!fits(shown(matrix.at(i, j), format, style))) return false;
+      if ((standard && matrix.hidden(i, j)) || matrix.missing(i, j)) continue;
+      if (!fits(shown_value(matrix.at(i, j), format, style))) return false;
     }
   }
   return true;
@@ -63,6 +53,16 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix, const Va
 }
 
 }  // namespace
+
+std::string shown_value(double value, const ValueFormat& format, PlotStyle style) {
+  const std::string text = value_text(value, format);
+  if (style == PlotStyle::matplotlib) return text;
+  // As the key of the colours has them.
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
+  const bool zero = text.find_first_not_of("-0.") == std::string::npos;
+  return with_minus_signs(zero && text.starts_with('-') ? text.substr(1) : text);
+}
 
 CellValueOptions value_options(const PlotOptions& options) {
   CellValueOptions values{options.annotate, {}, {}};
@@ -89,11 +89,11 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
   if (!size) return values;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      if (standard && matrix.hidden(i, j)) continue;
+      if ((standard && matrix.hidden(i, j)) || matrix.missing(i, j)) continue;
       const double value = matrix.at(i, j);
       const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
                             box.top + (static_cast<double>(i) + 0.5) * height};
-      const Text& text = typesetter.text(shown(value, format, colours.style), *size);
+      const Text& text = typesetter.text(shown_value(value, format, colours.style), *size);
       const Colour automatic = standard ? readable_on(colours.of(value)) : black;
       values.push_back({place(text, middle, {Horizontal::centre, Vertical::centre}),
                         options.colour.value_or(automatic)});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plot/cells/cells.hpp"
@@ -24,6 +25,10 @@ struct CellValueOptions {
   /// matplotlib style.
   std::optional<ValueFormat> format;
 };
+
+/// A value as it stands in a cell; in the standard style with the names that the key of the colours
+/// has.
+std::string shown_value(double value, const ValueFormat& format, PlotStyle style);
 
 /// What a picture's options ask of the values.
 CellValueOptions value_options(const PlotOptions& options);

@@ -87,22 +87,31 @@ void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
   }
 }
 
+// Of a row of cells that are alike one box.
+std::vector<Box> boxes_of(bool (Matrix::*is)(std::size_t, std::size_t) const, const Box& box,
+                          const Matrix& matrix) {
+  std::vector<Box> boxes;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      if (!(matrix.*is)(i, j)) continue;
+      Box run = cell_box(box, matrix, i, j);
+      while (j + 1 < matrix.columns() && (matrix.*is)(i, j + 1)) ++j;
+      run.right = cell_box(box, matrix, i, j).right;
+      boxes.push_back(run);
+    }
+  }
+  return boxes;
+}
+
 void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Paper& paper,
                   double pixels_per_point) {
   const Box cell = cell_box(box, matrix, 0, 0);
   if (std::min(cell.width(), cell.height()) < least_hatched_cell * pixels_per_point) return;
-  std::vector<Box> hidden;
-  for (std::size_t i = 0; i < matrix.rows(); ++i) {
-    for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      if (!matrix.hidden(i, j)) continue;
-      Box run = cell_box(box, matrix, i, j);
-      while (j + 1 < matrix.columns() && matrix.hidden(i, j + 1)) ++j;
-      run.right = cell_box(box, matrix, i, j).right;
-      hidden.push_back(run);
-    }
-  }
-  canvas.hatch(hidden, paper.hidden_hatch, hatch_width * pixels_per_point,
-               hatch_distance * pixels_per_point);
+  canvas.hatch(boxes_of(&Matrix::hidden, box, matrix), paper.hidden_hatch,
+               hatch_width * pixels_per_point, hatch_distance * pixels_per_point);
+  canvas.hatch(boxes_of(&Matrix::missing, box, matrix), paper.missing_dots,
+               hatch_width * pixels_per_point, hatch_distance * pixels_per_point,
+               Canvas::Hatch::dotted);
 }
 
 }  // namespace

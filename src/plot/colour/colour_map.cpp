@@ -1,6 +1,7 @@
 #include "plot/colour/colour_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "plot/colour/colour_tables.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -43,6 +45,29 @@ Colour colour(std::string_view table, std::size_t index) {
   return {channel(digits.substr(0, 2)), channel(digits.substr(2, 2)), channel(digits.substr(4, 2))};
 }
 
+// The colour at `index` of `size` among a few, rounded as matplotlib rounds it: in double precision
+// on positions from 0 to size − 1, then towards zero.
+Colour between(std::string_view few, bool reversed, std::size_t index, std::size_t size) {
+  const std::size_t count = few.size() / digits_a_colour;
+  const auto anchor = [&](std::size_t i) { return colour(few, reversed ? count - 1 - i : i); };
+  if (index == 0) return anchor(0);
+  if (index + 1 == size) return anchor(count - 1);
+  const double last = static_cast<double>(size - 1), step = 1 / static_cast<double>(count - 1);
+  const double at = last * (static_cast<double>(index) * (1 / last));
+  const auto place = [&](std::size_t i) {
+    return i + 1 == count ? last : last * (static_cast<double>(i) * step);
+  };
+  std::size_t next = 1;
+  while (place(next) < at) ++next;
+  const double share = (at - place(next - 1)) / (place(next) - place(next - 1));
+  const Colour low = anchor(next - 1), high = anchor(next);
+  const auto mixed = [&](std::uint8_t a, std::uint8_t b) {
+    const double from = a / 255.0, to = b / 255.0;
+    return static_cast<std::uint8_t>((share * (to - from) + from) * 255.0);
+  };
+  return {mixed(low.red, high.red), mixed(low.green, high.green), mixed(low.blue, high.blue)};
+}
+
 }  // namespace
 
 ColourMap::ColourMap(const std::string& name) {
@@ -50,15 +75,18 @@ ColourMap::ColourMap(const std::string& name) {
   const std::string_view base = std::string_view(name).substr(0, name.size() - (reversed ? 2 : 0));
   for (const auto& table : colour_tables()) {
     if (table.name != base) continue;
+    const bool few = table.colours.size() < size() * digits_a_colour;
     for (std::size_t i = 0; i < size(); ++i) {
-      colours_[i] = !reversed                ? colour(table.colours, i)
+      colours_[i] = few                      ? between(table.colours, reversed, i, size())
+                    : !reversed              ? colour(table.colours, i)
                     : table.reversed.empty() ? colour(table.colours, size() - 1 - i)
                                              : colour(table.reversed, i);
     }
     return;
   }
   const auto names = colour_maps();
-  throw Error(ErrorKind::usage, "unknown colour map \"" + name + "\"", "", suggestion(name, names));
+  throw Error(ErrorKind::usage, translated("unknown colour map \"{1}\"", name), "",
+              suggestion(name, names));
 }
 
 Colour ColourMap::at(double position) const {
@@ -91,7 +119,9 @@ Colour ColourMap::apart(std::size_t index) const {
 }
 
 bool is_diverging(const std::string& name) {
-  return name.starts_with("RdBu") || name.starts_with("coolwarm");
+  constexpr std::array<std::string_view, 4> diverging{"RdBu", "coolwarm", "PuOr", "bwr"};
+  return std::any_of(diverging.begin(), diverging.end(),
+                     [&](std::string_view map) { return name.starts_with(map); });
 }
 
 }  // namespace plot

@@ -30,4 +30,8 @@ struct ColourScale {
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const PlotOptions& options);
 
+/// Gives a range that begins at zero, or has it in its middle, the length of what is shown of it,
+/// where pixels show the means of many cells. Returns whether that changed it.
+bool narrow_to_shown(Interval& range, Interval shown);
+
 }  // namespace attn::plot

@@ -1,32 +1,14 @@
 #include "plot/colour/colour_tables.hpp"
 
 // The 256 colours of each map as matplotlib 3.6 gives them (`colormaps[name](i, bytes=True)`):
-// ColorBrewer (YlOrRd, Reds, Blues, Greens, RdBu), van der Walt and Smith (viridis, magma, plasma),
-// Nunez et al. (cividis), Moreland (coolwarm). A reversed map is stored only where rounding makes
-// it differ from its map read backwards.
+// ColorBrewer (Reds, RdBu and all that are given by few colours but bwr), van der Walt and Smith
+// (viridis, magma, plasma, inferno), Nunez et al. (cividis), Moreland (coolwarm). Where colours
+// between a few follow from these to the bit, only the few stand here. A reversed map is stored
+// only where rounding makes it differ from its map read backwards.
 
 namespace attn::plot {
 namespace {
 
-constexpr char ylorrd[] =
-    "ffffccfffecafffdc9fffdc7fffcc6fffcc5fffbc3fffbc2fffac0fff9bffff9befff8bcfff8bbfff7bafff7b8"
-    "fff6b7fff5b5fff5b4fff4b3fff4b1fff3b0fff3affff2adfff2acfff1aafff0a9fff0a8ffefa6ffefa5ffeea3"
-    "ffeea2ffeda1feec9ffeec9efeeb9dfeeb9bfeea9afee999fee997fee896fee795fee793fee692fee691fee590"
-    "fee48efee48dfee38cfee28afee289fee188fee186fee085fedf84fedf82fede81fedd80fedd7efedc7dfedb7c"
-    "fedb7afeda79feda78fed976fed875fed774fed673fed571fed370fed26ffed16dfed06cfece6bfecd69fecc68"
-    "fecb67feca65fec864fec763fec661fec560fec35ffec25dfec15cfec05bfebf5afebd58febc57febb56feba54"
-    "feb853feb752feb650feb54ffeb34efeb24cfdb14bfdb04bfdaf4afdae4afdac49fdab49fdaa48fda948fda847"
-    "fda747fda546fda446fda345fda245fda144fda044fd9e43fd9d43fd9c42fd9b42fd9a41fd9941fd9840fd9640"
-    "fd953ffd943ffd933efd923efd913dfd8f3dfd8e3cfd8d3cfc8c3bfc8a3bfc883afc863afc8439fc8238fc8038"
-    "fc7e37fc7c37fc7a36fc7836fc7635fc7434fc7234fc7033fc6e33fc6c32fc6a32fc6831fc6630fc6430fc622f"
-    "fc602ffc5e2efc5c2efc5a2dfc582dfc562cfc542bfc522bfc502afc4e2afb4c29fa4b29f94928f94828f84627"
-    "f74427f64327f64126f53f26f43e25f33c25f23b24f23924f13724f03623ef3423ee3222ee3122ed2f21ec2d21"
-    "eb2c20eb2a20ea2920e9271fe8251fe7241ee7221ee6201de51f1de41d1ce31c1ce31a1ce2191ce0181cdf171c"
-    "de161ddd161ddc151dda141ed9131ed8121ed7121fd6111fd4101fd30f20d20e20d10d20d00d20cf0c21cd0b21"
-    "cc0a21cb0922ca0922c90822c70723c60623c50523c40424c30424c10324c00225bf0125be0025bd0025bb0026"
-    "b90026b70026b50026b30026b10026af0026ad0026ac0026aa0026a80026a60026a40026a20026a000269e0026"
-    "9c00269a00269800269600269500269300269100268f00268d00268b0026890026870026850026830026810026"
-    "800026";
 constexpr char reds[] =
     "fff5f0fef4effef3eefef3edfef2ecfef1ebfef1eafef0e9feefe8feefe7feeee6feede5feede4feece3feebe2"
     "feebe1feeae0fee9e0fee9dffee8defee7ddfee7dcfee6dbfee5dafee5d9fee4d8fee3d7fee3d6fee2d5fee1d4"
@@ -46,82 +28,26 @@ constexpr char reds[] =
     "a10e149f0d149d0d149b0c13990c13970b13950b13930a12910a128f09128d09128b08118a0811880811860711"
     "8407108206108006107e05107c050f7a040f78040f76030f74030e72020e70020e6e010e6c010d6a000d68000d"
     "67000c";
-constexpr char blues[] =
-    "f7fbfff6fafef5f9fef4f9fef3f8fdf3f8fdf2f7fdf1f7fdf0f6fceff6fceff5fceef5fcedf4fbecf4fbecf3fb"
-    "ebf3fbeaf2fae9f2fae8f1fae8f1fae7f0f9e6f0f9e5eff9e4eff9e4eef8e3eef8e2edf8e1edf8e1ecf7e0ecf7"
-    "dfebf7deebf7ddeaf6ddeaf6dce9f6dbe9f6dae8f5dae8f5d9e7f5d8e7f5d7e6f4d7e6f4d6e5f4d5e5f4d4e4f3"
-    "d4e4f3d3e3f3d2e3f3d1e2f2d1e2f2d0e1f2cfe1f2cee0f1cee0f1cddff1ccdff1cbdef0cbdef0caddf0c9ddf0"
-    "c8dcefc8dcefc7dbefc6dbefc5daeec4daeec3d9eec1d9edc0d8edbfd8ecbed7ecbcd7ebbbd6ebbad6eab9d5ea"
-    "b7d4eab6d4e9b5d3e9b4d3e8b2d2e8b1d2e7b0d1e7afd1e6add0e6acd0e6abcfe5aacfe5a8cee4a7cee4a6cde3"
-    "a5cde3a3cce3a2cbe2a1cbe2a0cae19ecae19dc9e09bc8e09ac7e098c7df97c6df95c5df93c4de92c3de90c2de"
-    "8fc1dd8dc0dd8bc0dd8abfdc88bedc87bddc85bcdb83bbdb82badb80b9da7fb8da7db8d97bb7d97ab6d978b5d8"
-    "77b4d875b3d873b2d772b1d770b1d76fb0d66dafd66baed66aadd569acd567abd466aad465aad363a9d362a8d2"
-    "61a7d260a6d15ea5d15da4d05ca3d05aa3cf59a2cf58a1ce57a0ce559fcd549ecd539dcc519ccc509bcb4f9bcb"
-    "4e9aca4c99ca4b98c94a97c94896c84795c84694c74594c74393c64292c64191c54090c53f8fc43e8ec43d8dc3"
-    "3c8cc33b8bc23a8ac13989c13888c03787c03585bf3484bf3383be3282be3181bd3080bd2f7fbc2e7ebc2d7dbb"
-    "2c7cbb2b7bba2a7ab92979b92878b82777b82676b72575b72474b62373b62272b52171b52070b41f6fb31e6eb2"
-    "1e6db21d6cb11c6bb01b6aaf1a69ae1a68ae1967ad1866ac1765ab1764ab1663aa1562a91461a81360a7135fa7"
-    "125ea6115da5105ca40f5ba30f5aa30e59a20d58a10c57a00c56a00b559f0a549e09539d08529c08519c08509a"
-    "084f99084e97084c96084b94084a9208499108488f08478e08468c08458b084489084388084286084185084083"
-    "083f82083e80083d7e083c7d083b7b083a7a08397808387708377508367408357208347108336f08326e08316c"
-    "08306b";
-constexpr char blues_reversed[] =
-    "08306b08316c08326e08336f083471083572083674083775083877083978083a7a083b7b083c7d083d7e083e80"
-    "083f8208408308418508428608438808448908458b08468c08478e08488f084991084a92084b94084c96084e97"
-    "084f9908509a08519c08529c09539d0a549e0b559f0c56a00c57a00d58a10e59a20f5aa30f5ba3105ca4115da5"
-    "125ea6135fa71360a71461a81562a91663aa1764ab1765ab1866ac1967ad1a68ae1a69ae1b6aaf1c6bb01d6cb1"
-    "1e6db21e6eb21f6fb32070b42171b52272b52373b62474b62575b72676b72777b82878b82979b92a7ab92b7bba"
-    "2c7cbb2d7dbb2e7ebc2f7fbc3080bd3181bd3282be3383be3484bf3585bf3787c03888c03989c13a8ac13b8bc2"
-    "3c8cc33d8dc33e8ec43f8fc44090c54191c54292c64393c64594c74694c74795c84896c84a97c94b98c94c99ca"
-    "4e9aca4f9bcb509bcb519ccc539dcc549ecd559fcd57a0ce58a1ce59a2cf5aa3cf5ca3d05da4d05ea5d160a6d1"
-    "61a7d262a8d263a9d365aad366aad467abd469acd56aadd56baed66dafd66fb0d670b1d772b1d773b2d775b3d8"
-    "77b4d878b5d87ab6d97bb7d97db8d97fb8da80b9da82badb83bbdb85bcdb87bddc88bedc8abfdc8bc0dd8dc0dd"
-    "8fc1dd90c2de92c3de93c4de95c5df97c6df98c7df9ac7e09bc8e09dc9e09ecae1a0cae1a1cbe2a2cbe2a3cce3"
-    "a5cce3a6cde3a7cee4a8cee4aacfe5abcfe5acd0e6add0e6afd1e6b0d1e7b1d2e7b2d2e8b4d3e8b5d3e9b6d4e9"
-    "b7d4eab9d5eabad6eabbd6ebbcd7ebbed7ecbfd8ecc0d8edc1d9edc3d9eec4daeec5daeec6dbefc7dbefc8dcef"
-    "c8dcefc9ddf0caddf0cbdef0cbdef0ccdff1cddff1cee0f1cee0f1cfe1f2d0e1f2d1e2f2d1e2f2d2e3f3d3e3f3"
-    "d4e4f3d4e4f3d5e5f4d6e5f4d7e6f4d7e6f4d8e7f5d9e7f5dae8f5dae8f5dbe9f6dce9f6ddeaf6ddeaf6deebf7"
-    "dfebf7e0ecf7e1ecf7e1edf8e2edf8e3eef8e4eef8e4eff9e5eff9e6f0f9e7f0f9e8f1fae8f1fae9f2faeaf2fa"
-    "ebf3fbecf3fbecf4fbedf4fbeef5fceff5fceff6fcf0f6fcf1f7fdf2f7fdf3f8fdf3f8fdf4f9fef5f9fef6fafe"
-    "f7fbff";
-constexpr char greens[] =
-    "f7fcf5f6fbf4f5fbf3f5fbf3f4fbf2f4faf1f3faf1f3faf0f2faeff1faeff1f9eef0f9edf0f9edeff9eceff8eb"
-    "eef8ebedf8eaedf8e9ecf8e9ecf7e8ebf7e7ebf7e7eaf7e6eaf6e5e9f6e5e8f6e4e8f6e3e7f6e3e7f5e2e6f5e1"
-    "e6f5e1e5f5e0e4f4dfe3f4dee3f4dde2f3dce1f3dbe0f3dadff2d9def2d8ddf1d7dcf1d6dbf1d5daf0d4d9f0d3"
-    "d8f0d2d7efd1d6efd0d5eecfd4eeced3eecdd3edccd2edcbd1edcad0ecc9cfecc8ceebc7cdebc6ccebc5cbeac4"
-    "caeac3c9eac2c8e9c1c7e9c0c6e8bfc5e8bec4e7bdc3e7bcc1e6bbc0e6b9bfe5b8bee5b7bde4b6bbe4b5bae3b4"
-    "b9e3b2b8e2b1b7e2b0b6e1afb4e1aeb3e0adb2e0abb1dfaab0dfa9aedea8addea7acdda6abdda5aadca3a8dca2"
-    "a7dba1a6dba0a5da9fa4da9ea2d99ca1d99ba0d89a9fd8999dd7989cd6979ad69599d59498d49396d49295d391"
-    "93d29092d28e90d18d8fd08c8ed08b8ccf8a8bce8989ce8788cd8687cc8585cc8484cb8382ca8281ca8180c97f"
-    "7ec87e7dc87d7bc77c7ac67b78c67a77c57876c47774c47673c37571c27470c2746ec1736cc0726bbf7169be70"
-    "68be7066bd6f64bc6e63bb6d61ba6c60ba6c5eb96b5cb86a5bb76959b76958b66856b56754b46653b36551b365"
-    "50b2644eb1634cb0624bb06149af6148ae6046ad5f44ac5e43ac5e41ab5d40aa5c3fa95b3ea85b3da75a3ca659"
-    "3ba5583aa45839a35738a25637a15537a055369f54359e53349d52339c51329b51319a5030994f2f984e2e974e"
-    "2d964d2c954c2b944b2a934b29924a289149279048278f48268e47258d46248c45238b45228a442189431f8842"
-    "1e87421d86411c85401b843f1a833e19823e18813d17803c167f3b157e3a137e3a127d39117c38107b370f7a37"
-    "0e79360d78350c77340b76330a753308743207733106723005713004702f036f2e026f2d016e2c006d2c006b2b"
-    "006a2b00692a006829006629006528006428006227006127006026005f26005d25005c25005b24005924005823"
-    "005723005622005421005321005220005020004f1f004e1f004d1e004b1e004a1d00491d00471c00461c00451b"
-    "00441b";
-constexpr char greens_reversed[] =
-    "00441b00451b00461c00471c00491d004a1d004b1e004d1e004e1f004f1f005020005220005321005421005622"
-    "005723005823005924005b24005c25005d25005f2600602600612700622700642800652800662900682900692a"
-    "006a2b006b2b006d2c016e2c026e2d036f2e04702f0571300672300773310874320a75330b76330c77340d7835"
-    "0e79360f7a37107b37117c38127d39137e3a157e3a167f3b17803c18813d19823e1a833e1b843f1c85401d8641"
-    "1e87421f8842218943228a44238b45248c45258d46268e47278f4827904828914929924a2a934b2b944b2c954c"
-    "2d964d2e974e2f984e30994f319a50329b51339c51349d52359e53369f5436a05537a15538a25639a3573aa458"
-    "3ba5583ca6593da75a3ea85b3fa95b40aa5c41ab5d43ac5e44ac5e46ad5f48ae6049af614bb0614cb0624eb163"
-    "50b26451b36553b36554b46656b56758b66859b7695bb7695cb86a5eb96b60ba6c61ba6c63bb6d64bc6e66bd6f"
-    "68be7069be706bbf716cc0726ec17370c27471c27473c37574c47676c47777c57878c67a7ac67b7bc77c7dc87d"
-    "7ec87e80c97f81ca8182ca8284cb8385cc8487cc8588cd8689ce878bce898ccf8a8ed08b8fd08c90d18d92d28e"
-    "93d29095d39196d49298d49399d5949ad6959cd6979dd7989fd899a0d89aa1d99ba2d99ca4da9ea5da9fa6dba0"
-    "a7dba1a8dca2aadca3abdda5acdda6addea7aedea8b0dfa9b1dfaab2e0abb3e0adb4e1aeb6e1afb7e2b0b8e2b1"
-    "b9e3b2bae3b4bbe4b5bde4b6bee5b7bfe5b8c0e6b9c1e6bbc3e7bcc4e7bdc5e8bec6e8bfc7e9c0c8e9c1c9eac2"
-    "caeac3cbeac4ccebc5cdebc6ceebc7cfecc8d0ecc9d1edcad2edcbd3edccd3eecdd4eeced5eecfd6efd0d7efd1"
-    "d8f0d2d9f0d3daf0d4dbf1d5dcf1d6ddf1d7def2d8dff2d9e0f3dae1f3dbe2f3dce3f4dde3f4dee4f4dfe5f5e0"
-    "e6f5e1e6f5e1e7f5e2e7f6e3e8f6e3e8f6e4e9f6e5eaf6e5eaf7e6ebf7e7ebf7e7ecf7e8ecf8e9edf8e9edf8ea"
-    "eef8ebeff8ebeff9ecf0f9edf0f9edf1f9eef1faeff2faeff3faf0f3faf1f4faf1f4fbf2f5fbf3f5fbf3f6fbf4"
-    "f7fcf5";
+constexpr char inferno[] =
+    "00000300000400000601000701010901010b02010e02021003021204031404031605041806041b07051d08061f"
+    "0906210a07230b07260d08280e082a0f092d10092f120a32130a34140b36160b39170b3b190b3e1a0b401c0c43"
+    "1d0c451f0c47200c4a220b4c240b4e260b50270b52290b542b0a562d0a582e0a5a300a5c32095d34095f350960"
+    "3709613909623b09643c09653e0966400966410967430a68450a69460a69480b6a4a0b6a4b0c6b4d0c6b4f0d6c"
+    "500d6c520e6c530e6d550f6d570f6d58106d5a116d5b116e5d126e5f126e60136e62146e63146e65156e66156e"
+    "68166e6a176e6b176e6d186e6e186e70196e72196d731a6d751b6d761b6d781c6d7a1c6d7b1d6c7d1d6c7e1e6c"
+    "801f6b811f6b83206b85206a86216a88216a8922698b22698d23698e2468902468912567932567952666962666"
+    "9827659928649b28649c29639e2963a02a62a12b61a32b61a42c60a62c5fa72d5fa92e5eab2e5dac2f5cae305b"
+    "af315bb1315ab23259b43358b53357b73456b83556ba3655bb3754bd3753be3852bf3951c13a50c23b4fc43c4e"
+    "c53d4dc73e4cc83e4bc93f4acb4049cc4148cd4247cf4446d04544d14643d24742d44841d54940d64a3fd74b3e"
+    "d94d3dda4e3bdb4f3adc5039dd5238de5337df5436e05634e25733e35832e45a31e55b30e65c2ee65e2de75f2c"
+    "e8612be9622aea6428eb6527ec6726ed6825ed6a23ee6c22ef6d21f06f1ff0701ef1721df2741cf2751af37719"
+    "f37918f47a16f57c15f57e14f68012f68111f78310f7850ef8870df8880cf88a0bf98c09f98e08f99008fa9107"
+    "fa9306fa9506fa9706fb9906fb9b06fb9d06fb9e07fba007fba208fba40afba60bfba80dfbaa0efbac10fbae12"
+    "fbb014fbb116fbb318fbb51afbb71cfbb91efabb21fabd23fabf25fac128f9c32af9c52cf9c72ff8c931f8cb34"
+    "f8cd37f7cf3af7d13cf6d33ff6d542f5d745f5d948f4db4bf4dc4ff3de52f3e056f3e259f2e45df2e660f1e864"
+    "f1e968f1eb6cf1ed70f1ee74f1f079f1f27df2f381f2f485f3f689f4f78df5f891f6fa95f7fb99f9fc9dfafda0"
+    "fcfea4";
+
 constexpr char viridis[] =
     "44015444025544035745055845065a45085b46095c460b5e460c5f460e61470f62471163471265471466471567"
     "47166947186a48196b481a6c481c6e481d6f481e70482071482172482273482374472575472676472777472878"
@@ -295,12 +221,29 @@ constexpr char gray_reversed[] =
     "000000";
 
 constexpr ColourTable tables[] = {
-    {"YlOrRd", ylorrd, {}},           {"Reds", reds, {}},
-    {"Blues", blues, blues_reversed}, {"Greens", greens, greens_reversed},
-    {"viridis", viridis, {}},         {"magma", magma, {}},
-    {"plasma", plasma, {}},           {"cividis", cividis, {}},
-    {"coolwarm", coolwarm, {}},       {"RdBu", rdbu, rdbu_reversed},
+    {"YlOrRd", "ffffccffeda0fed976feb24cfd8d3cfc4e2ae31a1cbd0026800026", {}},
+    {"Reds", reds, {}},
+    {"Blues", "f7fbffdeebf7c6dbef9ecae16baed64292c62171b508519c08306b", {}},
+    {"Greens", "f7fcf5e5f5e0c7e9c0a1d99b74c47641ab5d238b45006d2c00441b", {}},
+    {"viridis", viridis, {}},
+    {"magma", magma, {}},
+    {"plasma", plasma, {}},
+    {"inferno", inferno, {}},
+    {"cividis", cividis, {}},
+    {"coolwarm", coolwarm, {}},
+    {"RdBu", rdbu, rdbu_reversed},
     {"gray", gray, gray_reversed},
+    {"Greys", "fffffff0f0f0d9d9d9bdbdbd969696737373525252252525000000", {}},
+    {"Purples", "fcfbfdefedf5dadaebbcbddc9e9ac8807dba6a51a354278f3f007d", {}},
+    {"Oranges", "fff5ebfee6cefdd0a2fdae6bfd8d3cf16913d94801a636037f2704", {}},
+    {"YlGnBu", "ffffd9edf8b1c7e9b47fcdbb41b6c41d91c0225ea8253494081d58", {}},
+    {"PuBu", "fff7fbece7f2d0d1e6a6bddb74a9cf3690c00570b0045a8d023858", {}},
+    {"BuPu", "f7fcfde0ecf4bfd3e69ebcda8c96c68c6bb188419d810f7c4d004b", {}},
+    {"GnBu", "f7fcf0e0f3dbccebc5a8ddb57bccc44eb3d32b8cbe0868ac084081", {}},
+    {"OrRd", "fff7ecfee8c8fdd49efdbb84fc8d59ef6548d7301fb300007f0000", {}},
+    {"YlGn", "ffffe5f7fcb9d9f0a3addd8e78c67941ab5d238443006837004529", {}},
+    {"PuOr", "7f3b08b35806e08214fdb863fee0b6f7f7f7d8daebb2abd28073ac5427882d004b", {}},
+    {"bwr", "0000ffffffffff0000", {}},
 };
 
 }  // namespace

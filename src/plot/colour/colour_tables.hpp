@@ -5,7 +5,8 @@
 
 namespace attn::plot {
 
-/// The colours of one map, 256 × 6 hexadecimal digits (RRGGBB).
+/// The colours of one map, 6 hexadecimal digits each (RRGGBB): all 256, or the few that stand at
+/// equal distances and between which the others lie evenly.
 struct ColourTable {
   std::string_view name;
   std::string_view colours;

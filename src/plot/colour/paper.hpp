@@ -3,6 +3,7 @@
 #include "attn/plot.hpp"
 
 #include "plot/colour/colour.hpp"
+#include "plot/colour/colour_map.hpp"
 
 namespace attn::plot {
 
@@ -11,11 +12,16 @@ struct Paper {
   Colour ground = white;
   bool clear = false;  ///< whether there is no ground but what is behind the picture
   Colour ink = black;  ///< of texts, frames and ticks
-  Colour hidden = {240, 240, 240}, hidden_hatch = {205, 205, 205};  ///< cells that a mask hides
-  Colour swatch_frame = {90, 90, 90};                               ///< around the colours of a key
+  Colour hidden = {240, 240, 240}, hidden_hatch = {205, 205, 205};   ///< cells that a mask hides
+  Colour missing = {222, 229, 238}, missing_dots = {150, 165, 185};  ///< cells that do not exist
+  Colour swatch_frame = {90, 90, 90};  ///< around the colours of a key
 };
 
 /// The matplotlib style has white paper whatever is asked for.
 Paper paper_of(const PlotOptions& options);
+
+/// The paper for a map of colours: where hidden cells would look like values of the map, they have
+/// another colour.
+Paper beside(const Paper& paper, const ColourMap& map);
 
 }  // namespace attn::plot

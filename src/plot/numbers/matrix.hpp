@@ -13,11 +13,12 @@
 
 namespace attn::plot {
 
-/// The weights of a heatmap and which of them a mask hides; shares their elements.
+/// The weights of a heatmap, which of them a mask hides and which do not exist; shares their
+/// elements.
 class Matrix {
  public:
   /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two
-  /// axes, an axis of size 0, labels or `allowed` that do not match the weights.
+  /// axes, an axis of size 0, labels, `allowed` or `missing` that do not match the weights.
   Matrix(const Heatmap& heatmap, const std::string& where);
 
   std::size_t rows() const { return rows_; }
@@ -28,9 +29,17 @@ class Matrix {
     return floats_.empty() ? doubles_[index] : static_cast<double>(floats_[index]);
   }
 
-  bool has_hidden() const { return static_cast<bool>(allowed_); }
+  /// Whether there may be cells that are hidden or missing.
+  bool has_hidden() const { return static_cast<bool>(flags_tensor_); }
   bool hidden(std::size_t row, std::size_t column) const {
     return has_hidden() && flags_[row * columns_ + column] == 0;
+  }
+  bool missing(std::size_t row, std::size_t column) const {
+    return has_hidden() && flags_[row * columns_ + column] == missing_flag;
+  }
+  /// Neither hidden nor missing.
+  bool shown(std::size_t row, std::size_t column) const {
+    return !hidden(row, column) && !missing(row, column);
   }
 
   /// All elements, row by row: of one of the two types, the other's are empty.
@@ -38,11 +47,13 @@ class Matrix {
   std::span<const double> doubles() const { return doubles_; }
 
  private:
-  Tensor weights_, allowed_;
+  static constexpr std::uint8_t missing_flag = 2;
+
+  Tensor weights_, flags_tensor_;
   std::size_t rows_ = 0, columns_ = 0;
   std::span<const float> floats_;
   std::span<const double> doubles_;
-  std::span<const std::uint8_t> flags_;
+  std::span<const std::uint8_t> flags_;  // 0 = hidden, 1 = seen
 };
 
 /// Ranges end within these: differences of values up to the first do not overflow, and one that is
@@ -50,15 +61,16 @@ class Matrix {
 inline constexpr double largest_value = std::numeric_limits<double>::max() / 4;
 inline constexpr double least_positive_value = 1e-280;
 
-/// The smallest and the largest finite value of all matrices, hidden cells apart if
+/// The smallest and the largest finite value of all matrices, hidden and missing cells apart if
 /// `without_hidden`, those above zero if `positive`; nothing if there is none. It is the same for
 /// any number of threads.
 std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
                                     bool positive = false, std::size_t threads = 1);
 
-/// What there is in some matrices beside finite values, hidden cells apart.
+/// What there is in some matrices beside finite values, hidden and missing cells apart.
 struct Oddities {
-  bool hidden = false, not_a_number = false, minus_infinity = false, infinity = false;
+  bool hidden = false, missing = false, not_a_number = false, minus_infinity = false,
+       infinity = false;
   bool not_positive = false;  ///< finite, and zero or below it
 };
 Oddities oddities(std::span<const Matrix> matrices);

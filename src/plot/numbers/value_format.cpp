@@ -6,6 +6,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -41,8 +43,8 @@ std::string less_than_shown(double value, int decimals) {
 
 ValueFormat parse_value_format(const std::string& text) {
   const auto wrong = [&] {
-    return Error(ErrorKind::usage, "unknown format of values \"" + text + "\"", "",
-                 "give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
+    return Error(ErrorKind::usage, translated("unknown format of values \"{1}\"", text), "",
+                 translated("give a number of digits and f, g, e or %, such as .3f, .2g or .1%"));
   };
   ValueFormat format;
   const char* const first = text.data() + (text.starts_with('.') ? 1 : 0);
@@ -80,7 +82,7 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range,
     for (std::size_t i = 0; i < matrix.rows(); ++i) {
       for (std::size_t j = 0; j < matrix.columns(); ++j) {
         const double value = matrix.at(i, j);
-        if (!std::isfinite(value) || matrix.hidden(i, j)) continue;
+        if (!std::isfinite(value) || !matrix.shown(i, j)) continue;
         whole = whole && value == std::floor(value);
         largest = std::max(largest, std::abs(value));
       }

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -8,12 +8,14 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/cell_ticks.hpp"
+#include "plot/cells/cell_values.hpp"
 #include "plot/cells/cells.hpp"
+#include "plot/colour/colour_scale.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "plot/terminal/terminal_cells.hpp"
 #include "plot/terminal/terminal_labels.hpp"
 #include "plot/terminal/terminal_line.hpp"
 #include "support/display_width.hpp"
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -26,11 +28,21 @@ constexpr const char* axes_text = "; rows: queries, columns: keys";
 constexpr const char* plain_axes_text = "; rows: positions, columns: dimensions";
 constexpr std::string_view shades = ".:-=+*#%@";  // from the smallest value to the largest
 constexpr std::string_view upper_half = "▀", lower_half = "▄";
-constexpr Colour no_number_colour = {211, 211, 211};
+// What has no place on the scale, in the order of its colours beside the map's.
+struct Apart {
+  double value;
+  const char* name;
+  char shade;
+};
+constexpr std::array<Apart, 3> all_apart{
+    {{std::numeric_limits<double>::quiet_NaN(), "NaN", '?'},
+     {-std::numeric_limits<double>::infinity(), "\u2212\u221e", 'v'},
+     {std::numeric_limits<double>::infinity(), "\u221e", '^'}}};
 constexpr std::size_t least_columns = 20, least_lines = 4;
 constexpr std::size_t widest_label = 14, most_turned_lines = 10;
 constexpr std::size_t widest_value = 8;
-constexpr std::size_t longest_scale = 27;  // columns; three a shade
+constexpr const char* ends_format = "%.4g";  // of the smallest and the largest value
+constexpr std::size_t longest_scale = 27;    // columns; three a shade
 constexpr std::size_t lines_below =
     4;  // the scale, a remark of two lines, and the prompt that follows
 
@@ -45,9 +57,19 @@ std::string in_the_middle(std::string_view text, std::size_t width) {
   return padded_right(std::string(left, ' ') + std::string(text), width);
 }
 
+std::size_t apart_index(double value) {
+  return std::isnan(value) ? 0 : value < 0 ? 1 : 2;
+}
+
+PlotOptions colours_of(const TerminalOptions& options) {
+  PlotOptions plot;
+  plot.cmap = options.cmap;
+  plot.threads = 1;
+  return plot;
+}
+
 std::string formatted(const char* format, double number) {
-  if (std::isnan(number)) return "nan";  // whatever its sign
-  char text[400];                        // the largest double has 309 digits before the point
+  char text[400];  // the largest double has 309 digits before the point
   std::snprintf(text, sizeof text, format, number);
   return text;
 }
@@ -72,8 +94,8 @@ class TerminalHeatmap {
   TerminalHeatmap(const Heatmap& heatmap, const TerminalOptions& options)
       : options_(options),
         matrix_(heatmap, "weights"),
-        is_float_(heatmap.weights.dtype() == DType::float32),
-        map_(options.cmap.value_or("YlOrRd")),
+        scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, colours_of(options))),
+        format_(fitting_format({&matrix_, 1}, scale_.range, {})),
         columns_(std::max(options.columns, least_columns)),
         labels_(shown_labels(heatmap, {})),
         queries_{all_printable(labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query)),
@@ -91,7 +113,10 @@ class TerminalHeatmap {
       header = header_of(layout);
     }
     const TerminalCells cells(matrix_, layout.rows, layout.columns);
-    range_ = cells.range();
+    // As in pictures, means have the range of what is shown.
+    if (averaged(layout) && cells.range().low <= cells.range().high) {
+      narrow_to_shown(scale_.range, cells.range());
+    }
     std::string text;
     for (const std::string& line : title_) text += line + "\n";
     for (const std::string& line : header) {
@@ -133,13 +158,14 @@ class TerminalHeatmap {
 
   std::size_t room() const { return columns_ - gutter_; }
 
-  // The widest value to two decimals, or 0 if one is too wide to be written into a cell.
+  // The widest value, or 0 if one is too wide to be written into a cell.
   std::size_t value_width() const {
     std::size_t width = 0;
     for (std::size_t row = 0; row < matrix_.rows(); ++row) {
       for (std::size_t column = 0; column < matrix_.columns(); ++column) {
         if (matrix_.hidden(row, column)) continue;
-        width = std::max(width, formatted("%.2f", matrix_.at(row, column)).size());
+        const double value = matrix_.at(row, column);
+        width = std::max(width, display_width(shown_value(value, format_, PlotStyle::standard)));
         if (width > widest_value) return 0;
       }
     }
@@ -166,11 +192,12 @@ class TerminalHeatmap {
     }
     std::size_t wanted = 2;
     // Averaged cells have no values of their own, and few columns leave no room: not worth looking.
-    if (coloured && layout.rows == matrix_.rows() && layout.columns == matrix_.columns() &&
-        widest_cell >= 6) {
+    if (layout.rows == matrix_.rows() && layout.columns == matrix_.columns() && widest_cell >= 6) {
       const std::size_t value = value_width();
-      layout.values = value > 0 && value + 2 <= widest_cell;
-      if (layout.values) wanted = value + 2;
+      // Without colours some shades stand on either side of the value.
+      const std::size_t beside = coloured ? 2 : 4;
+      layout.values = value > 0 && value + beside <= widest_cell;
+      if (layout.values) wanted = value + beside;
     }
     layout.width = std::min(widest_cell, std::max(wanted, widest(keys_.labels, widest_label) + 1));
     return layout;
@@ -185,19 +212,17 @@ class TerminalHeatmap {
   }
 
   double position(double value) const {
-    if (!(range_.low < range_.high)) return value < range_.low ? 0 : value > range_.high ? 1 : 0.5;
-    const double extent = range_.high - range_.low;
-    if (std::isfinite(extent)) return (value - range_.low) / extent;
-    return (value / 2 - range_.low / 2) / (range_.high / 2 - range_.low / 2);
+    return std::clamp(position_of(value, scale_.range, {}), 0.0, 1.0);
   }
 
   Colour colour(const TerminalCell& cell) const {
-    return std::isnan(cell.value) ? no_number_colour : map_.at(position(cell.value));
+    if (!std::isfinite(cell.value)) return scale_.map.apart(apart_index(cell.value));
+    return scale_.map.at(position(cell.value));
   }
 
   char shade(const TerminalCell& cell) const {
     if (cell.hidden) return ' ';
-    if (std::isnan(cell.value)) return '?';
+    if (!std::isfinite(cell.value)) return all_apart[apart_index(cell.value)].shade;
     const double steps = static_cast<double>(shades.size());
     return shades[static_cast<std::size_t>(
         std::clamp(position(cell.value) * steps, 0.0, steps - 1))];
@@ -205,12 +230,20 @@ class TerminalHeatmap {
 
   void add_cell(TerminalLine& line, const TerminalCell& cell, const Layout& layout) const {
     if (options_.colors == TerminalColors::none) {
-      line.add(std::string(layout.width, shade(cell)));
+      std::string text(layout.width, shade(cell));
+      if (layout.values && !cell.hidden && std::isfinite(cell.value)) {
+        const std::string value = shown_value(cell.value, format_, PlotStyle::standard);
+        const std::size_t own = display_width(value), left = (layout.width - own) / 2;
+        text = std::string(left, shade(cell)) + value +
+               std::string(layout.width - own - left, shade(cell));
+      }
+      line.add(text);
     } else if (cell.hidden) {
       line.add(in_the_middle("·", layout.width));
     } else {
       const Colour background = colour(cell);
-      const std::string value = layout.values ? formatted("%.2f", cell.value) : "";
+      const std::string value =
+          layout.values ? shown_value(cell.value, format_, PlotStyle::standard) : "";
       line.add(in_the_middle(value, layout.width), background,
                layout.values ? std::optional(readable_on(background)) : std::nullopt);
     }
@@ -238,13 +271,6 @@ class TerminalHeatmap {
     return layout.rows < matrix_.rows() || layout.columns < matrix_.columns();
   }
 
-  std::string exactly(double value) const {
-    if (!is_float_) return number_text(value);
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(value)).ptr;
-    return {text, end};
-  }
-
   // "0.02 ▒▒▒▒ 0.98   · hidden"
   std::string scale(const TerminalCells& cells, const Layout& layout) const {
     const bool coloured = options_.colors != TerminalColors::none;
@@ -254,20 +280,19 @@ class TerminalHeatmap {
     }
     TerminalLine line(options_.colors);
     line.add(std::string(gutter_, ' '));
-    if (range_.low > range_.high) {
-      line.add("no finite weights");
+    if (cells.range().low > cells.range().high) {
+      line.add(translated("no finite weights"));
     } else {
-      const auto end = [&](double value) {
-        return averaged(layout) ? formatted("%.3g", value) : exactly(value);
-      };
-      const std::string low = end(range_.low) + " ", high = " " + end(range_.high);
+      const std::string low = formatted(ends_format, scale_.range.low) + " ";
+      const std::string high = " " + formatted(ends_format, scale_.range.high);
       const std::size_t used = gutter_ + low.size() + high.size() + display_width(hidden);
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
       line.add(low);
       for (std::size_t i = 0; i < length; ++i) {
         if (coloured) {
-          line.add(" ", map_.at((static_cast<double>(i) + 0.5) / static_cast<double>(length)));
+          line.add(" ",
+                   scale_.map.at((static_cast<double>(i) + 0.5) / static_cast<double>(length)));
         } else {
           line.add(shades.substr(i * shades.size() / length, 1));
         }
@@ -275,14 +300,17 @@ class TerminalHeatmap {
       line.add(high);
     }
     line.add(hidden);
-    if (cells.has_nan()) {
+    for (const Apart& apart : all_apart) {
+      const bool there =
+          std::isnan(apart.value) ? cells.has_nan() : cells.has_infinity(apart.value < 0);
+      if (!there) continue;
       line.add("   ");
       if (coloured) {
-        line.add("  ", no_number_colour);
+        line.add("  ", scale_.map.apart(apart_index(apart.value)));
       } else {
-        line.add("?");
+        line.add(std::string(1, apart.shade));
       }
-      line.add(" no number");
+      line.add(std::string(" ") + apart.name);
     }
     return line.finished();
   }
@@ -301,12 +329,14 @@ class TerminalHeatmap {
     const auto at_most = [](std::size_t cells, std::size_t shown) {
       return std::to_string((cells + shown - 1) / shown);
     };
-    std::string text = "Each cell is the mean of up to " + at_most(matrix_.rows(), layout.rows) +
-                       " × " + at_most(matrix_.columns(), layout.columns) + " of " +
-                       std::to_string(matrix_.rows()) + " × " + std::to_string(matrix_.columns()) +
-                       " weights";
+    std::string text =
+        translated("Each cell is the mean of up to {1} × {2} of {3} × {4} weights",
+                   at_most(matrix_.rows(), layout.rows), at_most(matrix_.columns(), layout.columns),
+                   matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {
-      const std::string ends = "they go from " + exactly(all.low) + " to " + exactly(all.high);
+      const std::string ends =
+          translated("they go from {1} to {2}", formatted(ends_format, all.low),
+                     formatted(ends_format, all.high));
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";
@@ -314,14 +344,13 @@ class TerminalHeatmap {
 
   const TerminalOptions& options_;
   Matrix matrix_;
-  bool is_float_;
-  ColourMap map_;
+  ColourScale scale_;
+  ValueFormat format_;
   std::size_t columns_;
   ShownLabels labels_;
   TerminalAxis queries_, keys_;
   std::size_t gutter_;  // columns of the labels at the left and the space after them
   std::vector<std::string> title_;
-  Interval range_;  // of the values shown
 };
 
 }  // namespace

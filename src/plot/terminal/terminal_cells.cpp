@@ -17,7 +17,7 @@ TerminalCell mean(const Matrix& matrix, const PixelShares& down, const PixelShar
   for (std::size_t k = 0; k < down.shares.size(); ++k) {
     for (std::size_t m = 0; m < across.shares.size(); ++m) {
       const std::size_t row = down.first + k, column = across.first + m;
-      if (matrix.hidden(row, column)) continue;
+      if (!matrix.shown(row, column)) continue;
       any_seen = true;
       const double value = matrix.at(row, column);
       if (std::isinf(value)) infinite = value;
@@ -47,6 +47,8 @@ TerminalCells::TerminalCells(const Matrix& matrix, std::size_t most_rows, std::s
       const TerminalCell& cell = cells_.emplace_back(mean(matrix, row, column));
       has_hidden_ = has_hidden_ || cell.hidden;
       has_nan_ = has_nan_ || std::isnan(cell.value);
+      has_infinity_ = has_infinity_ || cell.value == infinity;
+      has_minus_infinity_ = has_minus_infinity_ || cell.value == -infinity;
       if (cell.hidden || !std::isfinite(cell.value)) continue;
       range_.low = std::min(range_.low, cell.value);
       range_.high = std::max(range_.high, cell.value);

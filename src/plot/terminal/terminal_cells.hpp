@@ -10,7 +10,7 @@ namespace attn::plot {
 
 /// One cell as a terminal shows it: a weight, or the mean of several.
 struct TerminalCell {
-  double value = 0;     ///< NaN if no cell under it holds a number
+  double value = 0;     ///< infinite or NaN if no cell under it holds a finite number
   bool hidden = false;  ///< by a mask, with all cells under it
 };
 
@@ -27,13 +27,14 @@ class TerminalCells {
 
   bool has_hidden() const { return has_hidden_; }
   bool has_nan() const { return has_nan_; }
+  bool has_infinity(bool negative) const { return negative ? has_minus_infinity_ : has_infinity_; }
   /// Of the finite values that are shown; low > high if there are none.
   Interval range() const { return range_; }
 
  private:
   std::size_t rows_, columns_;
   std::vector<TerminalCell> cells_;
-  bool has_hidden_ = false, has_nan_ = false;
+  bool has_hidden_ = false, has_nan_ = false, has_infinity_ = false, has_minus_infinity_ = false;
   Interval range_;
 };
 

@@ -76,24 +76,22 @@ bool is_text(std::string_view bytes) {
   });
 }
 
-// Whether "Ġ" means a space: names such as Ġorġ have it too, but are no text when decoded.
+// Whether "Ġ" means a space: names such as Ġorġ have it too, but are no text when decoded. One
+// label in many that is none does not count: files have such.
 bool is_byte_level(const std::vector<const std::vector<std::string>*>& lists) {
-  bool has_space = false;
+  constexpr std::size_t most = 4;  // texts for each label that is none
+  std::size_t texts = 0, others = 0;
   for (const auto* list : lists) {
-    std::string bytes;
     for (const std::string& label : *list) {
-      has_space = has_space || label.starts_with(byte_level_space);
       const auto token = decoded(label);
-      if (token) {
-        bytes += *token;
-      } else {  // a special token of other letters
-        if (!is_text(bytes)) return false;
-        bytes.clear();
+      if (token && !is_text(*token)) {
+        ++others;
+      } else if (label.starts_with(byte_level_space)) {
+        ++texts;
       }
     }
-    if (!is_text(bytes)) return false;
   }
-  return has_space;
+  return texts > 0 && others * most <= texts;
 }
 
 bool any_starts_with(const std::vector<const std::vector<std::string>*>& lists,
@@ -132,7 +130,10 @@ std::string text_of(const std::string& label, TokenSpelling spelling) {
     if (const auto byte = byte_of_piece(label)) return {*byte};
     return replaced(label, sentence_piece_space, " ");
   }
-  if (spelling == TokenSpelling::byte_level) return decoded(label).value_or(label);
+  if (spelling == TokenSpelling::byte_level) {
+    const auto bytes = decoded(label);
+    return bytes && is_text(*bytes) ? *bytes : label;
+  }
   return label;
 }
 
@@ -177,13 +178,6 @@ std::string with_visible_ends(const std::string& text) {
          replaced(text.substr(end), " ", visible_space);
 }
 
-bool is_special(std::string_view label) {
-  constexpr std::size_t least_size = 3;
-  if (label.size() < least_size || byte_of_piece(label)) return false;
-  return (label.front() == '[' && label.back() == ']') ||
-         (label.front() == '<' && label.back() == '>');
-}
-
 bool begins_word(const std::string& label, const std::string& text, TokenSpelling spelling) {
   switch (spelling) {
     case TokenSpelling::plain:
@@ -199,6 +193,13 @@ bool begins_word(const std::string& label, const std::string& text, TokenSpellin
 }
 
 }  // namespace
+
+bool is_special_token(std::string_view label) {
+  constexpr std::size_t least_size = 3;
+  if (label.size() < least_size || byte_of_piece(label)) return false;
+  return (label.front() == '[' && label.back() == ']') ||
+         (label.front() == '<' && label.back() == '>');
+}
 
 TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>& lists) {
   if (any_starts_with(lists, sentence_piece_space)) return TokenSpelling::sentencepiece;
@@ -217,7 +218,8 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
   bool after_letter = false;
   for (const std::string& label : labels) {
     std::string text = text_of(label, spelling);
-    const bool continues = after_letter && begins_with_letter(text);
+    const bool continues =
+        after_letter && begins_with_letter(text) && !text.starts_with(byte_level_space);
     after_letter = ends_with_letter(text);
     if (show_spaces) {
       result.push_back(replaced(text, " ", visible_space));
@@ -251,7 +253,7 @@ std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling
   std::vector<Word> words;
   bool alone = true;  // whether the word before takes no more pieces
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const bool special = is_special(labels[i]);
+    const bool special = is_special_token(labels[i]);
     std::string text = special ? labels[i] : text_of(labels[i], spelling);
     const bool begins = special || alone || begins_word(labels[i], text, spelling);
     alone = special;

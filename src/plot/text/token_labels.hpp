@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn {
@@ -23,6 +24,9 @@ TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>&
 /// as "␣" instead, and WordPiece's tokens, which have none, stay as they are.
 std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
                                          TokenSpelling spelling, bool show_spaces);
+
+/// Whether a token stands for something else than its letters: "[CLS]", "<s>".
+bool is_special_token(std::string_view label);
 
 /// A word of several tokens, those from `first` up to `end`.
 struct Word {

@@ -135,3 +135,15 @@ TEST_CASE("what has no place in a map has a colour apart from all of it") {
 }
 
 }  // namespace
+
+TEST_CASE("a range is that of what is shown if it begins at zero or has it in its middle") {
+  attn::plot::Interval weights{0, 1}, signs{-4, 4}, other{1, 5};
+  CHECK(attn::plot::narrow_to_shown(weights, {0, 0.25}));
+  CHECK(weights.high == 0.25);
+  CHECK(attn::plot::narrow_to_shown(signs, {-0.5, 2}));
+  CHECK(signs.low == -2);
+  CHECK(signs.high == 2);
+  CHECK_FALSE(attn::plot::narrow_to_shown(other, {2, 3}));
+  CHECK(other.low == 1);
+  CHECK_FALSE(attn::plot::narrow_to_shown(weights, {0, 0}));
+}

@@ -44,13 +44,22 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("without colours a heatmap is shades of text with labels and its scale") {
+TEST_CASE("without colours a heatmap is values among shades of text, or shades alone") {
   CHECK(attn::draw_in_terminal(two_by_three(), options(60)) ==
         "Weights; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3\n"
-        "Q_1 ....====@@@@\n"
-        "Q_2 ::::####++++\n"
+        "       K_1     K_2     K_3\n"
+        "Q_1 ..0.00..==0.25==@@0.75@@\n"
+        "Q_2 ::0.10::##0.50##++0.40++\n"
         "    0 ...:::---===+++***###%%%@@@ 0.75\n");
+  CHECK(attn::draw_in_terminal(two_by_three(), options(27))
+            .find("\nQ_1 ....====@@@@\nQ_2 ::::####++++\n") != std::string::npos);
+}
+
+TEST_CASE("the ends of the scale are short, however many digits the numbers have") {
+  attn::Heatmap heatmap = two_by_three();
+  heatmap.weights = attn::Tensor({1, 2}, std::vector<double>{1.0 / 3, 0.0935518068172312});
+  CHECK(attn::draw_in_terminal(heatmap, options(60))
+            .ends_with("\n    0 ...:::---===+++***###%%%@@@ 0.3333\n"));
 }
 
 TEST_CASE("with colours each cell holds its value, black or white on the map's colour") {
@@ -82,29 +91,41 @@ TEST_CASE("hidden cells are told from the smallest weights, and NaN from both") 
   heatmap.weights = attn::Tensor({1, 3}, std::vector<float>{0, 1, std::nanf("")});
   heatmap.allowed = attn::Tensor({1, 3}, std::vector<std::uint8_t>{1, 0, 1});
   heatmap.title = "w";
-  // The hidden 1 does not stretch the scale: without a length, its middle is shown.
+  // The hidden 1 does not stretch the scale, which is that of weights.
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "w; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3\n"
-        "Q_1 ++++    ????\n"
-        "    0 ...:::---===+++***###%%%@@@ 0   blank: hidden   ? no number\n");
+        "      K_1    K_2    K_3\n"
+        "Q_1 ...0...       ???????\n"
+        "    0 ...:::---===+++***###%%%@@@ 0.1   blank: hidden   ? NaN\n");
   const std::string drawn = attn::draw_in_terminal(heatmap, options(60, TerminalColors::truecolor));
-  CHECK(drawn.find("\x1b[49m\x1b[39m  ·   \x1b[48;2;211;211;211m") != drawn.npos);
-  CHECK(drawn.find("   · hidden   \x1b[48;2;211;211;211m  \x1b[49m no number\n") != drawn.npos);
+  CHECK(drawn.find("\x1b[49m\x1b[39m  ·  \x1b[48;2;106;130;190m") != drawn.npos);
+  CHECK(drawn.find("   · hidden   \x1b[48;2;106;130;190m  \x1b[49m NaN\n") != drawn.npos);
 }
 
-TEST_CASE("infinities take the ends of the scale, which the finite weights make") {
+TEST_CASE("infinities are apart from the scale, which begins at zero for weights") {
   attn::Heatmap heatmap = two_by_three();
   constexpr float infinity = std::numeric_limits<float>::infinity();
   heatmap.weights = attn::Tensor({1, 4}, std::vector<float>{-infinity, 1, 2, infinity});
   heatmap.title = "w";
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "w; rows: queries, columns: keys\n"
-        "     K_1 K_2 K_3 K_4\n"
-        "Q_1 ........@@@@@@@@\n"
-        "    1 ...:::---===+++***###%%%@@@ 2\n");
+        "      K_1   K_2   K_3   K_4\n"
+        "Q_1 vvvvvv++1+++@@2@@@^^^^^^\n"
+        "    0 ...:::---===+++***###%%%@@@ 2   v \u2212\u221e   ^ \u221e\n");
   heatmap.weights = attn::Tensor({1, 1}, std::vector<float>{infinity});
-  CHECK(attn::draw_in_terminal(heatmap, options(60)).ends_with("\n    no finite weights\n"));
+  CHECK(attn::draw_in_terminal(heatmap, options(60))
+            .ends_with("\n    no finite weights   ^ \u221e\n"));
+}
+
+TEST_CASE("numbers of both signs have zero in the middle of a diverging map by themselves") {
+  attn::Heatmap heatmap = two_by_three();
+  heatmap.weights = attn::Tensor({1, 3}, std::vector<double>{-0.25, 0, 1});
+  attn::TerminalOptions of_itself = options(60, TerminalColors::truecolor);
+  of_itself.cmap.reset();
+  const std::string drawn = attn::draw_in_terminal(heatmap, of_itself);
+  CHECK(drawn.find("\n    -1 \x1b[48;2;") != drawn.npos);
+  CHECK(drawn.ends_with(" 1\n"));
+  CHECK(drawn.find("\x1b[48;2;247;246;246m") != drawn.npos);  // RdBu_r's middle
 }
 
 TEST_CASE("the scale may be as short or as long as numbers allow") {
@@ -116,8 +137,9 @@ TEST_CASE("the scale may be as short or as long as numbers allow") {
     const std::size_t at = drawn.find("Q_1 ");
     return drawn.substr(at, drawn.find('\n', at) - at);
   };
-  CHECK(line({0, 5e-324}) == "Q_1 ....@@@@");
-  CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ....++++@@@@");
+  CHECK(line({0, 5e-324}) == "Q_1 ..0.000....<.001..");
+  CHECK(line({0.44, 0.56}) == "Q_1 %%0.44%%@@0.56@@");
+  CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ..\u22121.7e308..+++++0++++++@@1.7e308@@@");
 }
 
 TEST_CASE("more cells than columns and lines are averaged, none dropped") {
@@ -166,15 +188,15 @@ TEST_CASE("labels that do not fit their cells are turned, and those made up thin
         "             u\n"
         "          喜 d\n"
         "       我 欢 y  a\n"
-        "query ++++++++++++\n"
-        "      0.5 .:-=+*#%@ 0.5\n");
+        "query @@@@@@@@@@@@\n"
+        "      0 .:-=+*#%@ 0.5\n");
   heatmap = filled(1, 12, 0.5F);
   heatmap.title = "w";
   CHECK(attn::draw_in_terminal(heatmap, options(30)) ==
         "w\n"
         "    K_1 K_3 K_5 K_7 K_9 K_11\n"
-        "Q_1 ++++++++++++++++++++++++\n"
-        "    0.5 ..::--==++**##%%@@ 0.5\n");
+        "Q_1 @@@@@@@@@@@@@@@@@@@@@@@@\n"
+        "    0 ...::--==+++**##%%@@ 0.5\n");
 }
 
 TEST_CASE("nothing in a label or a title commands the terminal") {
@@ -185,8 +207,8 @@ TEST_CASE("nothing in a label or a title commands the terminal") {
   CHECK(attn::draw_in_terminal(heatmap, options(60)) ==
         "red \\x1b[31m\\x07; rows: queries, columns: keys\n"
         "         \\xff\\t\n"
-        "a\\x9b2J +++++++\n"
-        "        0.5 ...:::---===+++***###%%%@@@ 0.5\n");
+        "a\\x9b2J @@0.50@@\n"
+        "        0 ...:::---===+++***###%%%@@@ 0.5\n");
 }
 
 TEST_CASE("what cannot be drawn is refused as in pictures") {

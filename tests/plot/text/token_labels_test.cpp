@@ -42,6 +42,12 @@ TEST_CASE("a letter cut into byte-level tokens leaves its bytes") {
   CHECK(shown({"Ġhi", "æĪ", "ĳ"}) == Labels{"hi", "\xE6\x88", "\x91"});
 }
 
+TEST_CASE("one label that decodes to no text stays as it is among others that do") {
+  // Ģ stands for the byte 0x80, five of which are no letter.
+  CHECK(shown({"Ġthe", "Ġcat", "Ġsat", "ĠĢĢĢĢĢ", "Ġdown"}) ==
+        Labels{"the", "cat", "sat", "ĠĢĢĢĢĢ", "down"});
+}
+
 TEST_CASE("special tokens of other letters stand beside byte-level ones") {
   CHECK(shown({"<｜begin▁of▁sentence｜>", "Hello", "Ġworld"}) ==
         Labels{"<｜begin▁of▁sentence｜>", "Hello", "world"});

@@ -1,0 +1,151 @@
+#include "compare/compared_names.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "pictures/chosen_positions.hpp"
+#include "pictures/numbered_names.hpp"
+#include "pictures/selected_map.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+Error unknown(const std::string& name, const char* field, const std::vector<std::string>& a,
+              const std::vector<std::string>& b) {
+  std::set<std::string_view> known(a.begin(), a.end());
+  known.insert(b.begin(), b.end());
+  known.erase("");
+  return input_error(translated("neither file has a tensor \"{1}\"", name), field,
+                     suggestion(name, std::vector<std::string_view>(known.begin(), known.end())));
+}
+
+constexpr std::string_view number_place = "{n}";
+
+bool is_renamed(const std::string& name, const std::string& theirs) {
+  return name == theirs || !names_of_pattern({name}, theirs).empty();
+}
+
+// With the number of a pattern put into the other one.
+std::string new_name(const std::string& name, const std::string& theirs, std::string ours) {
+  const auto numbered = names_of_pattern({name}, theirs);
+  const std::size_t at = ours.find(number_place);
+  if (!numbered.empty() && at != std::string::npos) {
+    ours.replace(at, number_place.size(), std::to_string(numbered[0].number));
+  }
+  return ours;
+}
+
+// The names that tensors of one file go by, each with its own.
+std::vector<std::pair<std::string, std::string>> renamed(const CompareRequest& request,
+                                                         const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> result;
+  std::set<std::string> taken;
+  for (const std::string& name : names) {
+    std::string shown = name;
+    for (const auto& [theirs, ours] : request.renamed) {
+      if (is_renamed(name, theirs)) shown = new_name(name, theirs, ours);
+    }
+    if (!taken.insert(shown).second) {
+      throw input_error(translated("two tensors of one file would be called \"{1}\"", shown),
+                        "CompareRequest::renamed", translated("rename one of them only"));
+    }
+    result.emplace_back(std::move(shown), name);
+  }
+  return result;
+}
+
+// Those of the names that are asked for: as a whole, by their last part, or by a pattern.
+bool is_wanted(const std::string& name, const std::string& wanted) {
+  if (wanted.find("{n}") != std::string::npos) return !names_of_pattern({name}, wanted).empty();
+  return name == wanted || name.ends_with("." + wanted);
+}
+
+// The number of the layer that a name tells, by what was asked for or by "layers.".
+std::optional<std::size_t> layer_of(const std::string& name, const CompareRequest& request) {
+  for (const std::string& wanted : request.only) {
+    const auto numbered = names_of_pattern({name}, wanted);
+    if (!numbered.empty()) return numbered[0].number;
+  }
+  constexpr std::string_view layers = "layers.";
+  const std::size_t at = name.find(layers);
+  const std::string pattern = at == std::string::npos || sort_of(name) == name
+                                  ? ""
+                                  : name.substr(0, at + layers.size()) + "{n}" +
+                                        name.substr(name.find('.', at + layers.size()));
+  const auto numbered = names_of_pattern({name}, pattern);
+  return numbered.empty() ? std::nullopt : std::optional(numbered[0].number);
+}
+
+void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pairs) {
+  const bool in_axis =
+      std::find(request.axes.begin(), request.axes.end(), MapAxis::layer) != request.axes.end();
+  if (!request.layers || in_axis) return;
+  std::size_t count = 0;
+  for (const ComparedNames& pair : pairs) {
+    if (const auto layer = layer_of(pair.name, request)) count = std::max(count, *layer + 1);
+  }
+  if (count == 0) {
+    throw input_error(translated("no tensor's name tells its layer"), "CompareRequest::layers",
+                      translated("name the tensors with CompareRequest::only, such as layer{n}, or "
+                                 "the axis of the layers with CompareRequest::axes"));
+  }
+  const std::vector<std::size_t> wanted =
+      numbers_in(request.layers, count, "CompareRequest::layers", "layer", "layers");
+  std::erase_if(pairs, [&](const ComparedNames& pair) {
+    const auto layer = layer_of(pair.name, request);
+    return !layer || std::find(wanted.begin(), wanted.end(), *layer) == wanted.end();
+  });
+}
+
+}  // namespace
+
+std::vector<ComparedNames> compared_names(const CompareRequest& request,
+                                          const std::vector<std::string>& a,
+                                          const std::vector<std::string>& b) {
+  for (const auto& [theirs, ours] : request.renamed) {
+    const auto known = [&, wanted = theirs](const std::string& name) {
+      return is_renamed(name, wanted);
+    };
+    if (std::none_of(a.begin(), a.end(), known) && std::none_of(b.begin(), b.end(), known)) {
+      throw unknown(theirs, "CompareRequest::renamed", a, b);
+    }
+  }
+  const auto names_a = renamed(request, a), names_b = renamed(request, b);
+  std::vector<ComparedNames> pairs;
+  const bool unnamed = a.size() == 1 && b.size() == 1 && (a[0].empty() || b[0].empty());
+  if (unnamed) {
+    pairs.push_back({a[0].empty() ? names_b[0].first : names_a[0].first, a[0], b[0]});
+  } else {
+    const std::map<std::string, std::string> in_b(names_b.begin(), names_b.end());
+    const std::map<std::string, std::string> in_a(names_a.begin(), names_a.end());
+    for (const auto& [name, own] : names_a) {
+      const auto other = in_b.find(name);
+      pairs.push_back(
+          {name, own, other == in_b.end() ? std::nullopt : std::optional(other->second)});
+    }
+    for (const auto& [name, own] : names_b) {
+      if (!in_a.contains(name)) pairs.push_back({name, std::nullopt, own});
+    }
+  }
+  for (const std::string& wanted : request.only) {
+    const bool found = std::any_of(pairs.begin(), pairs.end(), [&](const ComparedNames& pair) {
+      return is_wanted(pair.name, wanted);
+    });
+    if (!found) throw unknown(wanted, "CompareRequest::only", a, b);
+  }
+  if (!request.only.empty()) {
+    std::erase_if(pairs, [&](const ComparedNames& pair) {
+      return std::none_of(request.only.begin(), request.only.end(),
+                          [&](const std::string& wanted) { return is_wanted(pair.name, wanted); });
+    });
+  }
+  keep_layers(request, pairs);
+  return pairs;
+}
+
+}  // namespace attn

@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <variant>
+
+#include "attn/error.hpp"
+#include "attn/heads.hpp"
+#include "attn/model.hpp"
+
+#include "batch/batch_document.hpp"
+#include "batch/items.hpp"
+#include "document/reader.hpp"
+#include "heads/attention_maps.hpp"
+#include "heads/corpus_report.hpp"
+#include "heads/corpus_sums.hpp"
+#include "models/model_folder.hpp"
+#include "result/content_hash.hpp"
+#include "result/output_folder.hpp"
+#include "support/atomic_file.hpp"
+#include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string hash_of(const std::string& text) {
+  return content_hash(std::as_bytes(std::span(text)));
+}
+
+// All that the sums depend on beside the texts.
+std::string fingerprint_of(const HeadsCorpusOptions& options) {
+  const HeadCounting& counting = options.heads.counting;
+  std::string text = number_text(counting.sink_threshold) + "," +
+                     std::to_string(static_cast<int>(counting.ignore_special)) +
+                     std::to_string(static_cast<int>(counting.without_first_key)) +
+                     std::to_string(static_cast<int>(counting.without_self)) +
+                     std::to_string(static_cast<int>(counting.measure)) + "," +
+                     std::to_string(options.kept) + "," + std::to_string(options.reach);
+  for (const std::string& separator : counting.separators) text += "," + separator;
+  if (const auto& model = options.heads.document.model) {
+    text += model_json({*model, options.heads.document.architecture, options.heads.document.files});
+  }
+  return hash_of(text);
+}
+
+std::string file_of(const Shard& shard) {
+  if (shard.count == 1) return "corpus.json";
+  return "corpus." + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".json";
+}
+
+StoredSums stored_in(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  try {
+    return read_sums(file->text());
+  } catch (const Error& error) {
+    throw error.inside(path.string());
+  }
+}
+
+/// The texts of one shard, added up by several threads.
+class CorpusReading {
+ public:
+  CorpusReading(const HeadsCorpusOptions& options,
+                const std::function<void(std::size_t, std::size_t)>& progress,
+                const std::atomic<bool>* stop)
+      : options_(options),
+        progress_(progress),
+        stop_(stop),
+        shard_(options.shard.value_or(Shard())),
+        threads_(thread_count(jobs_in_memory(options.heads.document.threads))),
+        parts_(threads_) {
+    static_cast<DocumentOptions&>(run_) = options.heads.document;
+    run_.threads = 1;  // texts at a time are better shared than numbers
+    run_.files.models = std::make_shared<ModelFolders>();
+    run_.out = options.out;
+  }
+
+  HeadsCorpusOutcome read() {
+    make_output_folder(options_.out);
+    path_ = options_.out / file_of(shard_);
+    fingerprint_ = fingerprint_of(options_);
+    BatchOptions list;
+    list.inputs = {options_.corpus.string()};
+    list.run = run_;
+    const DocumentList texts(list);
+    if (options_.resume) resume(texts);
+    saved_ = Clock::now();
+    while (before_.lines < texts.size() && !stopped()) read_block(texts);
+    before_.done = before_.lines == texts.size();
+    save();
+    HeadsCorpusOutcome outcome = outcome_of(before_, path_);
+    outcome.interrupted = !before_.done;
+    if (before_.done && shard_.count == 1) report_corpus(options_, before_, outcome);
+    return outcome;
+  }
+
+  static HeadsCorpusOutcome outcome_of(const CorpusSums& sums, const std::filesystem::path& path) {
+    HeadsCorpusOutcome outcome;
+    outcome.texts = sums.texts;
+    outcome.failed = sums.failed;
+    for (const FailedText& failure : sums.failures) {
+      outcome.warnings.push_back(
+          translated("text {1} is left out: {2}", failure.line, failure.problem));
+    }
+    outcome.files.push_back(path);
+    return outcome;
+  }
+
+ private:
+  bool stopped() const { return stop_ != nullptr && *stop_; }
+
+  std::string next_hash(const DocumentList& texts, std::size_t index) const {
+    const DocumentText text = texts.text(index, run_.files);
+    return hash_of(before_.lines_hash + std::string(text.text));
+  }
+
+  // What an earlier reading left, if its options were these and the lines are still the same.
+  void resume(const DocumentList& texts) {
+    std::error_code none;
+    if (!std::filesystem::exists(path_, none)) return;
+    const StoredSums stored = stored_in(path_);
+    if (stored.fingerprint != fingerprint_) {
+      throw input_error(
+          translated("the sums were made with another model or other options"), path_.string(),
+          translated("give the same as before, or another folder with HeadsOptions::out"));
+    }
+    const std::string wanted = stored.sums.lines_hash;
+    for (std::size_t i = 0; i < stored.sums.lines && i < texts.size(); ++i) {
+      before_.lines_hash = next_hash(texts, i);
+    }
+    if (before_.lines_hash != wanted || stored.sums.lines > texts.size()) {
+      throw input_error(translated("the lines that were read already have changed since"),
+                        options_.corpus.string(),
+                        translated("begin anew, into another folder with HeadsOptions::out"));
+    }
+    before_ = stored.sums;
+  }
+
+  // Some hundred texts, which all threads share.
+  void read_block(const DocumentList& texts) {
+    constexpr std::size_t texts_a_thread = 32;
+    std::vector<std::size_t> own;
+    std::size_t end = before_.lines;
+    while (end < texts.size() && own.size() < texts_a_thread * threads_) {
+      before_.lines_hash = next_hash(texts, end);
+      if (end % shard_.count == shard_.index) own.push_back(end);
+      ++end;
+    }
+    std::atomic<std::size_t> next = 0;
+    parallel_for(threads_, threads_, [&](std::size_t part) {
+      for (std::size_t at = next++; at < own.size(); at = next++) {
+        read_text(texts, own[at], parts_[part]);
+      }
+    });
+    before_.lines = end;
+    if (progress_) progress_(before_.lines, texts.size());
+    const std::chrono::duration<double> passed = Clock::now() - saved_;
+    if (passed.count() >= options_.seconds_between) save();
+  }
+
+  void read_text(const DocumentList& texts, std::size_t index, CorpusSums& sums) const {
+    const std::uint64_t line = index + 1;
+    try {
+      const ListedDocument listed = texts[index];
+      const Document document =
+          open_batch_document(listed, texts.text(index, run_.files), run_, listed.place());
+      std::vector<Plan> plans = read_plans(document, [](Plan& sketch) {
+        sketch.options().weights = true;
+        sketch.options().threads = 1;
+      });
+      Plan& plan = plans[0];
+      if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
+      // All of a text or nothing.
+      CorpusSums own;
+      std::size_t at = 0;
+      walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
+        own.add(at++, maps, values_of(maps, options_.heads.counting, 1), line, options_);
+      });
+      own.texts = 1;
+      sums.add(own, options_);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      sums.fail(line, error.problem());
+    }
+  }
+
+  void save() {
+    for (CorpusSums& part : parts_) {
+      before_.add(part, options_);
+      part = {};
+    }
+    write_whole_file(path_, sums_text(before_, fingerprint_, shard_));
+    saved_ = Clock::now();
+  }
+
+  const HeadsCorpusOptions& options_;
+  const std::function<void(std::size_t, std::size_t)>& progress_;
+  const std::atomic<bool>* stop_;
+  Shard shard_;
+  std::size_t threads_;
+  RunOptions run_;
+  std::filesystem::path path_;
+  std::string fingerprint_;
+  CorpusSums before_;              // what is saved, and what is said of lines
+  std::vector<CorpusSums> parts_;  // what each thread has added since
+  Clock::time_point saved_;
+};
+
+}  // namespace
+
+HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
+                               const std::function<void(std::size_t, std::size_t)>& progress,
+                               const std::atomic<bool>* stop) {
+  return CorpusReading(options, progress, stop).read();
+}
+
+HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
+  std::vector<std::filesystem::path> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(options.out, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("corpus.") && name.find("-of-") != std::string::npos &&
+        name.ends_with(".json")) {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    throw input_error(translated("there are no sums of shards"), options.out.string(),
+                      translated("name the folder that the shards were read into"));
+  }
+  CorpusSums all;
+  std::string fingerprint;
+  std::size_t count = 0;
+  std::vector<bool> found;
+  for (const auto& path : files) {
+    const StoredSums stored = stored_in(path);
+    if (count == 0) {
+      count = stored.shard.count;
+      fingerprint = stored.fingerprint;
+      found.resize(count);
+      all.lines = stored.sums.lines;
+      all.lines_hash = stored.sums.lines_hash;
+    }
+    if (!stored.sums.done) {
+      throw input_error(translated("the shard is not finished"), path.string(),
+                        translated("go on with it by HeadsCorpusOptions::resume"));
+    }
+    if (stored.fingerprint != fingerprint || stored.shard.count != count ||
+        stored.sums.lines_hash != all.lines_hash || stored.shard.index >= count) {
+      throw input_error(
+          translated("the shard is of another corpus, model or number of shards than {1}",
+                     files[0].filename().string()),
+          path.string(), translated("keep the shards of one corpus in a folder of their own"));
+    }
+    found[stored.shard.index] = true;
+    all.add(stored.sums, options);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (found[i]) continue;
+    throw input_error(translated("shard {1} of {2} is missing", i, count), options.out.string(),
+                      translated("read it, or bring its file here"));
+  }
+  all.done = true;
+  const std::filesystem::path path = options.out / file_of({});
+  write_whole_file(path, sums_text(all, fingerprint, {}));
+  HeadsCorpusOutcome outcome = CorpusReading::outcome_of(all, path);
+  report_corpus(options, all, outcome);
+  return outcome;
+}
+
+}  // namespace attn

@@ -1,0 +1,143 @@
+#include "heads/corpus_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "heads/head_pictures.hpp"
+#include "run/kind_run.hpp"
+#include "support/atomic_file.hpp"
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+std::string cell(double number) {
+  return std::isnan(number) ? "" : number_text(number);
+}
+
+// "12:0.93 7:0.91": texts, and how much of it the head is there.
+std::string kept_text(const std::vector<KeptText>& most) {
+  std::string text;
+  for (const KeptText& kept : most) {
+    text += (text.empty() ? "" : " ") + std::to_string(kept.line) + ":" + number_text(kept.value);
+  }
+  return text;
+}
+
+std::string statistics_csv(const CorpusSums& sums) {
+  std::string text = "attention,head,statistic,texts,mean,deviation,error,most\n";
+  for (const AttentionSums& attention : sums.attentions) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      for (const HeadStatisticInfo& info : head_statistics()) {
+        const auto at = static_cast<std::size_t>(info.statistic);
+        const Moments& moments = attention.heads[h].statistics[at];
+        text += attention.name + "," + std::to_string(h) + "," + std::string(info.name) + "," +
+                std::to_string(moments.count) + "," + cell(moments.mean()) + "," +
+                cell(moments.deviation()) + "," + cell(moments.error()) + "," +
+                kept_text(attention.heads[h].most[at]) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::vector<double> means_by_offset(const AttentionSums& attention, std::size_t head) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < attention.texts_by_offset.size(); ++i) {
+    const std::uint64_t count = attention.texts_by_offset[i];
+    means.push_back(count == 0 ? std::numeric_limits<double>::quiet_NaN()
+                               : static_cast<double>(attention.heads[head].by_offset[i].value() /
+                                                     static_cast<long double>(count)));
+  }
+  return means;
+}
+
+std::string offsets_csv(const CorpusSums& sums) {
+  std::string text = "attention,head,offset,texts,mean\n";
+  for (const AttentionSums& attention : sums.attentions) {
+    const auto reach = static_cast<std::ptrdiff_t>(attention.texts_by_offset.size() / 2);
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::vector<double> means = means_by_offset(attention, h);
+      for (std::size_t i = 0; i < means.size(); ++i) {
+        text += attention.name + "," + std::to_string(h) + "," +
+                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," +
+                std::to_string(attention.texts_by_offset[i]) + "," + cell(means[i]) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+// The means as the outcome of one reading, for the same table and pictures.
+HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
+  HeadsOutcome outcome;
+  outcome.statistics = options.statistics;
+  if (outcome.statistics.empty()) {
+    for (const HeadStatisticInfo& info : head_statistics()) {
+      outcome.statistics.push_back(info.statistic);
+    }
+  }
+  for (const AttentionSums& attention : sums.attentions) {
+    AttentionHeads& heads = outcome.attentions.emplace_back();
+    heads.name = attention.name;
+    for (const HeadSums& head : attention.heads) {
+      std::vector<double>& means = heads.heads.emplace_back();
+      for (const Moments& moments : head.statistics) means.push_back(moments.mean());
+    }
+  }
+  return outcome;
+}
+
+// Weight by the distance of the key from its query, a row a head.
+Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
+  Heatmap heatmap;
+  std::vector<double> numbers;
+  std::size_t rows = 0, columns = 0;
+  for (const AttentionSums& attention : sums.attentions) {
+    columns = attention.texts_by_offset.size();
+    for (std::size_t h = 0; h < attention.heads.size(); ++h, ++rows) {
+      const std::vector<double> means = means_by_offset(attention, h);
+      numbers.insert(numbers.end(), means.begin(), means.end());
+      heatmap.query_labels.push_back(attention_title(attention.name) + ", Head " +
+                                     std::to_string(h + 1));
+    }
+  }
+  for (std::size_t i = 0; i < columns; ++i) {
+    const auto offset = static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(columns / 2);
+    heatmap.key_labels.push_back(std::to_string(offset));
+  }
+  heatmap.weights = Tensor({rows, columns}, std::move(numbers));
+  PlotOptions plot = options.plot;
+  plot.title = plot.title.value_or("Mean Weight by Relative Position");
+  plot.xlabel = plot.xlabel.value_or("Key Position − Query Position");
+  plot.ylabel = plot.ylabel.value_or("Head");
+  return draw_heatmap(heatmap, plot, options.format);
+}
+
+}  // namespace
+
+void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
+                   HeadsCorpusOutcome& outcome) {
+  const auto put = [&](const std::string& name, const std::string& text) {
+    write_whole_file(options.out / name, text);
+    outcome.files.push_back(options.out / name);
+  };
+  put("heads.csv", statistics_csv(sums));
+  put("by_offset.csv", offsets_csv(sums));
+  HeadsOutcome means = means_of(sums, options.heads);
+  if (options.heads.plots && !sums.attentions.empty()) {
+    for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
+      put(picture.name, picture.picture.bytes);
+    }
+    put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
+  }
+  means.counted = translated(
+      "Means over {1} texts; heads.csv has deviations, standard errors and the texts where each is "
+      "most, by_offset.csv weights by relative position.",
+      sums.texts);
+  outcome.table = heads_text(means);
+}
+
+}  // namespace attn

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/heads.hpp"
+
+#include "heads/attention_maps.hpp"
+#include "statistics/exact_sum.hpp"
+
+namespace attn {
+
+/// Mean and spread of a number over texts, from exact sums.
+struct Moments {
+  std::uint64_t count = 0;
+  ExactSum sum, squares;
+
+  void add(double number);
+  void add(const Moments& other);
+  double mean() const;       ///< NaN if there is nothing
+  double deviation() const;  ///< of a sample: divided by count − 1; NaN of fewer than two
+  double error() const;      ///< of the mean
+};
+
+/// A text and how much a head is of something in it.
+struct KeptText {
+  double value = 0;
+  std::uint64_t line = 0;  ///< of the corpus, from 1
+
+  /// Larger values first, of equal ones the earlier text.
+  bool operator<(const KeptText& other) const {
+    return value != other.value ? value > other.value : line < other.line;
+  }
+};
+
+/// What is kept of a head.
+struct HeadSums {
+  std::array<Moments, head_statistic_count> statistics;
+  std::array<std::vector<KeptText>, head_statistic_count> most;
+  std::vector<ExactSum> by_offset;  ///< of the mean weight at key − query = −reach … reach, by text
+};
+
+/// What is kept of an attention.
+struct AttentionSums {
+  std::string name;
+  std::vector<std::uint64_t> texts_by_offset;  ///< that are long enough to have it
+  std::vector<HeadSums> heads;
+};
+
+/// A text that could not be read.
+struct FailedText {
+  std::uint64_t line = 0;
+  std::string problem;
+};
+
+/// All that is known of a corpus, or of a shard of it: nothing of it grows with the texts.
+struct CorpusSums {
+  std::uint64_t lines = 0;  ///< of the corpus that are passed, those of other shards too
+  std::uint64_t texts = 0, failed = 0;
+  std::string lines_hash;            ///< of the lines that are passed
+  bool done = false;                 ///< whether that is all of the corpus
+  std::vector<FailedText> failures;  ///< the first ones
+  std::vector<AttentionSums> attentions;
+
+  /// Adds one text's maps of an attention, the `at`-th of all.
+  void add(std::size_t at, const AttentionMaps& maps, const std::vector<HeadValues>& values,
+           std::uint64_t line, const HeadsCorpusOptions& options);
+  void fail(std::uint64_t line, const std::string& problem);
+  /// Adds the sums of other texts, without what is said of lines. Throws Error(input) if their
+  /// attentions are others.
+  void add(const CorpusSums& other, const HeadsCorpusOptions& options);
+};
+
+/// As the text of a file; `fingerprint` tells the options and the model that they were made with.
+std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard);
+
+struct StoredSums {
+  CorpusSums sums;
+  std::string fingerprint;
+  Shard shard;
+};
+/// Throws Error(input) for what is no such text.
+StoredSums read_sums(std::string_view text);
+
+}  // namespace attn

@@ -1,0 +1,180 @@
+#include "heads/head_pictures.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "pictures/map_selection.hpp"
+#include "run/kind_run.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+bool is_weight(HeadStatistic statistic) {
+  return statistic != HeadStatistic::distance && statistic != HeadStatistic::entropy;
+}
+
+const Tensor* find(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [own, tensor] : tensors) {
+    if (own == name) return &tensor;
+  }
+  return nullptr;
+}
+
+/// Collects the pictures of one reading.
+class Pictures {
+ public:
+  Pictures(const HeadsOptions& options, const std::vector<std::vector<std::string>>& labels)
+      : options_(options), labels_(labels) {}
+
+  void add(const std::string& name, Picture picture) {
+    all_.push_back({name + extension(options_.format), std::move(picture)});
+  }
+
+  // One matrix of the chosen sample, tokens × tokens.
+  void add_map(const std::string& name, const Tensor& tensor, std::size_t head,
+               const std::string& title, const std::string& colours) {
+    const Maps maps(tensor);
+    if (options_.sample >= maps.samples()) return;
+    Heatmap heatmap;
+    heatmap.weights = maps.matrix(options_.sample, head);
+    heatmap.query_labels = heatmap.key_labels = tokens(maps.queries());
+    PlotOptions plot = options_.plot;
+    if (!plot.title) plot.title = title;
+    if (!plot.colorbar_label) plot.colorbar_label = colours;
+    add(name, draw_heatmap(heatmap, plot, options_.format));
+  }
+
+  std::vector<std::string> tokens(std::size_t count) const {
+    if (options_.sample >= labels_.size()) return {};
+    return labels_[options_.sample].size() == count ? labels_[options_.sample]
+                                                    : std::vector<std::string>();
+  }
+
+  std::vector<HeadPicture> take() { return std::move(all_); }
+
+ private:
+  const HeadsOptions& options_;
+  const std::vector<std::vector<std::string>>& labels_;
+  std::vector<HeadPicture> all_;
+};
+
+}  // namespace
+
+std::string attention_title(const std::string& name) {
+  const std::size_t at = name.find("layers.");
+  if (at == std::string::npos) return name;
+  const char* const first = name.data() + at + 7;
+  std::size_t layer = 0;
+  if (std::from_chars(first, name.data() + name.size(), layer).ec != std::errc()) return name;
+  std::string title = name.starts_with("encoder.")   ? "Encoder Layer "
+                      : name.starts_with("decoder.") ? "Decoder Layer "
+                                                     : "Layer ";
+  title += std::to_string(layer + 1);
+  return name.ends_with(".cross") ? title + ", Cross" : title;
+}
+
+Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
+                           const std::string& title, bool weights, const HeadsOptions& options) {
+  std::size_t most = 0;
+  for (const AttentionHeads& attention : attentions) most = std::max(most, attention.heads.size());
+  std::vector<double> numbers;
+  Heatmap heatmap;
+  for (const AttentionHeads& attention : attentions) {
+    for (std::size_t h = 0; h < most; ++h) {
+      numbers.push_back(h < attention.heads.size() ? attention.heads[h][column]
+                                                   : std::numeric_limits<double>::quiet_NaN());
+    }
+    heatmap.query_labels.push_back(attention.name.empty() ? "Attention"
+                                                          : attention_title(attention.name));
+  }
+  for (std::size_t h = 0; h < most; ++h) {
+    heatmap.key_labels.push_back("Head " + std::to_string(h + 1));
+  }
+  heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
+  heatmap.any_numbers = !weights;
+  PlotOptions plot = options.plot;
+  if (!plot.title) plot.title = title;
+  if (!plot.xlabel) plot.xlabel = "Head";
+  if (!plot.ylabel) plot.ylabel = "Layer";
+  if (!plot.colorbar_label) plot.colorbar_label = title;
+  return draw_heatmap(heatmap, plot, options.format);
+}
+
+std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
+                                       const NamedTensors& tensors,
+                                       const std::vector<std::vector<std::string>>& labels,
+                                       const std::vector<std::string>& on_map) {
+  Pictures pictures(options, labels);
+  for (const HeadStatistic statistic : outcome.statistics) {
+    const auto column = static_cast<std::size_t>(statistic);
+    const HeadStatisticInfo& info = head_statistics()[column];
+    const bool any = std::any_of(
+        outcome.attentions.begin(), outcome.attentions.end(), [&](const AttentionHeads& attention) {
+          return std::any_of(attention.heads.begin(), attention.heads.end(),
+                             [&](const auto& head) { return !std::isnan(head[column]); });
+        });
+    if (!any) continue;
+    pictures.add("heads." + std::string(info.name),
+                 head_table_picture(outcome.attentions, column, std::string(info.title),
+                                    is_weight(statistic), options));
+  }
+  const std::string sample =
+      labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";
+  std::string last_rollout;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.ends_with("rollout")) last_rollout = name;
+    if (name.ends_with("block_norms") || name.ends_with(".norms_of_all_heads")) {
+      const std::string attention = name.substr(0, name.rfind('.'));
+      const bool block = name.ends_with("block_norms");
+      pictures.add_map(
+          name, tensor, 0,
+          attention_title(attention) + ": " +
+              (block ? "Norms of What the Block Adds Up" : "Norms of Weighted Values") + sample,
+          "Norm");
+    }
+  }
+  if (!last_rollout.empty()) {
+    pictures.add_map("rollout", *find(tensors, last_rollout), 0, "Attention Rollout" + sample,
+                     translated("Share of the Input Token"));
+  }
+  if (const Tensor* map = find(tensors, "head_map")) {
+    std::vector<std::string> layers;
+    for (const std::string& attention : on_map) {
+      if (layers.empty() || layers.back() != attention) layers.push_back(attention);
+    }
+    (void)map;
+  }
+  if (const Tensor* lens = find(tensors, "lens.probabilities")) {
+    const Shape& shape = lens->shape();
+    const auto probabilities = lens->values<double>();
+    if (options.sample < shape[0]) {
+      std::vector<double> numbers;
+      Heatmap heatmap;
+      for (std::size_t layer = 0; layer < shape[1]; ++layer) {
+        for (std::size_t i = 0; i < shape[2]; ++i) {
+          numbers.push_back(
+              probabilities[((options.sample * shape[1] + layer) * shape[2] + i) * shape[3]]);
+        }
+        heatmap.query_labels.push_back("Layer " + std::to_string(layer + 1));
+      }
+      heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
+      heatmap.key_labels = pictures.tokens(shape[2]);
+      PlotOptions plot = options.plot;
+      if (!plot.title)
+        plot.title = translated("Logit Lens: Probability of the Likeliest Token{1}", sample);
+      if (!plot.xlabel) plot.xlabel = "Token That Was Read";
+      if (!plot.ylabel) plot.ylabel = "Layer";
+      if (!plot.colorbar_label) plot.colorbar_label = "Probability";
+      pictures.add("lens", draw_heatmap(heatmap, plot, options.format));
+    }
+  }
+  return pictures.take();
+}
+
+}  // namespace attn

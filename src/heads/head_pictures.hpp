@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/plot.hpp"
+
+#include "heads/model_analyses.hpp"
+
+namespace attn {
+
+/// A picture and the name of its file.
+struct HeadPicture {
+  std::string name;
+  Picture picture;
+};
+
+/// Layers × heads for each statistic that is told, and pictures of what was computed beside them:
+/// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens
+/// says, and the map of heads. `labels` are the tokens of each sample, `on_map` the attention of
+/// each head on that map.
+std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
+                                       const NamedTensors& tensors,
+                                       const std::vector<std::vector<std::string>>& labels,
+                                       const std::vector<std::string>& on_map);
+
+/// One statistic, or another number of each head, as layers × heads.
+Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
+                           const std::string& title, bool weights, const HeadsOptions& options);
+
+/// "Layer 1" of "layers.0.self", "Decoder Layer 1, Cross" of "decoder.layers.0.cross", the name
+/// itself of others.
+std::string attention_title(const std::string& name);
+
+}  // namespace attn

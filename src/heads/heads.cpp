@@ -1,0 +1,297 @@
+#include "attn/heads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "document/options.hpp"
+#include "heads/attention_maps.hpp"
+#include "heads/head_pictures.hpp"
+#include "heads/model_analyses.hpp"
+#include "io/json_writer.hpp"
+#include "result/output_folder.hpp"
+#include "statistics/head_distances.hpp"
+#include "statistics/rollout.hpp"
+#include "support/atomic_file.hpp"
+#include "support/count_text.hpp"
+#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
+    {HeadAnalysis::rollout, "rollout",
+     "how much of each token at the input arrives at each position, layer by layer"},
+    {HeadAnalysis::norms, "norms",
+     "how long the vectors are that an attention adds up, and what of others is mixed in; of "
+     "models"},
+    {HeadAnalysis::lens, "lens", "what each layer's states would say as logits; of models"},
+    {HeadAnalysis::distances, "distances",
+     "how unlike the heads are, and their places on a map of them"},
+    {HeadAnalysis::induction, "induction",
+     "what heads look at in random tokens that are repeated; of models"},
+}};
+
+// "layers.0.rollout" of "layers.0.self", "rollout" of a single attention.
+std::string rollout_name(const std::string& attention) {
+  if (attention.empty()) return "rollout";
+  const std::string stack =
+      attention.ends_with("self") ? attention.substr(0, attention.size() - 4) : attention + ".";
+  return stack + "rollout";
+}
+
+// Which stack a layer belongs to: "encoder." of "encoder.layers.0.self".
+std::string stack_of(const std::string& attention) {
+  const std::size_t at = attention.find("layers.");
+  return at == std::string::npos ? "" : attention.substr(0, at);
+}
+
+std::string in_words(const HeadCounting& counting) {
+  std::string text = counting.ignore_special
+                         ? translated("Rows of special tokens do not count.")
+                         : translated("Rows of all tokens count, also of special ones.");
+  text += translated(
+      " Rows without any weight, as those of padding, never count; keys that a mask hides have no "
+      "weight, and the largest possible entropy is that of the keys that are seen.");
+  text += " Separators: ";
+  if (counting.separators.empty()) {
+    text += translated("those of the tokenizer or, without one, [SEP], </s> and the like.");
+  } else {
+    for (const std::string& name : counting.separators) {
+      text += (name == counting.separators.front() ? "" : ", ") + in_quotes(name);
+    }
+    text += ".";
+  }
+  return text;
+}
+
+/// One reading of an input.
+class Reading {
+ public:
+  explicit Reading(const HeadsOptions& options)
+      : options_(options), distances_(options.document.threads) {
+    outcome_.counted = in_words(options.counting);
+    outcome_.statistics = options.statistics;
+    if (outcome_.statistics.empty()) {
+      for (const HeadStatisticInfo& info : head_statistics()) {
+        outcome_.statistics.push_back(info.statistic);
+      }
+    }
+  }
+
+  HeadsOutcome read() {
+    if (options_.document.input.empty()) {
+      compute(open_document(options_.document));
+    } else {
+      // Standard input can be read but once.
+      ResultReader file(options_.document.input, options_.document.files);
+      if (file.is_document() || options_.document.model) {
+        const std::filesystem::path& input = options_.document.input;
+        Document document = Document::parse(
+            file.text(), file.name(), input == "-" ? std::filesystem::path() : input.parent_path(),
+            options_.document.files, json_options(options_.document));
+        put_options(options_.document, document);
+        compute(document);
+      } else {
+        refuse_what_takes_a_model();
+        walk_file(file, options_.counting, outcome_.warnings,
+                  [&](const AttentionMaps& maps) { take(maps); });
+      }
+    }
+    finish_distances();
+    if (options_.out) write();
+    return std::move(outcome_);
+  }
+
+ private:
+  bool wants(HeadAnalysis analysis) const {
+    return std::count(options_.analyses.begin(), options_.analyses.end(), analysis) > 0;
+  }
+
+  void refuse_what_takes_a_model() const {
+    for (const HeadAnalysisInfo& info : analyses) {
+      const bool of_models = info.analysis == HeadAnalysis::norms ||
+                             info.analysis == HeadAnalysis::lens ||
+                             info.analysis == HeadAnalysis::induction;
+      if (!of_models || !wants(info.analysis)) continue;
+      throw Error(ErrorKind::usage,
+                  translated("the analysis {1} takes a model, not maps alone", info.name),
+                  "HeadsOptions::analyses", translated("leave it out, or name a model and a text"));
+    }
+    if (options_.without_heads_of.empty()) return;
+    throw Error(
+        ErrorKind::usage, translated("only a model can be computed without one of its heads"),
+        "HeadsOptions::without_heads_of", translated("leave it out, or name a model and a text"));
+  }
+
+  void compute(const Document& document) {
+    Plan plan = plan_of_maps(options_, document);
+    outcome_.warnings = plan.warnings;
+    auto* model = std::get_if<ModelRequest>(&plan.computation);
+    std::optional<Lens> lens;
+    if (model == nullptr) {
+      refuse_what_takes_a_model();
+    } else {
+      lengths_ = {};
+      for (const auto& ids : model->texts.ids) lengths_.push_back(ids.size());
+      for (const auto& ids : model->texts.decoder_ids) decoder_lengths_.push_back(ids.size());
+      outcome_.tokens = plan.model->tokens;
+      if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);
+      if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
+    }
+    walk_maps(plan, options_.counting, [&](const AttentionMaps& maps) { take(maps); });
+    if (model == nullptr) return;
+    if (lens) lens->finish(tensors_, outcome_.lens);
+    if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
+    if (!options_.without_heads_of.empty()) {
+      outcome_.differences = head_differences(*model, options_.without_heads_of);
+    }
+  }
+
+  void take(const AttentionMaps& maps) {
+    const std::vector<HeadValues> values =
+        values_of(maps, options_.counting, options_.document.threads);
+    AttentionHeads& heads = outcome_.attentions.emplace_back();
+    heads.name = maps.name;
+    for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
+    if (labels_.empty()) labels_ = maps.labels;
+    if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(maps);
+    if (wants(HeadAnalysis::distances) && maps.same_positions) {
+      const Shape& shape = maps.weights.shape();
+      if (shape_.empty()) shape_ = {shape[0], shape[2], shape[3]};
+      if (shape_ == Shape{shape[0], shape[2], shape[3]}) {
+        distances_.add(maps.weights);
+        for (std::size_t h = 0; h < shape[1]; ++h) heads_on_map_.push_back(maps.name);
+      }
+    }
+  }
+
+  void roll_out(const AttentionMaps& maps) {
+    const std::string stack = stack_of(maps.name);
+    std::vector<std::size_t> lengths = stack == "decoder." ? decoder_lengths_ : lengths_;
+    if (lengths.empty()) lengths.assign(maps.weights.shape()[0], maps.weights.shape()[2]);
+    const auto [found, is_new] = rollouts_.try_emplace(stack, nullptr);
+    if (is_new) {
+      found->second =
+          std::make_unique<Rollout>(options_.rollout, lengths, options_.document.threads);
+    }
+    tensors_.emplace_back(rollout_name(maps.name), found->second->next(maps.weights));
+  }
+
+  void finish_distances() {
+    if (!wants(HeadAnalysis::distances)) return;
+    if (heads_on_map_.empty()) {
+      outcome_.warnings.emplace_back(
+          translated("no map of heads is made: there is no attention of a text over itself"));
+      return;
+    }
+    const Tensor distances = distances_.distances();
+    tensors_.emplace_back("head_distances", distances);
+    tensors_.emplace_back("head_map", scaled_to_plane(distances));
+  }
+
+  // result.json with the tensors, the tables, and the pictures.
+  void write() {
+    const std::filesystem::path& folder = *options_.out;
+    make_output_folder(folder);
+    const auto put = [&](const std::string& name, const std::string& text) {
+      write_whole_file(folder / name, text);
+      outcome_.files.push_back(folder / name);
+    };
+    if (options_.plots) {
+      for (const HeadPicture& picture :
+           head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_)) {
+        put(picture.name, picture.picture.bytes);
+        for (const std::string& warning : picture.picture.warnings) {
+          if (std::count(outcome_.warnings.begin(), outcome_.warnings.end(), warning) == 0) {
+            outcome_.warnings.push_back(warning);
+          }
+        }
+      }
+    }
+    put("heads.csv", heads_csv(outcome_));
+    put("heads.json", heads_json(outcome_));
+    if (tensors_.empty()) return;
+    std::string text;
+    JsonWriter json([&](std::string_view piece) { text += piece; }, options_.document.threads);
+    json.begin_object();
+    json.member("format", std::size_t{1});
+    if (!labels_.empty() && !labels_[0].empty()) {
+      json.key("labels");
+      json.begin_object();
+      for (const char* side : {"query", "key"}) {
+        json.key(side);
+        if (labels_.size() == 1) {
+          json.value(labels_[0]);
+          continue;
+        }
+        json.begin_array();
+        for (const auto& list : labels_) json.value(list);
+        json.end_array();
+      }
+      json.end_object();
+    }
+    json.key("tensors");
+    json.begin_object();
+    for (const auto& [name, tensor] : tensors_) json.member(name, tensor);
+    json.end_object();
+    json.end_object();
+    json.finish();
+    put("result.json", text);
+  }
+
+  const HeadsOptions& options_;
+  HeadsOutcome outcome_;
+  NamedTensors tensors_;
+  HeadDistances distances_;
+  Shape shape_;                            // of the maps on the map of heads, without heads
+  std::vector<std::string> heads_on_map_;  // the attention of each head
+  std::vector<std::size_t> lengths_, decoder_lengths_;
+  std::map<std::string, std::unique_ptr<Rollout>> rollouts_;
+  std::vector<std::vector<std::string>> labels_;
+};
+
+void check(const HeadsOptions& options) {
+  const auto refuse = [](const std::string& what, const char* field, const std::string& help) {
+    throw Error(ErrorKind::usage, what, field, help);
+  };
+  const RolloutOptions& rollout = options.rollout;
+  if (!(rollout.residual >= 0 && rollout.residual <= 1)) {
+    refuse(translated("the residual's share is not between 0 and 1"), "RolloutOptions::residual",
+           translated("give the share of a layer's own input in its output, such as 0.5"));
+  }
+  if (!(rollout.discarded >= 0 && rollout.discarded < 1)) {
+    refuse(translated("the share of discarded weights is not between 0 and 1"),
+           "RolloutOptions::discarded",
+           translated("give the share of the smallest weights of a row to leave out, such as 0.9"));
+  }
+  if (options.lens_tokens == 0 || options.induction_length < 2 || options.induction_samples == 0) {
+    refuse(translated("a count is too small"),
+           options.lens_tokens == 0       ? "HeadsOptions::lens_tokens"
+           : options.induction_length < 2 ? "HeadsOptions::induction_length"
+                                          : "HeadsOptions::induction_samples",
+           translated("give at least 1, and at least 2 tokens to repeat"));
+  }
+}
+
+}  // namespace
+
+std::span<const HeadAnalysisInfo> head_analyses() noexcept {
+  return analyses;
+}
+
+HeadsOutcome read_heads(const HeadsOptions& given) {
+  check(given);
+  return with_whole_files(given.document.files, [&](const FileAccess& access) {
+    HeadsOptions options = given;
+    options.document.files = access;
+    return Reading(options).read();
+  });
+}
+
+}  // namespace attn

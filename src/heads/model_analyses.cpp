@@ -1,0 +1,272 @@
+#include "heads/model_analyses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "document/model_reader.hpp"
+#include "models/elementwise.hpp"
+#include "models/term_norms.hpp"
+#include "run/model_computation.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+#include "tensor/torch_random.hpp"
+
+namespace attn {
+namespace {
+
+// Log-probabilities of logits.
+std::vector<double> logarithms(const Tensor& logits) {
+  const Tensor numbers = logits.converted(DType::float64);
+  const auto scores = numbers.values<double>();
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score - largest);
+  const double whole = largest + std::log(sum);
+  std::vector<double> result(scores.begin(), scores.end());
+  for (double& score : result) score -= whole;
+  return result;
+}
+
+std::string token_text(const ModelFolder& folder, std::size_t id) {
+  if (!folder.tokenizer) return std::to_string(id);
+  const auto own = static_cast<std::int64_t>(id);
+  // After another token, so that a space before it stays.
+  return written_tokens(folder, {own, own}).back();
+}
+
+// What is predicted at every position of every sample, as logarithms.
+std::vector<std::vector<double>> predicted(const ModelRequest& request) {
+  std::vector<std::vector<double>> all;
+  run_model(
+      request.folder->architecture, request.folder->weights, request.texts, request,
+      [](const std::string&, const Tensor&) {},
+      [&](std::size_t, std::size_t, const Tensor& logits) { all.push_back(logarithms(logits)); });
+  return all;
+}
+
+[[noreturn]] void refuse_without_predictions() {
+  throw input_error(
+      translated("the model predicts nothing here: it has no head for logits, or no text has a "
+                 "mask token"),
+      "HeadsOptions::without_heads_of",
+      translated(
+          "take the folder of the whole model, and of a masked one a text with its mask token"));
+}
+
+}  // namespace
+
+void watch_norms(ModelRequest& request, NamedTensors& tensors) {
+  struct Layer {
+    std::vector<Tensor> of_heads, of_all_heads, of_block, mixing;
+  };
+  const auto layer = std::make_shared<Layer>();
+  const std::size_t samples = request.texts.ids.size(), threads = request.threads;
+  const double eps = request.folder->architecture.eps;
+  request.block = [=, &tensors](std::size_t sample, const std::string& name,
+                                const AttendedBlock& block) {
+    TermNorms norms = term_norms(block, eps, threads);
+    const std::size_t n = norms.mixing.size(), heads = norms.of_heads.shape()[0];
+    layer->of_heads.push_back(norms.of_heads.reshaped({1, heads, n, n}));
+    layer->of_all_heads.push_back(norms.of_all_heads.reshaped({1, n, n}));
+    layer->of_block.push_back(norms.of_block.reshaped({1, n, n}));
+    layer->mixing.push_back(norms.mixing.reshaped({1, n}));
+    if (sample + 1 < samples) return;
+    tensors.emplace_back(name + "norms", joined(layer->of_heads));
+    tensors.emplace_back(name + "norms_of_all_heads", joined(layer->of_all_heads));
+    tensors.emplace_back(name + "block_norms", joined(layer->of_block));
+    tensors.emplace_back(name + "mixing", joined(layer->mixing));
+    *layer = {};
+  };
+}
+
+Lens::Lens(ModelRequest& request, std::size_t likeliest)
+    : request_(request),
+      likeliest_(likeliest),
+      layers_(request.folder->architecture.stacks.back().layers.size()),
+      longest_(longest_of(request.texts.read_by(request.folder->architecture.stacks.back()))) {
+  const ModelFolder& folder = *request.folder;
+  if (!has_head(folder.architecture, folder.weights)) {
+    throw input_error(
+        translated("the checkpoint has no head that gives logits, through which a lens looks"),
+        "HeadsOptions::analyses",
+        translated("leave the lens out, or take the folder of the whole model"));
+  }
+  const std::size_t samples = request.texts.read_by(folder.architecture.stacks.back()).size();
+  ids_.assign(samples * layers_ * longest_ * likeliest_, -1);
+  probabilities_.assign(ids_.size(), 0);
+  request.lens = [this](std::size_t sample, std::size_t layer, const Tensor& logits) {
+    const std::size_t length = logits.shape()[1], words = logits.shape()[2];
+    parallel_for(length, request_.threads, [&](std::size_t i) {
+      const Tensor row = Tensor::borrowed(
+          {words}, logits.dtype(),
+          static_cast<const std::byte*>(logits.bytes()) + i * words * size_of(logits.dtype()),
+          std::make_shared<const Tensor>(logits));
+      const std::vector<double> scores = logarithms(row);
+      std::vector<std::size_t> order(words);
+      for (std::size_t k = 0; k < words; ++k) order[k] = k;
+      const std::size_t count = std::min(likeliest_, words);
+      std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+                        order.end(), [&](std::size_t a, std::size_t b) {
+                          return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+                        });
+      const std::size_t at = ((sample * layers_ + layer) * longest_ + i) * likeliest_;
+      for (std::size_t k = 0; k < count; ++k) {
+        ids_[at + k] = static_cast<std::int64_t>(order[k]);
+        probabilities_[at + k] = std::exp(scores[order[k]]);
+      }
+    });
+  };
+}
+
+void Lens::finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const {
+  const std::size_t samples = ids_.size() / (layers_ * longest_ * likeliest_);
+  const Shape shape{samples, layers_, longest_, likeliest_};
+  tensors.emplace_back("lens.ids", Tensor(shape, ids_));
+  tensors.emplace_back("lens.probabilities", Tensor(shape, probabilities_));
+  const ModelFolder& folder = *request_.folder;
+  std::map<std::int64_t, std::string> written;
+  for (std::size_t b = 0; b < samples; ++b) {
+    for (std::size_t layer = 0; layer < layers_; ++layer) {
+      for (std::size_t i = 0; i < longest_; ++i) {
+        LensTokens& tokens = lens.emplace_back(LensTokens{b, layer, i, {}});
+        const std::size_t at = ((b * layers_ + layer) * longest_ + i) * likeliest_;
+        for (std::size_t k = 0; k < likeliest_ && ids_[at + k] >= 0; ++k) {
+          const auto [found, is_new] = written.try_emplace(ids_[at + k]);
+          if (is_new) found->second = token_text(folder, static_cast<std::size_t>(ids_[at + k]));
+          tokens.likeliest.push_back({ids_[at + k], found->second, probabilities_[at + k]});
+        }
+        if (tokens.likeliest.empty()) lens.pop_back();
+      }
+    }
+  }
+}
+
+std::vector<InductionHeads> induction_test(const ModelRequest& request,
+                                           const HeadsOptions& options) {
+  const ModelFolder& folder = *request.folder;
+  const Architecture& model = folder.architecture;
+  if (model.encoder_decoder()) {
+    throw input_error(translated("the induction test reads one text, and an encoder-decoder two"),
+                      "HeadsOptions::analyses", translated("leave the induction test out"));
+  }
+  const std::size_t m = options.induction_length;
+  const auto words = static_cast<std::size_t>(
+      folder.tokenizer ? std::min(model.vocabulary, folder.tokenizer->size()) : model.vocabulary);
+  std::optional<std::int64_t> first;
+  std::set<std::int64_t> special;
+  if (folder.tokenizer) {
+    const SpecialIds& known = folder.tokenizer->special_ids();
+    first = known.first ? known.first : known.classifier;
+    for (const auto& id : {known.pad, known.mask, known.first, known.last, known.separator,
+                           known.classifier, known.unknown}) {
+      if (id) special.insert(*id);
+    }
+  }
+  if (words <= special.size()) {
+    throw input_error(translated("the vocabulary has no token to repeat"), "HeadsOptions::analyses",
+                      translated("leave the induction test out"));
+  }
+  const std::size_t before = first ? 1 : 0;
+  TorchRandom random(static_cast<std::uint64_t>(options.document.seed.value_or(0)));
+  ModelRequest test = request;
+  test.block = {};
+  test.lens = {};
+  test.predicted.clear();
+  test.logits = test.stages = false;
+  test.texts = {};
+  test.texts.place = "HeadsOptions::induction_length";
+  for (std::size_t sample = 0; sample < options.induction_samples; ++sample) {
+    std::vector<std::int64_t> ids;
+    while (ids.size() < m) {
+      std::vector<float> drawn(m);
+      random.uniform(drawn);
+      for (const float number : drawn) {
+        const auto id = std::min(static_cast<std::int64_t>(number * static_cast<float>(words)),
+                                 static_cast<std::int64_t>(words) - 1);
+        if (ids.size() < m && special.count(id) == 0) ids.push_back(id);
+      }
+    }
+    std::vector<std::int64_t> text;
+    if (first) text.push_back(*first);
+    for (int copy = 0; copy < 2; ++copy) text.insert(text.end(), ids.begin(), ids.end());
+    test.texts.ids.push_back(std::move(text));
+  }
+  std::vector<InductionHeads> all;
+  run_model(model, folder.weights, test.texts, test, [&](const std::string& name, Tensor tensor) {
+    if (!name.ends_with(".weights")) return;
+    const Tensor maps = tensor.converted(DType::float64);
+    const auto numbers = maps.values<double>();
+    const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
+    InductionHeads& of = all.emplace_back();
+    of.name = name.substr(0, name.rfind('.'));
+    for (std::size_t h = 0; h < heads; ++h) {
+      std::vector<double> sums(3);
+      for (std::size_t b = 0; b < samples; ++b) {
+        const double* map = numbers.data() + (b * heads + h) * n * n;
+        for (std::size_t i = before + m; i < n; ++i) {
+          sums[0] += map[i * n + i - 1];
+          sums[1] += map[i * n + i - m];
+          sums[2] += map[i * n + i - (m - 1)];
+        }
+      }
+      for (double& sum : sums) sum /= static_cast<double>(samples * m);
+      of.heads.push_back(std::move(sums));
+    }
+  });
+  return all;
+}
+
+std::vector<HeadDifference> head_differences(const ModelRequest& request,
+                                             const std::vector<std::size_t>& layers) {
+  const ModelFolder& folder = *request.folder;
+  const Architecture& model = folder.architecture;
+  ModelRequest whole = request;
+  whole.block = {};
+  whole.lens = {};
+  whole.logits = whole.stages = whole.weights = false;
+  const std::vector<std::vector<double>> base = predicted(whole);
+  if (base.empty()) refuse_without_predictions();
+  const auto likeliest = [](const std::vector<double>& scores) {
+    return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) -
+                                    scores.begin());
+  };
+  std::vector<HeadDifference> all;
+  const ModelStack& stack = model.stacks.back();
+  for (const std::size_t layer : layers) {
+    if (layer >= stack.layers.size()) {
+      throw input_error(
+          translated("there is no layer {1}: the model has {2}", layer, stack.layers.size()),
+          "HeadsOptions::without_heads_of", translated("give 0 to {1}", stack.layers.size() - 1));
+    }
+    for (std::size_t head = 0; head < model.heads; ++head) {
+      ModelRequest without = whole;
+      HeadsByLayer& off = stack.crosses ? without.decoder_heads_off : without.heads_off;
+      off[layer].push_back(head);
+      const std::vector<std::vector<double>> now = predicted(without);
+      HeadDifference& difference = all.emplace_back();
+      difference.layer = (stack.crosses ? "decoder." : "") + std::to_string(layer);
+      difference.head = head;
+      const std::size_t first = likeliest(base[0]);
+      difference.likeliest = token_text(folder, first);
+      difference.likeliest_without = token_text(folder, likeliest(now[0]));
+      difference.probability = std::exp(base[0][first]);
+      difference.probability_without = std::exp(now[0][first]);
+      for (std::size_t at = 0; at < base.size(); ++at) {
+        double sum = 0;
+        for (std::size_t i = 0; i < base[at].size(); ++i) {
+          sum += std::exp(base[at][i]) * (base[at][i] - now[at][i]);
+        }
+        difference.divergence += sum / static_cast<double>(base.size());
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace attn

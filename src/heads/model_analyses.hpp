@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/tensor.hpp"
+
+#include "document/plan.hpp"
+
+namespace attn {
+
+/// Tensors with their names, in the order in which a result has them.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+/// Asks a model's pass for the norms of terms of every layer; the tensors are put into `tensors`
+/// while it runs: "layers.0.self.norms" [B,H,L,L], "layers.0.self.norms_of_all_heads" [B,L,L],
+/// "layers.0.self.block_norms" [B,L,L], "layers.0.self.mixing" [B,L].
+void watch_norms(ModelRequest& request, NamedTensors& tensors);
+
+/// Asks a model's pass for what each layer's states would say: "lens.ids" and
+/// "lens.probabilities" [B,layers,L,k] once it has run.
+class Lens {
+ public:
+  /// `likeliest` tokens a position. Throws Error(input) if the model has no head. Keeps references
+  /// to the request, which must not move.
+  Lens(ModelRequest& request, std::size_t likeliest);
+
+  void finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const;
+
+ private:
+  const ModelRequest& request_;
+  std::size_t likeliest_, layers_, longest_;
+  std::vector<std::int64_t> ids_;
+  std::vector<double> probabilities_;
+};
+
+/// Random tokens that are repeated once, behind the model's first token: how much weight each head
+/// gives, in the second half, to the previous token, to the same token in the first half and to the
+/// one after that (Olsson et al. 2022, section "induction heads").
+std::vector<InductionHeads> induction_test(const ModelRequest& request,
+                                           const HeadsOptions& options);
+
+/// What becomes of the predictions without each head of some layers.
+std::vector<HeadDifference> head_differences(const ModelRequest& request,
+                                             const std::vector<std::size_t>& layers);
+
+}  // namespace attn

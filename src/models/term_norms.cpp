@@ -1,0 +1,283 @@
+#include "models/term_norms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+// In single precision too sums go in double: of lengths that cancel little is left.
+template <class T>
+double dot(const T* a, const T* b, std::size_t count) {
+  constexpr std::size_t parts = 8;
+  std::array<double, parts> sums{};
+  std::size_t i = 0;
+  for (; i + parts <= count; i += parts) {
+    for (std::size_t k = 0; k < parts; ++k) {
+      sums[k] += static_cast<double>(a[i + k]) * static_cast<double>(b[i + k]);
+    }
+  }
+  double sum = 0;
+  for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+// What a norm does to a term of its input x: (term − its mean, of a layer norm) · weight / σ(x).
+class NormOfTerms {
+ public:
+  NormOfTerms(const std::optional<HeadNorm>& norm, std::size_t width, double eps)
+      : centred_(norm && norm->kind == NormKind::layer), is_there_(norm), eps_(eps) {
+    if (!norm) return;
+    const Tensor weight = norm->weight.converted(DType::float64);
+    weight_.assign(weight.values<double>().begin(), weight.values<double>().end());
+    weight_.resize(width, 1);
+  }
+
+  bool is_there() const { return is_there_; }
+
+  // 1/σ of a whole row.
+  template <class T>
+  double scale(const T* row, std::size_t width) const {
+    if (!is_there_) return 1;
+    const double mean = mean_of(row, width);
+    double sum = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      const double away = static_cast<double>(row[i]) - mean;
+      sum += away * away;
+    }
+    return 1 / std::sqrt(sum / static_cast<double>(width) + eps_);
+  }
+
+  // All but the division by σ.
+  template <class T>
+  void turn(T* term, std::size_t width) const {
+    if (!is_there_) return;
+    const double mean = mean_of(term, width);
+    for (std::size_t i = 0; i < width; ++i) {
+      term[i] = static_cast<T>((static_cast<double>(term[i]) - mean) * weight_[i]);
+    }
+  }
+
+ private:
+  template <class T>
+  double mean_of(const T* row, std::size_t width) const {
+    if (!centred_) return 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < width; ++i) sum += static_cast<double>(row[i]);
+    return sum / static_cast<double>(width);
+  }
+
+  bool centred_, is_there_;
+  double eps_;
+  std::vector<double> weight_;
+};
+
+template <class T>
+class TermReader {
+ public:
+  TermReader(const AttendedBlock& block, double eps, std::size_t threads)
+      : block_(block),
+        threads_(threads),
+        length_(block.weights.shape()[2]),
+        heads_(block.weights.shape()[1]),
+        head_width_(block.heads.shape()[2] / heads_),
+        width_(block.residual.shape()[2]),
+        branch_norm_(block.branch_norm, width_, eps),
+        sum_norm_(block.sum_norm, width_, eps),
+        weights_(block.weights.values<T>()) {}
+
+  TermNorms read() {
+    read_terms();
+    read_rows();
+    TermNorms norms;
+    norms.of_heads = norms_of_heads();
+    norms.of_all_heads = norms_of_sums([](std::size_t) { return 1.0; });
+    turn_terms();
+    Tensor block =
+        norms_of_sums([this](std::size_t i) { return branch_scales_[i] * sum_scales_[i]; });
+    read_block(block, norms);
+    return norms;
+  }
+
+ private:
+  T weight(std::size_t h, std::size_t i, std::size_t j) const {
+    return weights_[(h * length_ + i) * length_ + j];
+  }
+  const T* term(std::size_t h, std::size_t j) const {
+    return terms_[h].template values<T>().data() + j * width_;
+  }
+
+  // 1. The terms f_h(x_j), [L,D] of each head.
+  void read_terms() {
+    const std::size_t inside = heads_ * head_width_, value_width = block_.value.shape()[2];
+    const std::size_t queries_a_value = inside / value_width;
+    const MatrixRows source = block_.output.weight.source();
+    const std::size_t stride = source.side_by_side ? width_ : inside;
+    std::vector<T> matrix(width_ * inside);
+    if constexpr (sizeof(T) == 4) {
+      source.floats(0, width_, stride, matrix.data());
+    } else {
+      source.doubles(0, width_, stride, matrix.data());
+    }
+    const auto element = [&](std::size_t out, std::size_t in) {
+      return source.side_by_side ? matrix[in * stride + out] : matrix[out * stride + in];
+    };
+    const std::span<const T> values = block_.value.values<T>();
+    for (std::size_t h = 0; h < heads_; ++h) {
+      const bool off =
+          std::find(block_.heads_off.begin(), block_.heads_off.end(), h) != block_.heads_off.end();
+      std::vector<T> own(width_ * head_width_), x(length_ * head_width_);
+      if (!off) {
+        for (std::size_t out = 0; out < width_; ++out) {
+          for (std::size_t k = 0; k < head_width_; ++k) {
+            own[out * head_width_ + k] = element(out, h * head_width_ + k);
+          }
+        }
+        const std::size_t first = h / queries_a_value * head_width_;
+        for (std::size_t j = 0; j < length_; ++j) {
+          std::copy_n(values.data() + j * value_width + first, head_width_,
+                      x.data() + j * head_width_);
+        }
+      }
+      Tensor terms = apply(Linear{Tensor({width_, head_width_}, std::move(own)), {}},
+                           Tensor({length_, head_width_}, std::move(x)), threads_);
+      terms_.push_back(std::move(terms));
+    }
+  }
+
+  // 2. What the norms divide by: the σ of whole rows of the branch, then of the sum.
+  void read_rows() {
+    const Tensor branch = apply(block_.output, block_.heads, threads_);
+    bare_ = apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_);
+    const T *rows = branch.values<T>().data(), *residual = block_.residual.values<T>().data();
+    std::vector<double> norm_bias(width_);
+    if (block_.branch_norm && block_.branch_norm->bias) {
+      const Tensor bias = block_.branch_norm->bias.converted(DType::float64);
+      std::copy_n(bias.values<double>().begin(), width_, norm_bias.begin());
+    }
+    for (std::size_t i = 0; i < length_; ++i) {
+      branch_scales_.push_back(branch_norm_.scale(rows + i * width_, width_));
+      std::vector<T> sum(rows + i * width_, rows + (i + 1) * width_);
+      branch_norm_.turn(sum.data(), width_);
+      for (std::size_t k = 0; k < width_; ++k) {
+        sum[k] =
+            static_cast<T>(sum[k] * branch_scales_[i] + norm_bias[k] + residual[i * width_ + k]);
+      }
+      sum_scales_.push_back(sum_norm_.scale(sum.data(), width_));
+    }
+  }
+
+  // 3. ‖A f‖ = A·‖f‖.
+  Tensor norms_of_heads() const {
+    std::vector<T> norms(heads_ * length_ * length_);
+    parallel_for(heads_, threads_, [&](std::size_t h) {
+      std::vector<double> lengths;
+      for (std::size_t j = 0; j < length_; ++j) {
+        lengths.push_back(std::sqrt(dot(term(h, j), term(h, j), width_)));
+      }
+      for (std::size_t i = 0; i < length_; ++i) {
+        for (std::size_t j = 0; j < length_; ++j) {
+          norms[(h * length_ + i) * length_ + j] = static_cast<T>(weight(h, i, j) * lengths[j]);
+        }
+      }
+    });
+    return {{heads_, length_, length_}, std::move(norms)};
+  }
+
+  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a.
+  template <class Scale>
+  Tensor norms_of_sums(const Scale& scale_of) const {
+    std::vector<T> norms(length_ * length_);
+    parallel_for(length_, threads_, [&](std::size_t j) {
+      std::vector<double> products(heads_ * heads_), a(heads_);
+      for (std::size_t g = 0; g < heads_; ++g) {
+        for (std::size_t h = 0; h <= g; ++h) {
+          // Those beside the diagonal stand for two.
+          products[g * heads_ + h] = dot(term(g, j), term(h, j), width_) * (g == h ? 1 : 2);
+        }
+      }
+      for (std::size_t i = 0; i < length_; ++i) {
+        double sum = 0;
+        bool any = false;
+        for (std::size_t h = 0; h < heads_; ++h) {
+          a[h] = static_cast<double>(weight(h, i, j));
+          any = any || a[h] != 0;
+        }
+        if (!any) continue;
+        for (std::size_t g = 0; g < heads_; ++g) {
+          double row = 0;
+          for (std::size_t h = 0; h <= g; ++h) row += products[g * heads_ + h] * a[h];
+          sum += a[g] * row;
+        }
+        norms[i * length_ + j] = static_cast<T>(std::sqrt(std::max(sum, 0.0)) * scale_of(i));
+      }
+    });
+    return {{length_, length_}, std::move(norms)};
+  }
+
+  // 5. The terms as they come out of the norms, but for σ.
+  void turn_terms() {
+    if (!branch_norm_.is_there() && !sum_norm_.is_there()) return;
+    for (Tensor& terms : terms_) {
+      std::vector<T> turned(terms.values<T>().begin(), terms.values<T>().end());
+      for (std::size_t j = 0; j < length_; ++j) turn(turned.data() + j * width_);
+      terms = Tensor({length_, width_}, std::move(turned));
+    }
+  }
+  void turn(T* row) const {
+    branch_norm_.turn(row, width_);
+    sum_norm_.turn(row, width_);
+  }
+
+  // 6. Where the residual is added, and what of others is mixed in.
+  void read_block(const Tensor& others, TermNorms& norms) const {
+    std::vector<T> block(others.values<T>().begin(), others.values<T>().end()), mixing(length_);
+    const T *bare = bare_.values<T>().data(), *residual = block_.residual.values<T>().data();
+    parallel_for(length_, threads_, [&](std::size_t i) {
+      const double scale = branch_scales_[i] * sum_scales_[i];
+      std::vector<T> all(bare + i * width_, bare + (i + 1) * width_);
+      std::vector<T> kept(residual + i * width_, residual + (i + 1) * width_);
+      turn(all.data());
+      sum_norm_.turn(kept.data(), width_);
+      double own_square = 0, other_square = 0;
+      for (std::size_t k = 0; k < width_; ++k) {
+        double own = 0;
+        for (std::size_t h = 0; h < heads_; ++h) {
+          own += static_cast<double>(weight(h, i, i)) * static_cast<double>(term(h, i)[k]);
+        }
+        const double other = (static_cast<double>(all[k]) - own) * scale;
+        own = own * scale + static_cast<double>(kept[k]) * sum_scales_[i];
+        own_square += own * own;
+        other_square += other * other;
+      }
+      const double own = std::sqrt(own_square), other = std::sqrt(other_square);
+      block[i * length_ + i] = static_cast<T>(own);
+      mixing[i] = static_cast<T>(own + other > 0 ? other / (own + other) : 0);
+    });
+    norms.of_block = Tensor({length_, length_}, std::move(block));
+    norms.mixing = Tensor({length_}, std::move(mixing));
+  }
+
+  const AttendedBlock& block_;
+  std::size_t threads_, length_, heads_, head_width_, width_;
+  NormOfTerms branch_norm_, sum_norm_;
+  std::span<const T> weights_;
+  std::vector<Tensor> terms_;
+  Tensor bare_;  // the branch without the projection's bias
+  std::vector<double> branch_scales_, sum_scales_;
+};
+
+}  // namespace
+
+TermNorms term_norms(const AttendedBlock& block, double eps, std::size_t threads) {
+  return block.weights.dtype() == DType::float32 ? TermReader<float>(block, eps, threads).read()
+                                                 : TermReader<double>(block, eps, threads).read();
+}
+
+}  // namespace attn

@@ -1,0 +1,495 @@
+#include "pictures/map_stack.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "document/tensor_view.hpp"
+#include "pictures/chosen_positions.hpp"
+#include "pictures/numbered_names.hpp"
+#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
+#include "support/nearest_name.hpp"
+#include "support/translated.hpp"
+#include "tensor/tensor_part.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* layers_field = "MapSelection::layers";
+
+// Scores before the mask have nothing to hide, and what is no map has no mask of its shape.
+bool shows_mask(const std::string& tensor) {
+  return is_map(tensor) &&
+         (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
+}
+
+std::string prefix_of(const std::string& tensor) {
+  const std::size_t point = tensor.rfind('.');
+  return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
+}
+
+// The mask of a map of weights.
+std::string allowed_of(const std::string& tensor) {
+  return prefix_of(tensor) + (tensor.ends_with("pooled_weights") ? "pooled_allowed" : "allowed");
+}
+
+// How many query heads share each key and value head, if the result or its shapes tell.
+std::size_t heads_a_group(const ResultReader& file, const Tensor& weights) {
+  if (const auto kv_heads = file.kv_heads(); kv_heads && weights.rank() >= 3) {
+    const std::size_t heads = weights.shape()[weights.rank() - 3];
+    return heads % *kv_heads == 0 ? heads / *kv_heads : 1;
+  }
+  std::size_t query_heads = 0, key_heads = 0;
+  for (const auto& [name, shape] : file.shapes()) {
+    if (shape.size() != 4) continue;
+    if (name == "query") query_heads = shape[1];
+    if (name == "key") key_heads = shape[1];
+  }
+  return key_heads > 0 && query_heads % key_heads == 0 && query_heads > 0 ? query_heads / key_heads
+                                                                          : 1;
+}
+
+Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
+  access.restrict_to.reset();  // what the user names may stand anywhere
+  const auto file = MappedFile::open(path, access);
+  try {
+    return labels_in(file->text(), access.limits.nesting);
+  } catch (const Error& error) {
+    throw error.inside(path == "-" ? "standard input" : path.string());
+  }
+}
+
+// The number behind "layers." in the name of a tensor of a result.
+std::optional<std::size_t> layer_of_name(const std::string& name) {
+  const std::string sort = sort_of(name);
+  if (sort == name) return std::nullopt;
+  const std::size_t at = name.find("layers.") + std::string_view("layers.").size();
+  return static_cast<std::size_t>(std::stoull(name.substr(at)));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
+    text += (i > 0 ? ", " : "") + names[i];
+  }
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more"
+                             : text;
+}
+
+std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
+  const bool query = std::find(axes.begin(), axes.end(), MapAxis::query) != axes.end();
+  const bool key = std::find(axes.begin(), axes.end(), MapAxis::key) != axes.end();
+  if (!query && !key) axes.insert(axes.end(), {MapAxis::query, MapAxis::key});
+  std::set<MapAxis> known(axes.begin(), axes.end());
+  if (query != key || known.size() != axes.size()) {
+    throw input_error(
+        translated("these axes are not those of maps"), "PlotRequest::axes",
+        translated(
+            "name each of layer, batch and head at most once, and query and key both or neither"));
+  }
+  return axes;
+}
+
+std::string axes_text(const std::vector<MapAxis>& axes) {
+  std::string text;
+  for (const MapAxis axis : axes) {
+    text += text.empty() ? "" : ", ";
+    for (const auto& [name, value] : map_axes()) {
+      if (value == axis) text += name;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const Named<MapAxis>> map_axes() noexcept {
+  static constexpr Named<MapAxis> axes[] = {{"layer", MapAxis::layer},
+                                            {"batch", MapAxis::batch},
+                                            {"head", MapAxis::head},
+                                            {"query", MapAxis::query},
+                                            {"key", MapAxis::key}};
+  return axes;
+}
+
+MapStack::MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
+                   std::unique_ptr<ResultReader> first)
+    : request_(request), access_(access), shows_(shows) {
+  std::vector<std::filesystem::path> paths{request.input};
+  paths.insert(paths.end(), request.others.begin(), request.others.end());
+  if (!request.axes.empty()) axes_ = whole(request.axes);
+  for (const std::filesystem::path& path : paths) {
+    files_.push_back(first ? std::move(first) : std::make_unique<ResultReader>(path, access));
+    find(*files_.back());
+  }
+  if (files_.size() > 1) number_files();
+  if (std::find(axes_.begin(), axes_.end(), MapAxis::layer) != axes_.end()) take_axis_apart();
+}
+
+void MapStack::find(ResultReader& file) {
+  const std::vector<std::string>& names = file.names();
+  if (!request_.name) {
+    find_weights(file);
+    return;
+  }
+  const std::string& name = *request_.name;
+  if (std::find(names.begin(), names.end(), name) != names.end()) {
+    add(file, {name});
+    return;
+  }
+  std::vector<NumberedName> numbered = names_of_pattern(names, name);
+  if (numbered.empty()) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    throw input_error(translated("there is no tensor \"{1}\"", name), "PlotRequest::name",
+                      suggestion(name, known));
+  }
+  count_from_zero(numbered);
+  add(file, numbered);
+}
+
+void MapStack::add(ResultReader& file, const std::vector<std::string>& tensors) {
+  for (const std::string& tensor : tensors) {
+    const auto number = file.is_result() || is_map(tensor) ? layer_of_name(tensor) : std::nullopt;
+    layers_.push_back({&file, tensor, number.value_or(layers_.size()), "", false});
+    is_stack_ = is_stack_ || number;
+  }
+}
+
+void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors) {
+  for (const NumberedName& tensor : tensors) {
+    // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
+    const std::string where =
+        where_of(tensor.name).empty() ? "Layer " + std::to_string(tensor.number + 1) : "";
+    layers_.push_back({&file, tensor.name, tensor.number, where, false});
+  }
+  is_stack_ = true;
+}
+
+// The weights of a result, of a layer's first attention if there are several, and those of the
+// same attention in the other layers.
+void MapStack::find_weights(ResultReader& file) {
+  const std::vector<std::string>& names = file.names();
+  std::string first;
+  for (const std::string weights : {"weights", "pooled_weights"}) {
+    for (const std::string& name : names) {
+      if (first.empty() && (name == weights || name.ends_with("." + weights))) first = name;
+    }
+    if (std::find(names.begin(), names.end(), weights) != names.end()) first = weights;
+    if (!first.empty()) break;
+  }
+  if (first.empty()) {
+    if (file.only_name() || shows_ == PictureKind::Shows::mask) {
+      add(file, std::vector<std::string>{"weights"});
+    } else {
+      find_by_values(file);
+    }
+    return;
+  }
+  std::vector<std::string> stack{first};
+  for (const std::string& name : names) {
+    if (meaning_of(name) != TensorMeaning::weights || name == first) continue;
+    if (sort_of(name) == sort_of(first)) {
+      stack.push_back(name);
+    } else {
+      left_out_.push_back(name);
+    }
+  }
+  add(file, stack);
+}
+
+// A file of other programs: whatever holds rows of weights.
+void MapStack::find_by_values(ResultReader& file) {
+  std::vector<std::string> found, tensors;
+  if (!file.is_document()) {
+    for (const std::string& name : file.names()) {
+      try {
+        const Tensor tensor = file.numbers(name);
+        tensors.push_back(in_quotes(name) + " " + text(tensor.shape()));
+        if (has_rows_of_weights(tensor)) found.push_back(name);
+      } catch (const Error&) {
+        continue;  // labels, a title, texts
+      }
+    }
+  }
+  if (found.empty()) {
+    if (tensors.empty()) {
+      throw input_error(
+          translated("there are no weights to draw"), "",
+          translated("give a result with weights, {\"weights\": …}, or a file with one tensor"))
+          .inside(file.name());
+    }
+    throw input_error(translated("there are no weights to draw among {1}", listed(tensors)),
+                      file.name(),
+                      translated("choose a tensor with PlotRequest::name, and say what its axes "
+                                 "are with PlotRequest::axes if it is a map"));
+  }
+  const std::optional<std::string> pattern = pattern_of(found[0]);
+  std::vector<NumberedName> stack;
+  if (pattern) stack = names_of_pattern(found, *pattern);
+  for (const std::string& name : found) {
+    const bool taken = std::any_of(stack.begin(), stack.end(),
+                                   [&](const NumberedName& one) { return one.name == name; });
+    if (!taken && !(stack.empty() && name == found[0])) left_out_.push_back(name);
+  }
+  if (stack.size() < 2) {
+    add(file, std::vector<std::string>{found[0]});
+    return;
+  }
+  count_from_zero(stack);
+  add(file, stack);
+}
+
+// A file a layer: by the number in which their names differ, else as they are given.
+void MapStack::number_files() {
+  is_stack_ = true;
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_) names.push_back(layer.file->name());
+  const std::optional<std::string> pattern = pattern_of(names[0]);
+  std::vector<NumberedName> numbered;
+  if (pattern && layers_.size() == files_.size()) numbered = names_of_pattern(names, *pattern);
+  if (numbered.size() != names.size()) {
+    numbered.clear();
+    for (std::size_t i = 0; i < names.size(); ++i) numbered.push_back({names[i], i});
+  } else {
+    count_from_zero(numbered);
+  }
+  std::vector<Layer> ordered;
+  std::vector<bool> taken(layers_.size(), false);
+  for (const NumberedName& name : numbered) {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      if (taken[i] || names[i] != name.name) continue;
+      taken[i] = true;
+      ordered.push_back(layers_[i]);
+      ordered.back().number = name.number;
+      ordered.back().where = "Layer " + std::to_string(name.number + 1);
+      break;
+    }
+  }
+  layers_ = std::move(ordered);
+}
+
+void MapStack::take_axis_apart() {
+  const std::vector<Layer> tensors = std::exchange(layers_, {});
+  for (const Layer& tensor : tensors) {
+    const Shape shape = arranged(numbers(tensor), tensor).shape();
+    for (std::size_t i = 0; i < shape[0]; ++i) {
+      const std::size_t number = layers_.size();
+      layers_.push_back(
+          {tensor.file, tensor.tensor, number, "Layer " + std::to_string(number + 1), true});
+      layers_.back().index = i;
+    }
+  }
+  is_stack_ = true;
+}
+
+std::vector<MapStack::Layer> MapStack::chosen_layers() const {
+  const auto& ranges = request_.selection.layers;
+  if (!ranges) return layers_;
+  if (!is_stack_) {
+    throw input_error(
+        translated("there is one map, and no stack of layers"), layers_field,
+        translated("leave it out, name the tensors of the layers with PlotRequest::name, such as "
+                   "layer{n}, or the axis of the layers with PlotRequest::axes"));
+  }
+  std::size_t count = 0;
+  for (const Layer& layer : layers_) count = std::max(count, layer.number + 1);
+  std::vector<Layer> chosen;
+  for (const PositionRange& range : *ranges) {
+    const Positions wanted = positions_in(range, count, layers_field, "layer", "layers");
+    const std::size_t before = chosen.size();
+    for (const Layer& layer : layers_) {
+      if (layer.number >= wanted.first && layer.number < wanted.end) chosen.push_back(layer);
+    }
+    if (chosen.size() == before) {
+      throw input_error(translated("there is no layer {1}", wanted.first), layers_field,
+                        translated("choose among {1}", known_layers()));
+    }
+  }
+  return chosen;
+}
+
+std::string MapStack::known_layers() const {
+  std::string known;
+  for (const Layer& layer : layers_) {
+    known += (known.empty() ? "" : ", ") + std::to_string(layer.number);
+  }
+  return known;
+}
+
+Tensor MapStack::numbers(const Layer& layer) {
+  if (read_.file == layer.file && read_.name == layer.tensor) return read_.tensor;
+  Tensor tensor = layer.file->numbers(layer.tensor);
+  if (const auto only = layer.file->only_name(); only && !tensor) {
+    tensor = layer.file->numbers(*only);
+  }
+  read_ = {layer.file, layer.tensor, tensor};
+  return tensor;
+}
+
+// The axes in their usual order, the layer's taken off.
+Tensor MapStack::arranged(const Tensor& tensor, const Layer& layer) const {
+  if (axes_.empty() || !tensor) return tensor;
+  if (tensor.rank() != axes_.size()) {
+    throw input_error(translated("the tensor {1} has {2}, not the {3} of {4}", text(tensor.shape()),
+                                 translated_count(tensor.rank(), "{1} axis", "{1} axes"),
+                                 axes_.size(), axes_text(axes_)),
+                      "PlotRequest::axes",
+                      translated("name the axes of the tensor, from the first on"));
+  }
+  Shape order;
+  for (const auto& [name, axis] : map_axes()) {
+    const auto at = std::find(axes_.begin(), axes_.end(), axis);
+    if (at != axes_.end()) order.push_back(static_cast<std::size_t>(at - axes_.begin()));
+  }
+  Tensor usual = tensor;
+  if (!std::is_sorted(order.begin(), order.end())) {
+    TensorView view;
+    view.axes = order;
+    usual = viewed(tensor, view, "");
+  }
+  if (!layer.in_axis) return usual;
+  const Shape rest(usual.shape().begin() + 1, usual.shape().end());
+  return part_of(usual, layer.index * element_count(rest), rest);
+}
+
+Drawable MapStack::read(const Layer& layer) {
+  ResultReader& file = *layer.file;
+  const std::string& tensor = layer.tensor;
+  Drawable drawable;
+  drawable.name = file.name();
+  drawable.tensor = tensor;
+  drawable.where = layer.where;
+  drawable.weights = arranged(numbers(layer), layer);
+  const bool has_head = std::find(axes_.begin(), axes_.end(), MapAxis::head) != axes_.end();
+  const bool has_batch = std::find(axes_.begin(), axes_.end(), MapAxis::batch) != axes_.end();
+  drawable.heads_only = has_head && !has_batch;
+  drawable.meaning = meaning_of(tensor);
+  if (!axes_.empty() || (drawable.meaning == TensorMeaning::positions && !file.is_result())) {
+    const bool weights =
+        drawable.meaning == TensorMeaning::weights || has_rows_of_weights(drawable.weights);
+    if (weights) {
+      drawable.meaning = TensorMeaning::weights;
+    } else if (!axes_.empty()) {
+      drawable.meaning = TensorMeaning::other_map;
+    }
+  }
+  if (shows_mask(tensor)) {
+    const Tensor allowed = file.booleans(allowed_of(tensor));
+    if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
+      drawable.allowed = arranged(allowed, layer);
+    }
+    if (!drawable.allowed && axes_.empty() && drawable.weights) {
+      drawable.allowed = file.seen(prefix_of(tensor), drawable.weights.shape());
+    }
+  }
+  if (shows_ == PictureKind::Shows::stages) {
+    const std::string prefix = prefix_of(tensor);
+    drawable.scores = arranged(file.numbers(prefix + "scores"), layer);
+    drawable.capped = arranged(file.numbers(prefix + "capped"), layer);
+    drawable.masked = arranged(file.numbers(prefix + "masked"), layer);
+  }
+  drawable.labels = file.labels(tensor);
+  std::string pointer = "/labels", place = file.name();
+  if (request_.labels) {
+    drawable.labels = read_label_file(*request_.labels, access_);
+    pointer = "";
+    place = request_.labels->string();
+  }
+  if (drawable.is_map() && drawable.weights && drawable.weights.rank() >= 2) {
+    const Shape& shape = drawable.weights.shape();
+    try {
+      drawable.labels =
+          fitted(drawable.labels, shape[shape.size() - 2], shape[shape.size() - 1], pointer);
+    } catch (const Error& error) {
+      throw error.inside(place);
+    }
+  }
+  drawable.title = file.title();
+  drawable.heads_a_group = heads_a_group(file, drawable.weights);
+  return drawable;
+}
+
+// The mean or the largest of the layers, element by element.
+Drawable MapStack::together(const std::vector<Layer>& layers) {
+  const bool largest = request_.selection.layers_together == MapSelection::Layers::max;
+  Drawable all;
+  std::vector<double> sum;
+  std::vector<std::uint8_t> allowed;
+  std::vector<std::size_t> numbers;
+  for (const Layer& layer : layers) {
+    const Drawable one = read(layer);
+    numbers.push_back(layer.number);
+    const Tensor converted = one.weights.converted(DType::float64);
+    const auto values = converted.values<double>();
+    if (sum.empty()) {
+      all = one;
+      sum.assign(values.begin(), values.end());
+    } else if (one.weights.shape() != all.weights.shape()) {
+      throw input_error(
+          translated("layer {1} has the shape {2}, layer {3} {4}", layer.number,
+                     text(one.weights.shape()), numbers[0], text(all.weights.shape())),
+          layers_field, translated("choose layers of one shape"));
+    } else {
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        const bool shows = values[i] > sum[i] || std::isnan(values[i]);  // a NaN in any layer shows
+        sum[i] = !largest ? sum[i] + values[i] : shows ? values[i] : sum[i];
+      }
+    }
+    if (!one.allowed) continue;
+    const auto seen = one.allowed.values<std::uint8_t>();
+    allowed.resize(seen.size());
+    for (std::size_t i = 0; i < seen.size(); ++i) allowed[i] |= seen[i];
+  }
+  if (!largest) {
+    for (double& number : sum) number /= static_cast<double>(layers.size());
+  }
+  std::sort(numbers.begin(), numbers.end());
+  const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
+  all.where = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
+  all.weights = Tensor(all.weights.shape(), std::move(sum));
+  if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
+  all.scores = all.capped = all.masked = Tensor();
+  return all;
+}
+
+std::vector<Drawable> MapStack::chosen() {
+  std::vector<Drawable> drawables;
+  const std::vector<Layer> layers = chosen_layers();
+  if (request_.selection.layers_together != MapSelection::Layers::each) {
+    drawables.push_back(together(layers));
+  } else {
+    for (const Layer& layer : layers) drawables.push_back(read(layer));
+  }
+  drawables[0].left_out = left_out_;
+  return drawables;
+}
+
+Drawable MapStack::named(const std::string& tensor) {
+  return read({files_[0].get(), tensor, 0, "", false});
+}
+
+Drawable MapStack::one() {
+  const std::vector<Layer> layers = chosen_layers();
+  if (request_.selection.layers_together != MapSelection::Layers::each) return together(layers);
+  if (files_.size() > 1 && !request_.selection.layers) {
+    throw input_error(
+        translated("such a picture shows one layer, and there are {1} files", files_.size()),
+        "PlotRequest::others",
+        translated("choose one with MapSelection::layers, or mean, or draw them as a grid"));
+  }
+  if (request_.selection.layers && layers.size() > 1) {
+    throw input_error(
+        translated("such a picture shows one layer, and {1} are chosen", layers.size()),
+        layers_field, translated("choose one, take their mean, or draw them as a grid"));
+  }
+  return read(layers[0]);
+}
+
+}  // namespace attn

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/run.hpp"
+
+#include "pictures/drawable.hpp"
+#include "pictures/numbered_names.hpp"
+#include "pictures/picture_kinds.hpp"
+#include "result/result_reader.hpp"
+
+namespace attn {
+
+/// The maps that a request draws: one, or a stack of layers, in an axis of a tensor, in several
+/// tensors or in several files. What is not chosen is not read.
+class MapStack {
+ public:
+  /// Opens the files and finds the tensors. Throws Error(file), or Error(input) if there are none
+  /// of the name, or no weights.
+  /// `first` is the first file, if it is open already.
+  MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
+           std::unique_ptr<ResultReader> first = nullptr);
+
+  /// The layers that are chosen, each by itself, or their mean or largest as one.
+  std::vector<Drawable> chosen();
+
+  /// The one that is drawn where a picture shows one: the first of a stack of which none is chosen.
+  /// Throws Error(input) naming the field if several are.
+  Drawable one();
+
+  /// The tensors of the first file, the one that is drawn first, and any of them as a map.
+  const std::vector<std::string>& names() const { return files_[0]->names(); }
+  const std::string& first() const { return layers_[0].tensor; }
+  Drawable named(const std::string& tensor);
+
+ private:
+  /// One layer and where it stands.
+  struct Layer {
+    ResultReader* file = nullptr;
+    std::string tensor;
+    std::size_t number = 0;  ///< from 0
+    std::string where;       ///< "Layer 2", if the tensor's name does not tell
+    bool in_axis = false;    ///< whether it is a part of the tensor,
+    std::size_t index = 0;   ///< at this place of the axis of layers
+  };
+
+  void find(ResultReader& file);
+  void find_weights(ResultReader& file);
+  void find_by_values(ResultReader& file);
+  void add(ResultReader& file, const std::vector<std::string>& tensors);
+  void add(ResultReader& file, const std::vector<NumberedName>& tensors);
+  void number_files();
+  void take_axis_apart();
+  std::vector<Layer> chosen_layers() const;
+  std::string known_layers() const;
+  Tensor numbers(const Layer& layer);
+  Drawable read(const Layer& layer);
+  Tensor arranged(const Tensor& tensor, const Layer& layer) const;
+  Drawable together(const std::vector<Layer>& layers);
+
+  const PlotRequest& request_;
+  FileAccess access_;
+  PictureKind::Shows shows_;
+  std::vector<std::unique_ptr<ResultReader>> files_;
+  std::vector<Layer> layers_;
+  bool is_stack_ = false;  ///< whether the layers have numbers
+  std::vector<std::string> left_out_;
+  std::vector<MapAxis> axes_;  ///< all of them; empty = the usual ones
+  /// The tensor that was read last: all layers of an axis are in one.
+  struct {
+    const ResultReader* file = nullptr;
+    std::string name;
+    Tensor tensor;
+  } read_;
+};
+
+}  // namespace attn

@@ -1,0 +1,150 @@
+#include "pictures/merged_words.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "support/count_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// Of each position the number of its word; nothing for one that stands alone.
+using WordNumbers = std::vector<std::optional<std::size_t>>;
+
+constexpr const char* field = "MapSelection::words";
+
+// A label without the marks and spaces of its tokenizer.
+std::string text_of_piece(const std::string& label, TokenSpelling spelling) {
+  std::string text = words_of({label}, spelling)[0].text;
+  if (spelling == TokenSpelling::wordpiece && text.starts_with("##")) text.erase(0, 2);
+  std::erase(text, ' ');
+  return text;
+}
+
+bool begins_with(std::string_view text, std::string_view start) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return text.size() >= start.size() &&
+         std::equal(start.begin(), start.end(), text.begin(),
+                    [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+// Walks along the words and the pieces together. Special tokens are no part of a word. Sets
+// `problem` where they part.
+WordNumbers numbers_by_letters(const std::vector<std::string>& words, const ShownAxis& axis,
+                               TokenSpelling spelling, std::string& problem) {
+  WordNumbers numbers(axis.count);
+  if (axis.labels.empty()) {
+    problem = translated("there are no labels whose letters could be those of the words");
+    return numbers;
+  }
+  std::size_t word = 0, used = 0;
+  for (std::size_t i = 0; i < axis.count; ++i) {
+    const std::string piece = text_of_piece(axis.labels[i], spelling);
+    if (is_special_token(axis.labels[i]) || piece.empty()) continue;
+    if (word == words.size()) {
+      problem = translated("the words end before the token \"{1}\", number {2}", axis.labels[i], i);
+      return numbers;
+    }
+    if (!begins_with(std::string_view(words[word]).substr(used), piece)) {
+      problem = translated("the token \"{1}\", number {2}, does not go on with the word \"{3}\"",
+                           axis.labels[i], i, words[word]);
+      return numbers;
+    }
+    numbers[i] = word;
+    used += piece.size();
+    if (used == words[word].size()) {
+      ++word;
+      used = 0;
+    }
+  }
+  if (word < words.size())
+    problem = translated("the tokens end within the word \"{1}\"", words[word]);
+  return numbers;
+}
+
+WordNumbers numbers_by_positions(const PieceWords& given, const ShownAxis& axis,
+                                 std::string& problem) {
+  WordNumbers numbers(axis.count);
+  for (std::size_t word = 0; word < given.pieces.size(); ++word) {
+    const auto [first, end] = given.pieces[word];
+    if (end > axis.count) {
+      problem = translated("the word {1} goes up to token {2} of {3}", word, end, axis.count);
+      return numbers;
+    }
+    for (std::size_t i = first; i < end; ++i) numbers[i] = word;
+  }
+  return numbers;
+}
+
+WordNumbers numbers_of(const PieceWords& given, const ShownAxis& axis, TokenSpelling spelling,
+                       std::string& problem) {
+  return given.words.empty() ? numbers_by_positions(given, axis, problem)
+                             : numbers_by_letters(given.words, axis, spelling, problem);
+}
+
+std::vector<std::string> shown_labels(const ShownAxis& axis) {
+  std::vector<std::string> labels;
+  if (axis.labels.empty()) return labels;
+  for (const std::size_t position : axis.positions) labels.push_back(axis.labels[position]);
+  return labels;
+}
+
+std::vector<Word> grouped(const WordNumbers& numbers, const ShownAxis& axis,
+                          TokenSpelling spelling) {
+  std::vector<Word> words;
+  std::optional<std::size_t> before;
+  for (std::size_t i = 0; i < axis.positions.size(); ++i) {
+    const std::size_t position = axis.positions[i];
+    const auto number = numbers[position];
+    const std::string& label = axis.labels.empty() ? std::string() : axis.labels[position];
+    const std::string text = label.empty() ? label : text_of_piece(label, spelling);
+    if (number && number == before) {
+      words.back().text += text;
+      words.back().end = i + 1;
+    } else {
+      words.push_back({text, i, i + 1});
+    }
+    before = number;
+  }
+  return words;
+}
+
+std::vector<Word> marked(const ShownAxis& axis, TokenSpelling spelling) {
+  if (!axis.labels.empty()) return words_of(shown_labels(axis), spelling);
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < axis.positions.size(); ++i) words.push_back({"", i, i + 1});
+  return words;
+}
+
+}  // namespace
+
+WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis& queries,
+                         const ShownAxis& keys) {
+  if (!given && queries.labels.empty() && keys.labels.empty()) {
+    throw input_error(translated("there are no labels that tell which pieces make a word"),
+                      "MapSelection::merge_pieces",
+                      translated("give the tokens as labels: {\"query\": […], \"key\": […]}"));
+  }
+  const auto spelling = token_spelling({&queries.labels, &keys.labels});
+  if (!given) return {marked(queries, spelling), marked(keys, spelling)};
+  std::string of_queries, of_keys;
+  const WordNumbers query_numbers = numbers_of(*given, queries, spelling, of_queries);
+  const WordNumbers key_numbers = numbers_of(*given, keys, spelling, of_keys);
+  if (!of_queries.empty() && !of_keys.empty()) {
+    throw input_error(of_keys, field,
+                      translated("give the words of the text in their order, special tokens left "
+                                 "out, or the positions of their tokens"));
+  }
+  return {
+      of_queries.empty() ? grouped(query_numbers, queries, spelling) : marked(queries, spelling),
+      of_keys.empty() ? grouped(key_numbers, keys, spelling) : marked(keys, spelling)};
+}
+
+}  // namespace attn

@@ -1,0 +1,126 @@
+#include "pictures/position_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/kinds.hpp"
+#include "document/reader.hpp"
+#include "models/checkpoint.hpp"
+#include "models/token_embedding.hpp"
+#include "result/result_reader.hpp"
+#include "support/nearest_name.hpp"
+#include "support/translated.hpp"
+#include "tensor/tensor_part.hpp"
+#include "tokens/embedding.hpp"
+
+namespace attn {
+namespace {
+
+struct PositionTable {
+  std::string name;
+  Tensor table;  // [L,D]
+};
+
+Error no_positions(const std::string& why) {
+  return input_error(
+      translated("the document adds no positions to its tokens: {1}", why), "",
+      translated(
+          "give its \"embedding\" a \"position\": \"sinusoidal\", or a file with a tensor [L,D]"));
+}
+
+PositionTable of_model(const ModelRequest& request) {
+  const ModelFolder& folder = *request.folder;
+  const Architecture& model = folder.architecture;
+  const std::size_t length = request.texts.ids.at(0).size();
+  if (model.positions == ModelPositions::sinusoidal) {
+    const Tensor all = sines_then_cosines(length, model.width);
+    return {"Sinusoidal Positions", part_of(all, 0, {length, model.width})};
+  }
+  const StackWeights weights(folder.weights, model, model.stacks.front(),
+                             find_prefix(folder.weights, model));
+  const Tensor table = weights.find("positions", std::nullopt, "weight");
+  if (!table || table.rank() != 2) {
+    throw no_positions(translated("its model has no table of them"));
+  }
+  const std::size_t first = std::min(model.first_position, table.shape()[0] - 1);
+  const std::size_t count = std::min(length, table.shape()[0] - first);
+  return {"Learned Positions", rows_of(table, first, count)};
+}
+
+// The first sample's: those of the others are the same.
+PositionTable of_document(const Document& document) {
+  const std::vector<Kind> kinds = read_kinds(document.root());
+  Problems problems;
+  const Plan plan = read_plan(document, kinds[0], kinds, problems);
+  problems.throw_first();
+  if (const auto* model = std::get_if<ModelRequest>(&plan.computation)) return of_model(*model);
+  const JsonValue* embedding = document.root().find("embedding");
+  const JsonValue* position = embedding ? embedding->find("position") : nullptr;
+  if (!position || position->string() != "sinusoidal") {
+    throw no_positions(embedding ? translated("its embedding has none")
+                                 : translated("it has no embedding"));
+  }
+  for (const NamedTensor& tensor : plan.tokens) {
+    if (tensor.name != "embedded") continue;
+    const Shape& shape = tensor.tensor.shape();
+    return {"Sinusoidal Positions",
+            sinusoidal_positions(shape[shape.size() - 2], shape.back(), DType::float64)};
+  }
+  throw no_positions(translated("it has no tokens"));
+}
+
+std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) {
+  const std::vector<std::string>& names = file.names();
+  const auto has = [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (request.name) {
+    if (has(*request.name)) return *request.name;
+    throw input_error(translated("there is no tensor \"{1}\"", *request.name), "PlotRequest::name",
+                      suggestion(*request.name, known));
+  }
+  constexpr std::array<std::string_view, 3> usual{"positions", "embedded", "weights"};
+  for (const std::string_view name : usual) {
+    if (has(name)) return std::string(name);
+  }
+  if (names.size() == 1) return names[0];
+  throw input_error(translated("it is not known which tensor is to be drawn"), "PlotRequest::name",
+                    suggestion("positions", known));
+}
+
+}  // namespace
+
+Drawable read_positions(const PlotRequest& request, const FileAccess& access) {
+  ResultReader file(request.input, access);
+  Drawable drawable;
+  drawable.name = file.name();
+  drawable.meaning = TensorMeaning::positions;
+  drawable.title = file.title();
+  if (file.is_document() && !request.name) {
+    const bool standard_input = request.input == "-";
+    const Document document = Document::parse(
+        file.text(), file.name(),
+        standard_input ? std::filesystem::path() : request.input.parent_path(), access);
+    try {
+      PositionTable positions = of_document(document);
+      drawable.tensor = std::move(positions.name);
+      drawable.weights = std::move(positions.table);
+    } catch (const Error& error) {
+      throw document.placed(error);
+    }
+    return drawable;
+  }
+  const std::string name = wanted_tensor(request, file);
+  drawable.weights = file.numbers(name);
+  drawable.tensor = name.empty() ? "Positions" : name;
+  return drawable;
+}
+
+}  // namespace attn

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+
+#include "plot/canvas/canvas.hpp"
+
+// Lines in any direction, the only things that are drawn with soft edges.
+
+namespace attn::plot {
+
+void Canvas::line(Point from, Point to, const Stroke& stroke) {
+  const Point start = moved(from), end = moved(to);
+  if (is_raster() && !clear_) {
+    const double length = std::hypot(end.x - start.x, end.y - start.y);
+    if (stroke.dashes.empty() || !(length > 0)) {
+      blend_line(start, end, stroke);
+      return;
+    }
+    const auto at = [&](double way) {
+      const double share = std::min(way, length) / length;
+      return Point{start.x + share * (end.x - start.x), start.y + share * (end.y - start.y)};
+    };
+    double way = 0;
+    for (std::size_t i = 0; way < length; i = (i + 1) % stroke.dashes.size()) {
+      const double next = way + stroke.dashes[i];
+      if (i % 2 == 0) blend_line(at(way), at(next), stroke);
+      way = next;
+    }
+    return;
+  }
+  const Colour colour = stroke.colour;
+  cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
+                        stroke.opacity);
+  cairo_set_line_width(cairo_, stroke.width);
+  cairo_set_dash(cairo_, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
+  cairo_move_to(cairo_, start.x, start.y);
+  cairo_line_to(cairo_, end.x, end.y);
+  cairo_stroke(cairo_);
+  cairo_set_dash(cairo_, nullptr, 0, 0);
+}
+
+// Cairo takes half a millisecond for a long slanted line; figures may have thousands. For each
+// pixel along the longer direction, the line covers an interval of pixels across it.
+void Canvas::blend_line(Point from, Point to, const Stroke& stroke) {
+  const Colour colour = stroke.colour;
+  cairo_surface_flush(surface_);
+  auto* const data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
+  std::ptrdiff_t along = 1, across = cairo_image_surface_get_stride(surface_) / 4;
+  double length = cairo_image_surface_get_width(surface_);
+  double breadth = cairo_image_surface_get_height(surface_);
+  if (std::abs(to.y - from.y) > std::abs(to.x - from.x)) {
+    std::swap(from.x, from.y);
+    std::swap(to.x, to.y);
+    std::swap(along, across);
+    std::swap(length, breadth);
+  }
+  if (from.x > to.x) std::swap(from, to);
+  if (from.x == to.x) return;
+  const double slope = (to.y - from.y) / (to.x - from.x);
+  const double half = stroke.width / 2 * std::sqrt(1 + slope * slope);
+  const double end = std::min(std::ceil(to.x), length);
+  const auto mix = [&](std::uint32_t& pixel, double share) {
+    constexpr int one = 1 << 16;
+    const int weight = static_cast<int>(share * one + 0.5);  // NOLINT(bugprone-*): not negative
+    const auto mixed = [&](int shift, int channel) {
+      const int below = static_cast<int>(pixel >> shift & 255);
+      return static_cast<std::uint32_t>(below + ((channel - below) * weight + one / 2) / one)
+             << shift;
+    };
+    pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
+  };
+  for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {  // NOLINT: whole numbers
+    const double middle = from.y + slope * (u + 0.5 - from.x);
+    const double low = std::clamp(middle - half, 0.0, breadth);
+    const double high = std::clamp(middle + half, 0.0, breadth);
+    if (low >= high) continue;
+    const double covered = stroke.opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
+    const auto first = static_cast<std::ptrdiff_t>(low);
+    const auto last = static_cast<std::ptrdiff_t>(std::ceil(high)) - 1;
+    std::uint32_t* pixel = data + static_cast<std::ptrdiff_t>(u) * along + first * across;
+    if (first == last) {
+      mix(*pixel, covered * (high - low));
+      continue;
+    }
+    mix(*pixel, covered * (static_cast<double>(first + 1) - low));
+    for (std::ptrdiff_t v = first + 1; v < last; ++v) mix(*(pixel += across), covered);
+    mix(*(pixel + across), covered * (high - static_cast<double>(last)));
+  }
+  cairo_surface_mark_dirty(surface_);
+}
+
+void Canvas::curve(std::span<const Point> points, const Stroke& stroke) {
+  if (points.size() < 2) return;
+  cairo_save(cairo_);
+  const Colour colour = stroke.colour;
+  cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
+                        stroke.opacity);
+  cairo_set_line_width(cairo_, stroke.width);
+  cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_dash(cairo_, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
+  for (const Point& point : points) {
+    const Point place = moved(point);
+    cairo_line_to(cairo_, place.x, place.y);
+  }
+  cairo_stroke(cairo_);
+  cairo_restore(cairo_);
+}
+
+}  // namespace attn::plot

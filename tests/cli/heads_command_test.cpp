@@ -1,0 +1,172 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+
+std::string texts(std::size_t count) {
+  const std::string words[]{"people", "state", "union", "peace", "world", "war", "law"};
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += "The " + words[i % 7] + " of the " + words[(i / 7) % 7] + " and the " +
+            words[(i / 3) % 7] + ".\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("heads prints a line a head, what counts, and the same as csv and JSON") {
+  const std::string maps = R"({"weights":[[[[1,0],[1,0]],[[0.5,0.5],[0.5,0.5]]]],)"
+                           R"("labels":{"query":["a","b"],"key":["a","b"]}})";
+  const Outcome table = attn_cli({"heads", "-", "--statistics", "previous,self,sink"}, ".", maps);
+  CHECK(table.errors == "");
+  CHECK(table.output ==
+        "  attention  head  previous   self   sink\n"
+        "  weights       0     1.000  0.500  1.000\n"
+        "  weights       1     0.500  0.500  1.000\n"
+        "\n"
+        "Rows of all tokens count, also of special ones. Rows without any weight, as those of "
+        "padding, never count; keys that a mask hides have no weight, and the largest possible "
+        "entropy is that of the keys that are seen. Separators: those of the tokenizer or, without "
+        "one, [SEP], </s> and the like.\n");
+  CHECK(attn_cli({"heads", "-", "--statistics", "previous,self", "--csv"}, ".", maps).output ==
+        "attention,head,previous,self\n,0,1,0.5\n,1,0.5,0.5\n");
+  const Outcome json = attn_cli({"heads", "-", "--statistics", "entropy", "--json"}, ".", maps);
+  CHECK(json.exit_code == 0);
+  CHECK(json.output.find("\"entropy\": 0.6931471805599453") != std::string::npos);
+}
+
+TEST_CASE("heads reads a document, its result and the result's tensors to the same numbers") {
+  const TemporaryFolder folder;
+  write_text(
+      folder / "doc.json",
+      R"({"attention":"multi_head","dtype":"float64","heads":2,"seed":1,"x":{"randn":[2,5,8]},)"
+      R"("mask":{"causal":true},"parameters":{"init":"torch"}})");
+  const Outcome run = attn_cli({"run", "doc.json", "--plots", "none"}, folder.path());
+  REQUIRE(run.exit_code == 0);
+  const std::string whole = attn_cli({"heads", "doc.json", "--csv"}, folder.path()).output;
+  CHECK(attn_cli({"heads", "attention_results/result.json", "--csv"}, folder.path()).output ==
+        whole);
+  CHECK(whole.starts_with("attention,head,previous,next,self,first,separators,"));
+}
+
+TEST_CASE("heads writes tables, tensors and pictures into a folder") {
+  const TemporaryFolder folder;
+  const Outcome heads =
+      attn_cli({"heads", "--model", speeches, "--text", "The state of the Union", "--analyses",
+                "rollout,norms,lens,distances,induction", "--without-heads-of", "0", "--plots",
+                "all", "--out", "out", "--dpi", "40", "--induction-length", "8"},
+               folder.path());
+  CHECK(heads.exit_code == 0);
+  CHECK(heads.errors == "");
+  for (const char* name : {"heads.csv", "heads.json", "result.json", "heads.previous.png",
+                           "rollout.png", "lens.png", "layers.3.self.block_norms.png"}) {
+    CAPTURE(name);
+    CHECK(std::filesystem::exists(folder / "out" / name));
+  }
+  CHECK(heads.output.find("Random tokens repeated once") != std::string::npos);
+  CHECK(heads.output.find("Without a head") != std::string::npos);
+  const std::string result = read_text(folder / "out" / "result.json");
+  for (const char* tensor :
+       {"layers.3.rollout", "layers.0.self.norms", "layers.0.self.norms_of_all_heads",
+        "layers.0.self.block_norms", "layers.0.self.mixing", "lens.ids", "lens.probabilities",
+        "head_distances", "head_map"}) {
+    CHECK(result.find("\"" + std::string(tensor) + "\"") != std::string::npos);
+  }
+}
+
+TEST_CASE("shards of a corpus join to the bytes of a single run") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(40));
+  const auto read = [&](const std::string& out, const std::string& shard) {
+    std::vector<std::string> words{"heads",     "--model", speeches, "--corpus",
+                                   "texts.txt", "--out",   out,      "--quiet"};
+    if (!shard.empty()) words.insert(words.end(), {"--shard", shard});
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+  };
+  read("whole", "");
+  for (const char* part : {"2/3", "0/3", "1/3"}) read("parts", part);
+  const Outcome merged = attn_cli({"heads", "--merge", "parts"}, folder.path());
+  CHECK(merged.exit_code == 0);
+  CHECK(merged.output.find("Means over 40 texts") != std::string::npos);
+  for (const char* name : {"corpus.json", "heads.csv", "by_offset.csv"}) {
+    CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
+  }
+}
+
+TEST_CASE("a corpus that was killed goes on to the same bytes") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(600));
+  const std::string command =
+      "\"$ATTN\" heads --model '" + speeches + "' --corpus texts.txt --quiet";
+  REQUIRE(shell(command + " --out whole", folder.path()).exit_code == 0);
+  for (const char* seconds : {"0.1", "0.3", "0.6"}) {
+    shell("timeout -s KILL " + std::string(seconds) + " " + command + " --out killed --resume",
+          folder.path());
+  }
+  // Told to stop it saves what is there.
+  shell("timeout -s INT 0.5 " + command + " --out killed --resume", folder.path());
+  REQUIRE(shell(command + " --out killed --resume", folder.path()).exit_code == 0);
+  CHECK(read_text(folder / "whole" / "corpus.json") ==
+        read_text(folder / "killed" / "corpus.json"));
+}
+
+TEST_CASE("a text that cannot be read is named and left out of a corpus") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.jsonl",
+             "{\"text\": \"The state\"}\n{\"txt\": 1}\n{\"text\": \"A law\"}\n");
+  const Outcome heads = attn_cli(
+      {"heads", "--model", speeches, "--corpus", "texts.jsonl", "--out", "out"}, folder.path());
+  CHECK(heads.exit_code == 1);
+  CHECK(heads.errors == "attn-cli: warning: text 2 is left out: unknown key \"txt\"\n");
+  CHECK(heads.output.find("Means over 2 texts") != std::string::npos);
+}
+
+TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(3));
+  const std::vector<std::string> read{"heads", "--model", speeches,  "--corpus", "texts.txt",
+                                      "--out", "out",     "--quiet", "--resume"};
+  REQUIRE(attn_cli(read, folder.path()).exit_code == 0);
+  std::vector<std::string> other = read;
+  other.insert(other.end(), {"--reach", "5"});
+  const Outcome refused = attn_cli(other, folder.path());
+  CHECK(refused.exit_code == 3);
+  CHECK(refused.errors ==
+        "attn-cli: the sums were made with another model or other options\n"
+        "  where: out/corpus.json\n"
+        "  help:  give the same as before, or another folder with --out\n");
+  write_text(folder / "texts.txt", "Another text.\n" + texts(3));
+  CHECK(attn_cli(read, folder.path()).errors ==
+        "attn-cli: the lines that were read already have changed since\n"
+        "  where: texts.txt\n"
+        "  help:  begin anew, into another folder with --out\n");
+  write_text(folder / "out" / "corpus.json", "{\"format\": 1}\n");
+  CHECK(attn_cli(read, folder.path()).exit_code == 3);
+}
+
+TEST_CASE("shards that are missing or not finished are not joined") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(4));
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).errors ==
+        "attn-cli: there are no sums of shards\n"
+        "  where: parts\n"
+        "  help:  name the folder that the shards were read into\n");
+  REQUIRE(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--out", "parts",
+                    "--quiet", "--shard", "1/2"},
+                   folder.path())
+              .exit_code == 0);
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).errors ==
+        "attn-cli: shard 0 of 2 is missing\n"
+        "  where: parts\n"
+        "  help:  read it, or bring its file here\n");
+}

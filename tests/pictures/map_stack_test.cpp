@@ -1,0 +1,235 @@
+#include "pictures/map_stack.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/io.hpp"
+#include "attn/run.hpp"
+
+#include "error_from.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace attn;
+
+// Two queries and keys; every number of a map tells which one it is: `share` and what is left.
+std::vector<double> rows(double share) {
+  return {share, 1 - share, 1 - share, share};
+}
+
+// [layers,1,heads,2,2], the share of layer l and head h being 0.1·l + 0.01·h.
+Tensor stack(std::size_t layers, std::size_t heads) {
+  std::vector<double> numbers;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (const double number :
+           rows(0.1 * static_cast<double>(layer) + 0.01 * static_cast<double>(head))) {
+        numbers.push_back(number);
+      }
+    }
+  }
+  return Tensor({layers, 1, heads, 2, 2}, std::move(numbers));
+}
+
+Tensor layer(std::size_t number) {
+  const auto share = 0.1 * static_cast<double>(number);
+  return Tensor({1, 1, 2, 2}, rows(share));
+}
+
+std::string npz_of(const std::vector<std::string>& names, const std::vector<std::size_t>& numbers) {
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < names.size(); ++i) tensors.push_back({names[i], layer(numbers[i])});
+  return npz_bytes(tensors);
+}
+
+PlotRequest request_for(const std::filesystem::path& path) {
+  PlotRequest request;
+  request.input = path;
+  return request;
+}
+
+// The first share of each layer that is chosen.
+std::vector<double> shares(const PlotRequest& request) {
+  std::vector<double> found;
+  for (const Drawable& drawable : MapStack(request, {}, PictureKind::Shows::weights).chosen()) {
+    found.push_back(drawable.weights.converted(DType::float64).values<double>()[0]);
+  }
+  return found;
+}
+
+std::vector<std::string> places(const PlotRequest& request) {
+  std::vector<std::string> found;
+  for (const Drawable& drawable : MapStack(request, {}, PictureKind::Shows::weights).chosen()) {
+    found.push_back(drawable.where);
+  }
+  return found;
+}
+
+PositionRange one(std::int64_t number) {
+  return {number, number + 1};
+}
+
+using Shares = std::vector<double>;
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("an axis of layers is taken apart, in whatever place it stands") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
+  request.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
+  CHECK(shares(request) == Shares{0, 0.1, 0.2});
+  CHECK(places(request) == Texts{"Layer 1", "Layer 2", "Layer 3"});
+  // The same numbers as [batch,head,layer,…] of one head.
+  request = request_for(folder.write("t.npy", npy_bytes(stack(3, 1).reshaped({1, 1, 3, 2, 2}))));
+  request.axes = {MapAxis::batch, MapAxis::head, MapAxis::layer};
+  CHECK(shares(request) == Shares{0, 0.1, 0.2});
+  request.selection.layers = {{one(2), one(0)}};
+  CHECK(shares(request) == Shares{0.2, 0});
+}
+
+TEST_CASE("five axes that nobody names are refused") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "the weights have the shape [3,1,2,2,2]\n  where: " + request.input.string() +
+            ", /weights\n  help:  say with PlotRequest::axes what the axes before queries and "
+            "keys are, such as layer,batch,head");
+  request.axes = {MapAxis::layer, MapAxis::head};
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "the tensor [3,1,2,2,2] has 5 axes, not the 4 of layer, head, query, key\n"
+        "  where: PlotRequest::axes\n"
+        "  help:  name the axes of the tensor, from the first on");
+}
+
+TEST_CASE("tensors whose rows are weights are layers, in the order of their numbers") {
+  const TemporaryFolder folder;
+  const PlotRequest request =
+      request_for(folder.write("a.npz", npz_of({"attn_0", "attn_10", "attn_2"}, {0, 3, 1})));
+  CHECK(shares(request) == Shares{0, 0.1, 0.1 * 3});
+  CHECK(places(request) == Texts{"Layer 1", "Layer 3", "Layer 11"});
+}
+
+TEST_CASE("a name with {n} takes the tensors of all layers, which may count from 1") {
+  const TemporaryFolder folder;
+  PlotRequest request =
+      request_for(folder.write("a.npz", npz_of({"layer1", "layer2", "other1"}, {1, 2, 3})));
+  request.name = "layer{n}";
+  CHECK(shares(request) == Shares{0.1, 0.2});
+  CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
+  request.selection.layers = {{one(1)}};
+  CHECK(shares(request) == Shares{0.2});
+  request.selection.layers = {{one(2)}};
+  CHECK(error_from([&] { shares(request); }) ==
+        "there is no layer 2: there are 2 layers\n  where: MapSelection::layers\n"
+        "  help:  give 0 to 1");
+  request.name = "head{n}";
+  CHECK(error_from([&] { shares(request); }) ==
+        "there is no tensor \"head{n}\"\n  where: PlotRequest::name\n"
+        "  help:  known: layer1, layer2, other1");
+}
+
+TEST_CASE("files are layers by the number in their names, else as they are given") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder.write("l10.npy", npy_bytes(layer(1))));
+  request.others = {folder.write("l2.npy", npy_bytes(layer(0)))};
+  CHECK(shares(request) == Shares{0, 0.1});
+  CHECK(places(request) == Texts{"Layer 3", "Layer 11"});
+  request.others = {folder.write("x.npy", npy_bytes(layer(0)))};
+  CHECK(shares(request) == Shares{0.1, 0});
+  CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "such a picture shows one layer, and there are 2 files\n  where: PlotRequest::others\n"
+        "  help:  choose one with MapSelection::layers, or mean, or draw them as a grid");
+}
+
+TEST_CASE("layers are taken together by their mean or the largest") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
+  request.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
+  request.selection.layers = {{one(0), one(2)}};
+  request.selection.layers_together = MapSelection::Layers::mean;
+  CHECK(shares(request)[0] == doctest::Approx(0.1));
+  CHECK(places(request) == Texts{"Mean of Layers 1 and 3"});
+  request.selection.layers_together = MapSelection::Layers::max;
+  request.selection.layers.reset();
+  CHECK(shares(request)[0] == doctest::Approx(0.2));
+  CHECK(places(request) == Texts{"Largest of 3 Layers"});
+  CHECK(read_heatmap(request).title ==
+        "Attention Weight Heatmap (Largest of 3 Layers, Sample 1, Head 1)");
+}
+
+TEST_CASE("heads that are chosen keep their numbers, alone and together") {
+  const TemporaryFolder folder;
+  PlotRequest request =
+      request_for(folder.write("s.npy", npy_bytes(stack(1, 4).reshaped({1, 4, 2, 2}))));
+  request.kind = PlotKind::grid;
+  request.selection.chosen_heads = {{one(3), one(1)}};
+  Texts titles;
+  for (const PictureText& text : draw(request).texts) {
+    if (text.text.starts_with("Head")) titles.push_back(text.text);
+  }
+  CHECK(titles == Texts{"Head 4", "Head 2"});
+  request.selection.heads = MapSelection::Heads::mean;
+  const Heatmap mean = read_heatmap(request);
+  CHECK(mean.weights.values<double>()[0] == doctest::Approx(0.02));
+  CHECK(mean.title == "Attention Weight Heatmap (Sample 1, Mean of Heads 4 and 2)");
+}
+
+TEST_CASE("a tensor that is named is a map if its rows are weights, or if its axes say so") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{{"attn", layer(1)},
+                                         {"raw", Tensor({2, 2}, std::vector<double>{1, -2, 3, 4})}};
+  PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
+  folder.write("tokens.txt", "Ġa\nĠb\n");
+  request.labels = folder / "tokens.txt";
+  request.name = "attn";
+  CHECK(read_heatmap(request).key_labels == Texts{"Ġa", "Ġb"});
+  CHECK(!read_heatmap(request).any_numbers);
+  request.name = "raw";
+  CHECK(read_heatmap(request).of_positions);
+  request.axes = {MapAxis::query, MapAxis::key};
+  CHECK(!read_heatmap(request).of_positions);
+  CHECK(read_heatmap(request).key_labels == Texts{"Ġa", "Ġb"});
+  CHECK(read_heatmap(request).any_numbers);
+}
+
+TEST_CASE("a file without a map says which tensors there are") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{{"hidden", Tensor({1, 2}, std::vector<double>{1, -2})},
+                                         {"ids", Tensor({2}, std::vector<double>{1, 2})}};
+  const PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "there are no weights to draw among \"hidden\" [1,2], \"ids\" [2]\n  where: " +
+            request.input.string() +
+            "\n  help:  choose a tensor with PlotRequest::name, and say what its axes are with "
+            "PlotRequest::axes if it is a map");
+}
+
+TEST_CASE("a key that stands beside the tensors by mistake is named with the nearest one") {
+  const TemporaryFolder folder;
+  const PlotRequest request =
+      request_for(folder.write("w.json", R"({"weights":[[1]],"lables":["a"]})"));
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "unknown key \"lables\"\n  where: " + request.input.string() +
+            ", /lables\n  help:  did you mean \"labels\"?");
+}
+
+TEST_CASE("one list of labels names the sides whose length it has") {
+  const TemporaryFolder folder;
+  PlotRequest request =
+      request_for(folder.write("w.json", R"({"weights":[[0.5,0.5,0]],"labels":["a","b","c"]})"));
+  CHECK(read_heatmap(request).query_labels.empty());
+  CHECK(read_heatmap(request).key_labels == Texts{"a", "b", "c"});
+  folder.write("four.txt", "[CLS]\nb\nc\nd");
+  request.labels = folder / "four.txt";
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "4 labels for 1 query and 3 keys\n  where: " + (folder / "four.txt").string() +
+            "\n  help:  give one label for each of them");
+  folder.write("f.json", R"({"weights":[[0.5,0.5,0]],"labels":{"key":{"file":"three.txt"}}})");
+  folder.write("three.txt", "x\r\ny\r\nz\r\n");
+  CHECK(read_heatmap(request_for(folder / "f.json")).key_labels == Texts{"x", "y", "z"});
+}

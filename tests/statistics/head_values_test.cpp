@@ -1,0 +1,146 @@
+#include "statistics/head_values.hpp"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kernels/row_sums.hpp"
+
+namespace attn {
+namespace {
+
+double of(const HeadValues& values, HeadStatistic statistic) {
+  return values[static_cast<std::size_t>(statistic)];
+}
+
+CountedMap map_of(std::size_t rows, std::size_t columns, std::vector<double> numbers) {
+  CountedMap map;
+  map.weights = Tensor({rows, columns}, std::move(numbers));
+  map.same_positions = rows == columns;
+  return map;
+}
+
+}  // namespace
+
+TEST_CASE("a head that looks at the token before has all its weight there") {
+  const HeadValues values = head_values(map_of(3, 3, {1, 0, 0, 1, 0, 0, 0, 1, 0}), HeadCounting());
+  CHECK(of(values, HeadStatistic::previous) == 1);
+  CHECK(of(values, HeadStatistic::next) == 0);
+  CHECK(of(values, HeadStatistic::self) == doctest::Approx(1.0 / 3));
+  CHECK(of(values, HeadStatistic::first) == doctest::Approx(2.0 / 3));
+  CHECK(of(values, HeadStatistic::sink) == 1);
+  CHECK(of(values, HeadStatistic::entropy) == 0);
+  CHECK(of(values, HeadStatistic::confidence) == 1);
+  CHECK(of(values, HeadStatistic::distance) == doctest::Approx(2.0 / 3));
+  CHECK(of(values, HeadStatistic::previous_score) == doctest::Approx(2.0 / 3));
+}
+
+TEST_CASE("an even head has the largest entropy and the smallest confidence") {
+  CountedMap map = map_of(2, 4, {0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 0, 0});
+  HeadValues values = head_values(map, HeadCounting());
+  CHECK(of(values, HeadStatistic::entropy) == doctest::Approx((std::log(4) + std::log(2)) / 2));
+  CHECK(of(values, HeadStatistic::entropy_share) == doctest::Approx(1));
+  map.seen = {4, 4};
+  values = head_values(map, HeadCounting());
+  CHECK(of(values, HeadStatistic::entropy_share) == doctest::Approx(0.75));
+  CHECK(of(values, HeadStatistic::confidence) == doctest::Approx(0.375));
+}
+
+TEST_CASE("what queries and keys of different positions cannot tell is left out") {
+  const HeadValues values = head_values(map_of(1, 2, {0.5, 0.5}), HeadCounting());
+  for (const HeadStatistic statistic :
+       {HeadStatistic::previous, HeadStatistic::next, HeadStatistic::self, HeadStatistic::distance,
+        HeadStatistic::separators, HeadStatistic::previous_score, HeadStatistic::duplicate_score,
+        HeadStatistic::induction_score}) {
+    CHECK(std::isnan(of(values, statistic)));
+  }
+  CHECK(of(values, HeadStatistic::first) == 0.5);
+}
+
+TEST_CASE("rows without weight do not count, nor special ones where they are left out") {
+  MapTokens tokens;
+  tokens.special = {1, 0, 0};
+  tokens.separator = {0, 1, 0};
+  CountedMap map = map_of(3, 3, {0.2, 0.8, 0, 0.6, 0.4, 0, 0, 0, 0});
+  map.queries = map.keys = &tokens;
+  CHECK(of(head_values(map, HeadCounting()), HeadStatistic::first) == doctest::Approx(0.4));
+  CHECK(of(head_values(map, HeadCounting()), HeadStatistic::separators) == doctest::Approx(0.6));
+  HeadCounting counting;
+  counting.ignore_special = true;
+  CHECK(of(head_values(map, counting), HeadStatistic::first) == doctest::Approx(0.6));
+  CHECK(of(head_values(map, counting), HeadStatistic::separators) == doctest::Approx(0.4));
+}
+
+TEST_CASE("scores of patterns are shares of the weight on equal tokens and on those after them") {
+  MapTokens tokens;
+  tokens.ids = {5, 6, 5, 5};
+  CountedMap map = map_of(4, 4,
+                          {1, 0, 0, 0,        //
+                           0.5, 0.5, 0, 0,    //
+                           0.3, 0.5, 0.2, 0,  //
+                           0.1, 0.2, 0.4, 0.3});
+  map.queries = map.keys = &tokens;
+  const HeadValues values = head_values(map, HeadCounting());
+  CHECK(of(values, HeadStatistic::duplicate_score) == doctest::Approx((0.3 + 0.1 + 0.4) / 4));
+  CHECK(of(values, HeadStatistic::induction_score) == doctest::Approx((0.5 + 0.2 + 0.3) / 4));
+  HeadCounting counting;
+  counting.without_first_key = true;
+  CHECK(of(head_values(map, counting), HeadStatistic::duplicate_score) ==
+        doctest::Approx(0.4 / (4 - 1.9)));
+  counting = {};
+  counting.without_self = true;
+  CHECK(of(head_values(map, counting), HeadStatistic::induction_score) ==
+        doctest::Approx((0.5 + 0.2) / (4 - 2)));
+  counting = {};
+  counting.measure = HeadCounting::Measure::difference;
+  // Row by row: what lies beside the pattern, and what it lacks on it.
+  CHECK(of(head_values(map, counting), HeadStatistic::duplicate_score) ==
+        doctest::Approx(1 - (1 + 1 + (0.7 + 0.7) + (0.5 + 0.9 + 0.6)) / 4));
+}
+
+TEST_CASE("a map with NaN has no numbers but where the rows are whole") {
+  const HeadValues values =
+      head_values(map_of(2, 2, {std::nan(""), 0.5, 0.5, 0.5}), HeadCounting());
+  CHECK(std::isnan(of(values, HeadStatistic::entropy)));
+  CHECK(std::isnan(of(values, HeadStatistic::confidence)));
+  CHECK(std::isnan(of(values, HeadStatistic::sink)));
+  CHECK(of(values, HeadStatistic::previous) == 0.5);
+}
+
+TEST_CASE("sums of rows of any length are those of plain loops, in both types") {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> draw(0, 1);
+  for (std::size_t count = 1; count < 40; ++count) {
+    std::vector<float> row;
+    for (std::size_t j = 0; j < count; ++j) row.push_back(j % 3 == 1 ? 0 : draw(random));
+    const std::vector<double> wide(row.begin(), row.end());
+    kernels::RowSums expected;
+    for (std::size_t j = 0; j < count; ++j) {
+      const double a = wide[j];
+      expected.sum += a;
+      if (a > 0) expected.entropy -= a * std::log(a);
+      expected.distance += a * std::abs(static_cast<double>(j) - 3);
+      expected.largest = std::max(expected.largest, a);
+      expected.positive += a > 0 ? 1 : 0;
+    }
+    for (const kernels::RowSums& sums :
+         {kernels::row_sums(row.data(), count, 3), kernels::row_sums(wide.data(), count, 3)}) {
+      CHECK(sums.sum == doctest::Approx(expected.sum).epsilon(1e-14));
+      CHECK(sums.entropy == doctest::Approx(expected.entropy).epsilon(1e-13));
+      CHECK(sums.distance == doctest::Approx(expected.distance).epsilon(1e-14));
+      CHECK(sums.largest == expected.largest);
+      CHECK(sums.positive == expected.positive);
+    }
+  }
+}
+
+TEST_CASE("every statistic has a row in its place") {
+  for (std::size_t i = 0; i < head_statistics().size(); ++i) {
+    CHECK(static_cast<std::size_t>(head_statistics()[i].statistic) == i);
+  }
+  CHECK(head_statistics().size() == head_statistic_count);
+}
+
+}  // namespace attn
