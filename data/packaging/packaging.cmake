@@ -11,6 +11,7 @@ install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT p
 file(GLOB attn_examples CONFIGURE_DEPENDS data/*.json data/*.txt data/README.md)
 install(FILES ${attn_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples COMPONENT program)
 install(DIRECTORY data/animal data/speeches DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples COMPONENT program)
+install(FILES ${attn_catalogue} DESTINATION ${CMAKE_INSTALL_LOCALEDIR}/zh_CN/LC_MESSAGES COMPONENT program)
 install(FILES LICENSE DESTINATION ${attn_doc_folder} COMPONENT program RENAME copyright)
 install(FILES README.md DESTINATION ${attn_doc_folder} COMPONENT program)
 install(DIRECTORY docs/ DESTINATION ${attn_doc_folder}/docs COMPONENT program)

@@ -14,6 +14,7 @@
 #include "attn/gradient.hpp"
 #include "attn/heads.hpp"
 #include "attn/io.hpp"
+#include "attn/language.hpp"
 #include "attn/layers.hpp"
 #include "attn/model.hpp"
 #include "attn/named.hpp"

@@ -18,6 +18,9 @@ enum class ExplanationFormat { text, markdown, json };
 struct ExplainOptions {
   DocumentOptions document;
   std::size_t sample = 0, head = 0, query = 0;  ///< from 0
+  bool every_query = false;  ///< all of them, one after the other, in place of `query`
+  bool full = false;         ///< every term, key, component and head, however many there are
+  int digits = 4;            ///< decimals that numbers are rounded to, 2 to 16
   std::optional<std::size_t> layer;  ///< of several layers the one to walk through; default 0
   /// Which attention of an encoder-decoder model: "encoder", "decoder", or "cross", the decoder's
   /// over what the encoder gives; default the encoder's. Empty for all else.
@@ -30,10 +33,11 @@ struct ExplainOutcome {
   std::vector<std::string> warnings;
 };
 
-/// Computes the document in double precision and writes down every step for one query; of several
-/// kinds one after the other. Long sums, vectors and rows are left out in the middle, and what is
-/// left out is counted. Throws Error as run() does; Error(input) naming the field if there is no
-/// such sample, head, query or layer.
+/// Computes the document in double precision and writes down every step for one query, from the
+/// embedding of its token on, or for all queries; of several kinds one after the other. Long sums,
+/// vectors and rows are left out in the middle unless all is asked for, and what is left out is
+/// counted or named. Throws Error as run() does; Error(input) naming the field if there is no such
+/// sample, head, query or layer, or if `digits` is out of range.
 ExplainOutcome explain(const ExplainOptions& options);
 
 }  // namespace attn

@@ -19,6 +19,7 @@
 #include "support/memory_limit.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -179,7 +180,8 @@ class Backward {
     value_gradient_ = Heads(batch, groups, keys, geometry_.value_width);
     if (request_.mask.bias) {
       const std::size_t pairs = element_count(geometry_.weights_shape());
-      check_memory(pairs, sizeof(double), "the gradient of all scores", "", "use fewer queries");
+      check_memory(pairs, sizeof(double), translated("the gradient of all scores"), "",
+                   translated("use fewer queries"));
       score_gradients_.resize(batch * heads * geometry_.queries * keys);
     }
     if (request_.dropout) kept_ = request_.dropout->draw(geometry_.weights_shape());

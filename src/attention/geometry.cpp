@@ -9,9 +9,9 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
 #include "support/memory_limit.hpp"
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -32,14 +32,14 @@ constexpr const char* score_axes = "[Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]";
 void check_axes(const Tensor& tensor, const char* name, const char* axes = sequence_axes) {
   const std::string where = std::string("/") + name;
   if (tensor.rank() < 2 || tensor.rank() > 4) {
-    throw input_error(described(name, tensor) + " has " + std::to_string(tensor.rank()) +
-                          (tensor.rank() == 1 ? " axis" : " axes"),
-                      where, std::string("give it 2 to 4 axes: ") + axes);
+    throw input_error(translated("{1} has {2}{3}", described(name, tensor), tensor.rank(),
+                                 tensor.rank() == 1 ? translated(" axis") : translated(" axes")),
+                      where, translated("give it 2 to 4 axes: {1}", axes));
   }
   for (const std::size_t size : tensor.shape()) {
     if (size == 0) {
-      throw input_error(described(name, tensor) + " has an axis of size 0", where,
-                        "give every axis at least one element");
+      throw input_error(translated("{1} has an axis of size 0", described(name, tensor)), where,
+                        translated("give every axis at least one element"));
     }
   }
 }
@@ -47,9 +47,10 @@ void check_axes(const Tensor& tensor, const char* name, const char* axes = seque
 void check_same_rank(const Tensor& first, const char* first_name, const Tensor& second,
                      const char* second_name) {
   if (first.rank() == second.rank()) return;
-  throw input_error(described(first_name, first) + " and " + described(second_name, second) +
-                        " have different numbers of axes",
-                    std::string("/") + second_name, "give both the same number of axes");
+  throw input_error(translated("{1} and {2} have different numbers of axes",
+                               described(first_name, first), described(second_name, second)),
+                    std::string("/") + second_name,
+                    translated("give both the same number of axes"));
 }
 
 // [B,H,L,D] as it stands; [L,D] and [B,L,D] with their last axis split into `heads`.
@@ -62,10 +63,10 @@ View split(const Tensor& tensor, const char* name, std::size_t heads) {
     return view;
   }
   if (view.width % heads != 0) {
-    throw input_error(described(name, tensor) + " cannot be split into " + std::to_string(heads) +
-                          " heads: its width " + std::to_string(view.width) +
-                          " is not divisible by " + std::to_string(heads),
-                      std::string("/") + name, "choose a number of heads that divides the width");
+    throw input_error(
+        translated("{1} cannot be split into {2} heads: its width {3} is not divisible by {2}",
+                   described(name, tensor), heads, view.width),
+        std::string("/") + name, translated("choose a number of heads that divides the width"));
   }
   view.width /= heads;
   return view;
@@ -78,10 +79,12 @@ class Samples {
     const std::size_t count = tensor.rank() >= 3 ? tensor.shape()[0] : 1;
     if (count == 1 || count == count_) return;
     if (count_ != 1) {
-      throw input_error(described(name, tensor) + " has " + count_text(count, "sample") + ", but " +
-                            described(first_name_, *first_) + " has " + std::to_string(count_),
-                        std::string("/") + name,
-                        "give both the same batch axis, or one of them a batch axis of 1");
+      throw input_error(
+          translated("{1} has {2}, but {3} has {4}", described(name, tensor),
+                     translated_count(count, "{1} sample", "{1} samples"),
+                     described(first_name_, *first_), count_),
+          std::string("/") + name,
+          translated("give both the same batch axis, or one of them a batch axis of 1"));
     }
     count_ = count;
     first_ = &tensor;
@@ -99,29 +102,32 @@ class Samples {
 void check_option_against_axis(std::optional<std::size_t> option, const char* option_name,
                                const Tensor& tensor, const char* name) {
   if (!option || tensor.rank() != 4 || tensor.shape()[1] == *option) return;
-  throw input_error(std::string(option_name) + " is " + std::to_string(*option) + ", but " +
-                        described(name, tensor) + " has " + count_text(tensor.shape()[1], "head"),
-                    std::string("/") + option_name,
-                    "leave it out: a tensor of 4 axes brings its own heads");
+  throw input_error(
+      translated("{1} is {2}, but {3} has {4}", option_name, *option, described(name, tensor),
+                 translated_count(tensor.shape()[1], "{1} head", "{1} heads")),
+      std::string("/") + option_name,
+      translated("leave it out: a tensor of 4 axes brings its own heads"));
 }
 
 void check_groups(const Geometry& geometry, const char* queries, const char* keys,
                   const char* where) {
   if (geometry.heads % geometry.kv_heads == 0) return;
   throw input_error(
-      std::string(queries) + " has " + count_text(geometry.heads, "head") +
-          ", no multiple of the " + std::to_string(geometry.kv_heads) + " of " + keys,
+      translated("{1} has {2}, no multiple of the {3} of {4}", queries,
+                 translated_count(geometry.heads, "{1} head", "{1} heads"), geometry.kv_heads,
+                 keys),
       where,
-      std::string("make the number of heads of ") + queries + " a multiple of that of " + keys);
+      translated("make the number of heads of {1} a multiple of that of {2}", queries, keys));
 }
 
 void check_score_options(const AttentionOptions& request) {
   if (request.scale && !std::isfinite(*request.scale)) {
-    throw input_error("the scale is not a finite number", "/scale", "give a finite number");
+    throw input_error(translated("the scale is not a finite number"), "/scale",
+                      translated("give a finite number"));
   }
   if (request.softcap && !(std::isfinite(*request.softcap) && *request.softcap > 0)) {
-    throw input_error("the softcap is not a finite positive number", "/softcap",
-                      "give a positive number, or leave it out for no cap");
+    throw input_error(translated("the softcap is not a finite positive number"), "/softcap",
+                      translated("give a positive number, or leave it out for no cap"));
   }
 }
 
@@ -131,8 +137,8 @@ void check_compared_by_products(const AttentionRequest& request) {
   if (kind == Kind::dot_product || kind == Kind::scaled_dot_product) return;
   if (is_narrow(request.dtype) && kind != Kind::softmax) {
     throw input_error(
-        std::string(info(kind).name) + " attention is not computed in " + name(request.dtype),
-        "/dtype", "choose float32 or float64, or a kind of dot products");
+        translated("{1} attention is not computed in {2}", info(kind).name, name(request.dtype)),
+        "/dtype", translated("choose float32 or float64, or a kind of dot products"));
   }
   for (const auto& [given, where] :
        {std::pair<bool, const char*>{request.rotary.has_value(), "/rotary"},
@@ -142,9 +148,9 @@ void check_compared_by_products(const AttentionRequest& request) {
         {request.relative_bias.has_value(), "/relative_bias"},
         {static_cast<bool>(request.sinks), "/sinks"}}) {
     if (!given) continue;
-    throw input_error(std::string(where + 1) + " has no meaning for " +
-                          std::string(info(kind).name) + " attention",
-                      where, "leave it out, or choose a kind of dot products");
+    throw input_error(
+        translated("{1} has no meaning for {2} attention", where + 1, info(kind).name), where,
+        translated("leave it out, or choose a kind of dot products"));
   }
 }
 
@@ -152,10 +158,11 @@ void check_parameter(const Tensor& tensor, const char* name, const Shape& expect
                      const std::string& shown, const std::string& help) {
   const std::string where = std::string("/parameters/") + name;
   if (!tensor) {
-    throw input_error(std::string("the parameter ") + name + " is missing", where, help);
+    throw input_error(translated("the parameter {1} is missing", name), where, help);
   }
   if (tensor.shape() == expected) return;
-  throw input_error(described(name, tensor) + " does not fit: expected " + shown, where, help);
+  throw input_error(translated("{1} does not fit: expected {2}", described(name, tensor), shown),
+                    where, help);
 }
 
 // "[h,dk]": h, dk.
@@ -171,9 +178,9 @@ std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
 
 // Gives the hidden width, 0 where the kind has none.
 std::size_t check_parameters(Score score, const Geometry& geometry) {
-  const std::string widths = "the query is " + std::to_string(geometry.query_width) +
-                             " wide, the key " + std::to_string(geometry.key_width) +
-                             (geometry.head_axis ? " a head" : "");
+  const std::string widths =
+      translated("the query is {1} wide, the key {2}{3}", geometry.query_width, geometry.key_width,
+                 geometry.head_axis ? translated(" a head") : "");
   const auto parameters = info(kind_of(score)).parameters;
   const std::vector<Tensor*> tensors = parameters_of(score);
   std::size_t hidden = 0;
@@ -193,16 +200,16 @@ std::size_t check_parameters(Score score, const Geometry& geometry) {
           shown += (a == 0 ? "" : ",") + (a == axis ? "h" : std::to_string(sizes[a]));
         }
         shown = "[" + shown + "]";
-        why = "h is the hidden width, ";
+        why = translated("h is the hidden width, ");
         chosen_by = parameter.name;
       } else {
-        why = std::string(chosen_by) + " has the hidden width " + std::to_string(hidden) + ", ";
+        why = translated("{1} has the hidden width {2}, ", chosen_by, hidden);
       }
     }
     const Shape expected = shape_of(parameter, geometry.query_width, geometry.key_width, hidden);
     if (shown.empty()) shown = text(expected);
     check_parameter(*tensors[i], std::string(parameter.name).c_str(), expected, shown,
-                    "give it the shape " + shown + ": " + why + widths);
+                    translated("give it the shape {1}: {2}{3}", shown, why, widths));
   }
   return hidden;
 }
@@ -210,11 +217,14 @@ std::size_t check_parameters(Score score, const Geometry& geometry) {
 void check_same_width(const Sequences& sequences, const Geometry& geometry) {
   if (geometry.query_width == geometry.key_width) return;
   throw input_error(
-      described("query", sequences.query) + " and " + described("key", sequences.key_or_query()) +
-          " have " + (geometry.head_axis ? "heads of different widths: " : "different widths: ") +
-          std::to_string(geometry.query_width) + " and " + std::to_string(geometry.key_width),
+      translated("{1} and {2} have {3}{4} and {5}", described("query", sequences.query),
+                 described("key", sequences.key_or_query()),
+                 geometry.head_axis ? translated("heads of different widths: ")
+                                    : translated("different widths: "),
+                 geometry.query_width, geometry.key_width),
       "/key",
-      "give both the same width; \"general\" and \"additive\" attention compare different ones");
+      translated("give both the same width; \"general\" and \"additive\" attention compare "
+                 "different ones"));
 }
 
 // The past goes in front of the present along the length; the axes of one sample must agree but for
@@ -234,11 +244,12 @@ std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& 
   expected[length_axis] = past.shape()[length_axis];
   if (past.rank() >= 3) expected[0] = past.shape()[0];
   if (past.shape() != expected) {
-    throw input_error(described(past_name, past) + " does not continue " + described(name, present),
-                      std::string("/") + past_name,
-                      apart ? "give it the axes [B," + std::to_string(*split_heads) + ",P," +
-                                  std::to_string(expected.back()) + "]"
-                            : "give both the same axes but the length, the second last one");
+    throw input_error(
+        translated("{1} does not continue {2}", described(past_name, past),
+                   described(name, present)),
+        std::string("/") + past_name,
+        apart ? translated("give it the axes [B,{1},P,{2}]", *split_heads, expected.back())
+              : translated("give both the same axes but the length, the second last one"));
   }
   return past.shape()[length_axis];
 }
@@ -254,15 +265,16 @@ void check_size(const AttentionRequest& request, const Geometry& geometry) {
     bins.back() = std::min(geometry.keys, request.pool->size);
     // A cell is summed in double precision, and known to be seen or not.
     check_memory(element_count(bins), sizeof(double) + 1 + size_of(request.dtype),
-                 "the map of bins " + text(bins), "", "pool the weights into fewer bins");
+                 translated("the map of bins {1}", text(bins)), "",
+                 translated("pool the weights into fewer bins"));
   }
   element_count(geometry.output_shape());
 }
 
 Geometry check_given_scores(const GivenScores& request) {
   if (!request.scores) {
-    throw input_error("softmax attention has no scores", "/scores",
-                      std::string("give \"scores\" of shape ") + score_axes);
+    throw input_error(translated("softmax attention has no scores"), "/scores",
+                      translated("give \"scores\" of shape {1}", score_axes));
   }
   check_axes(request.scores, "scores", score_axes);
   const Shape& shape = request.scores.shape();
@@ -288,18 +300,19 @@ Geometry check_given_scores(const GivenScores& request) {
   geometry.value_width = value.width;
   check_groups(geometry, "scores", "value", "/value");
   if (value.length != geometry.keys) {
-    throw input_error(
-        described("value", request.value) + " has " + count_text(value.length, "row") + ", but " +
-            described("scores", request.scores) + " has " + count_text(geometry.keys, "key"),
-        "/value", "give the value one row a key");
+    throw input_error(translated("{1} has {2}, but {3} has {4}", described("value", request.value),
+                                 translated_count(value.length, "{1} row", "{1} rows"),
+                                 described("scores", request.scores),
+                                 translated_count(geometry.keys, "{1} key", "{1} keys")),
+                      "/value", translated("give the value one row a key"));
   }
   return geometry;
 }
 
 Geometry check_sequences(const Sequences& sequences, const Score& score) {
   if (!sequences.query) {
-    throw input_error("there is no query", "/query",
-                      std::string("give \"query\" of shape ") + sequence_axes);
+    throw input_error(translated("there is no query"), "/query",
+                      translated("give \"query\" of shape {1}", sequence_axes));
   }
   const Tensor &key = sequences.key_or_query(), &value = sequences.value_or_key();
   check_sequences_together(sequences);
@@ -330,17 +343,19 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
   geometry.value_width = v.width;
   check_groups(geometry, "query", "key", rank == 4 ? "/key" : "/kv_heads");
   if (v.heads != k.heads) {
-    throw input_error(described("key", key) + " has " + count_text(k.heads, "head") + " and " +
-                          described("value", value) + " has " + std::to_string(v.heads),
-                      "/value", "give key and value the same heads");
+    throw input_error(translated("{1} has {2} and {3} has {4}", described("key", key),
+                                 translated_count(k.heads, "{1} head", "{1} heads"),
+                                 described("value", value), v.heads),
+                      "/value", translated("give key and value the same heads"));
   }
   if (info(kind_of(score)).parameters.empty()) check_same_width(sequences, geometry);
   geometry.hidden = check_parameters(score, geometry);
 
   if (static_cast<bool>(sequences.past_key) != static_cast<bool>(sequences.past_value)) {
-    throw input_error(sequences.past_key ? "past_key is given without past_value"
-                                         : "past_value is given without past_key",
-                      sequences.past_key ? "/past_key" : "/past_value", "give both or neither");
+    throw input_error(sequences.past_key ? translated("past_key is given without past_value")
+                                         : translated("past_value is given without past_key"),
+                      sequences.past_key ? "/past_key" : "/past_value",
+                      translated("give both or neither"));
   }
   if (sequences.past_key) {
     const std::optional<std::size_t> split_heads =
@@ -349,10 +364,10 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
     const std::size_t past_values =
         check_past(sequences.past_value, "past_value", value, "value", split_heads);
     if (past_values != geometry.past) {
-      throw input_error(described("past_key", sequences.past_key) + " and " +
-                            described("past_value", sequences.past_value) +
-                            " have different lengths",
-                        "/past_value", "give the past value one row a past key");
+      throw input_error(translated("{1} and {2} have different lengths",
+                                   described("past_key", sequences.past_key),
+                                   described("past_value", sequences.past_value)),
+                        "/past_value", translated("give the past value one row a past key"));
     }
     samples.join(sequences.past_key, "past_key");
     samples.join(sequences.past_value, "past_value");
@@ -412,13 +427,12 @@ Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::siz
 void check_weights_memory(const Geometry& geometry, std::size_t attentions,
                           std::size_t bytes_each) {
   const Shape shape = geometry.weights_shape();
-  check_memory(
-      element_count(shape), attentions * bytes_each,
-      "the weights " + text(shape) +
-          (attentions > 1 ? " of " + std::to_string(attentions) + " layers" : ""),
-      "",
-      "let a map of bins take their place with AttentionRequest::pool 1024, or leave them out with "
-      "AttentionRequest::weights");
+  check_memory(element_count(shape), attentions * bytes_each,
+               translated("the weights {1}{2}", text(shape),
+                          attentions > 1 ? translated(" of {1} layers", attentions) : ""),
+               "",
+               translated("let a map of bins take their place with AttentionRequest::pool 1024, or "
+                          "leave them out with AttentionRequest::weights"));
 }
 
 void check_sequences_together(const Sequences& sequences) {
@@ -436,23 +450,23 @@ void check_sequences_together(const Sequences& sequences) {
   const std::size_t length_axis = key.rank() - 2;
   const std::size_t keys = key.shape()[length_axis], values = value.shape()[length_axis];
   if (keys != values) {
-    throw input_error(described("key", key) + " and " + described("value", value) +
-                          " have different lengths: " + std::to_string(keys) + " and " +
-                          std::to_string(values),
-                      "/value", "give the value one row a key");
+    throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
+                                 described("key", key), described("value", value), keys, values),
+                      "/value", translated("give the value one row a key"));
   }
 }
 
 void check_heads_options(const Sequences& sequences) {
   if (sequences.kv_heads && !sequences.heads && sequences.query.rank() < 4) {
-    throw input_error("kv_heads is given without heads", "/kv_heads",
-                      "give \"heads\" too, the number of heads of the query");
+    throw input_error(translated("kv_heads is given without heads"), "/kv_heads",
+                      translated("give \"heads\" too, the number of heads of the query"));
   }
   if (sequences.heads && *sequences.heads == 0) {
-    throw input_error("heads is 0", "/heads", "give at least one head");
+    throw input_error(translated("heads is 0"), "/heads", translated("give at least one head"));
   }
   if (sequences.kv_heads && *sequences.kv_heads == 0) {
-    throw input_error("kv_heads is 0", "/kv_heads", "give at least one head");
+    throw input_error(translated("kv_heads is 0"), "/kv_heads",
+                      translated("give at least one head"));
   }
 }
 

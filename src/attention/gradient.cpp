@@ -15,28 +15,29 @@
 #include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 void check_offered(const AttentionOptions& options) {
-  const auto refuse = [](const char* what, const char* where) {
-    throw input_error(std::string("there are no gradients through ") + what, where,
-                      "leave it out, or the gradient");
+  const auto refuse = [](const std::string& what, const char* where) {
+    throw input_error(translated("there are no gradients through {1}", what), where,
+                      translated("leave it out, or the gradient"));
   };
-  if (options.query_norm) refuse("norms of queries", "/query_norm");
-  if (options.key_norm) refuse("norms of keys", "/key_norm");
+  if (options.query_norm) refuse(translated("norms of queries"), "/query_norm");
+  if (options.key_norm) refuse(translated("norms of keys"), "/key_norm");
   if (options.dtype != DType::float32 && options.dtype != DType::float64) {
-    throw input_error(std::string("there are no gradients in ") + name(options.dtype), "/dtype",
-                      "choose float32 or float64");
+    throw input_error(translated("there are no gradients in {1}", name(options.dtype)), "/dtype",
+                      translated("choose float32 or float64"));
   }
 }
 
 void check_shape(const Tensor& gradient, const Shape& output) {
   if (gradient.shape() == output) return;
-  throw input_error("the gradient of the output " + text(gradient.shape()) +
-                        " has not the output's shape " + text(output),
-                    "/gradient/output", "give one number for each of the output");
+  throw input_error(translated("the gradient of the output {1} has not the output's shape {2}",
+                               text(gradient.shape()), text(output)),
+                    "/gradient/output", translated("give one number for each of the output"));
 }
 
 // y = x Wᵀ + b over the rows of a tensor.
@@ -59,8 +60,8 @@ LinearBack back_through(const Linear& linear, const Tensor& x, const Tensor& y_g
 void check_gradients(const AttentionRequest& request, const Tensor& output_gradient) {
   check_offered(request);
   if (std::holds_alternative<GivenScores>(request.score)) {
-    throw input_error("there are no gradients of given scores", "/gradient",
-                      "leave it out, or choose a kind of queries and keys");
+    throw input_error(translated("there are no gradients of given scores"), "/gradient",
+                      translated("leave it out, or choose a kind of queries and keys"));
   }
   const Geometry geometry = check_geometry(request);
   check_options(request, geometry);

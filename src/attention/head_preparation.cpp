@@ -15,10 +15,10 @@
 #include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
 #include "kernels/head_row_preparation.hpp"
-#include "support/count_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/several_errors.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 
 namespace attn {
@@ -31,17 +31,18 @@ std::optional<HeadNorm> checked_norm(const std::optional<HeadNorm>& given, std::
   if (!given) return given;
   HeadNorm norm = *given;
   const auto adopt = [&](Tensor& tensor, const std::string& part) {
-    const std::string where = "/" + name + "/" + part, help = "give it the shape " + text({width});
+    const std::string where = "/" + name + "/" + part,
+                      help = translated("give it the shape {1}", text({width}));
     if (tensor.shape() != Shape{width}) {
-      throw input_error("the " + part + " " + text(tensor.shape()) + " of " + name +
-                            " does not fit heads of width " + std::to_string(width),
+      throw input_error(translated("the {1} {2} of {3} does not fit heads of width {4}", part,
+                                   text(tensor.shape()), name, width),
                         where, help);
     }
     tensor = tensor.converted(DType::float64);
   };
   if (!norm.weight) {
-    throw input_error(name + " has no weight", "/" + name + "/weight",
-                      "give one number a column of a head, " + text({width}));
+    throw input_error(translated("{1} has no weight", name), "/" + name + "/weight",
+                      translated("give one number a column of a head, {1}", text({width})));
   }
   adopt(norm.weight, "weight");
   if (norm.bias) adopt(norm.bias, "bias");
@@ -53,18 +54,18 @@ Positions given_positions(const Tensor& tensor, const std::string& name, std::si
                           const Geometry& geometry, const char* of) {
   const std::string where = "/rotary/" + name;
   if (tensor.dtype() != DType::int64) {
-    throw input_error(name + " holds " + attn::name(tensor.dtype()) + ", not int64", where,
-                      "give whole numbers");
+    throw input_error(translated("{1} holds {2}, not int64", name, attn::name(tensor.dtype())),
+                      where, translated("give whole numbers"));
   }
   const Shape& shape = tensor.shape();
   const bool fits =
       shape == Shape{length} || shape == Shape{1, length} || shape == Shape{geometry.batch, length};
   if (!fits) {
-    throw input_error(
-        name + " " + text(shape) + " does not fit " + count_text(geometry.batch, "sample") +
-            " of " + of,
-        where,
-        "give one position each, " + text({length}) + " or " + text({geometry.batch, length}));
+    throw input_error(translated("{1} {2} does not fit {3} of {4}", name, text(shape),
+                                 translated_count(geometry.batch, "{1} sample", "{1} samples"), of),
+                      where,
+                      translated("give one position each, {1} or {2}", text({length}),
+                                 text({geometry.batch, length})));
   }
   const std::size_t samples = shape.size() == 2 ? shape[0] : 1;
   if (is_shape_only(tensor)) {
@@ -87,44 +88,45 @@ Positions counted_positions(std::size_t length, std::size_t samples,
 
 void check_number(double number, bool fits, const char* name, const char* help) {
   if (fits && std::isfinite(number)) return;
-  throw input_error(std::string("the ") + name + " of the rotary scaling does not do",
-                    std::string("/rotary/scaling/") + name, help);
+  throw input_error(translated("the {1} of the rotary scaling does not do", name),
+                    std::string("/rotary/scaling/") + name, translated(help));
 }
 
 void check_scaling(const RotaryScaling& scaling) {
-  constexpr const char* positive = "give a finite positive number";
+  constexpr const char* positive = to_translate("give a finite positive number");
   constexpr const char* original = "original_max_position_embeddings";
   const auto check_positive = [&](double number, const char* name) {
     check_number(number, number > 0, name, positive);
   };
-  std::visit(
-      Overloaded{
-          [](const std::monostate&) {},
-          [&](const LinearScaling& s) { check_positive(s.factor, "factor"); },
-          [&](const DynamicScaling& s) {
-            check_number(s.factor, s.factor >= 1, "factor", "give a finite number of at least 1");
-            check_positive(s.original, original);
-          },
-          [&](const BandScaling& s) {
-            check_positive(s.factor, "factor");
-            check_positive(s.original, original);
-            check_positive(s.low, "low_freq_factor");
-            check_number(s.high, s.high > s.low, "high_freq_factor",
-                         "give a finite number above low_freq_factor");
-          },
-          [&](const YarnScaling& s) {
-            check_positive(s.factor, "factor");
-            check_positive(s.original, original);
-            check_positive(s.beta_slow, "beta_slow");
-            check_number(s.beta_fast, s.beta_fast >= s.beta_slow, "beta_fast",
-                         "give a finite number of at least beta_slow");
-            check_number(s.amplitude.value_or(1), true, "attention_factor", "give a finite number");
-            check_number(s.mscale.value_or(1), true, "mscale", "give a finite number");
-            check_number(s.mscale_all_dim.value_or(1), true, "mscale_all_dim",
-                         "give a finite number");
-          },
-          [&](const LongScaling& s) { check_positive(s.original, original); }},
-      scaling);
+  std::visit(Overloaded{[](const std::monostate&) {},
+                        [&](const LinearScaling& s) { check_positive(s.factor, "factor"); },
+                        [&](const DynamicScaling& s) {
+                          check_number(s.factor, s.factor >= 1, "factor",
+                                       to_translate("give a finite number of at least 1"));
+                          check_positive(s.original, original);
+                        },
+                        [&](const BandScaling& s) {
+                          check_positive(s.factor, "factor");
+                          check_positive(s.original, original);
+                          check_positive(s.low, "low_freq_factor");
+                          check_number(s.high, s.high > s.low, "high_freq_factor",
+                                       to_translate("give a finite number above low_freq_factor"));
+                        },
+                        [&](const YarnScaling& s) {
+                          check_positive(s.factor, "factor");
+                          check_positive(s.original, original);
+                          check_positive(s.beta_slow, "beta_slow");
+                          check_number(s.beta_fast, s.beta_fast >= s.beta_slow, "beta_fast",
+                                       to_translate("give a finite number of at least beta_slow"));
+                          check_number(s.amplitude.value_or(1), true, "attention_factor",
+                                       to_translate("give a finite number"));
+                          check_number(s.mscale.value_or(1), true, "mscale",
+                                       to_translate("give a finite number"));
+                          check_number(s.mscale_all_dim.value_or(1), true, "mscale_all_dim",
+                                       to_translate("give a finite number"));
+                        },
+                        [&](const LongScaling& s) { check_positive(s.original, original); }},
+             scaling);
 }
 
 std::int64_t largest(const Positions& positions) {
@@ -192,8 +194,8 @@ HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry
       heads_(geometry.heads),
       kv_heads_(geometry.kv_heads) {
   if ((query_norm_ || key_norm_) && !(std::isfinite(eps_) && eps_ > 0)) {
-    throw input_error("eps is not a finite positive number", "/eps",
-                      "give a small positive number such as 1e-5");
+    throw input_error(translated("eps is not a finite positive number"), "/eps",
+                      translated("give a small positive number such as 1e-5"));
   }
   if (rotary_) adopt_rotary(geometry, visibility);
 }
@@ -202,8 +204,9 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
   Rotary& rotary = *rotary_;
   const std::size_t new_keys = geometry.keys - geometry.past;
   if (rotary.positions) {
-    query_positions_ = given_positions(rotary.positions, "positions", geometry.queries, geometry,
-                                       count_text(geometry.queries, "query", "queries").c_str());
+    query_positions_ =
+        given_positions(rotary.positions, "positions", geometry.queries, geometry,
+                        translated_count(geometry.queries, "{1} query", "{1} queries").c_str());
   } else {
     bool alike = true;
     for (std::size_t b = 1; b < geometry.batch; ++b) {
@@ -214,14 +217,16 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
                           [&](std::size_t b) { return std::int64_t{visibility.offset(b)}; });
   }
   if (rotary.key_positions) {
-    key_positions_ = given_positions(rotary.key_positions, "key_positions", new_keys, geometry,
-                                     count_text(new_keys, "new key").c_str());
+    key_positions_ =
+        given_positions(rotary.key_positions, "key_positions", new_keys, geometry,
+                        translated_count(new_keys, "{1} new key", "{1} new keys").c_str());
   } else if (rotary.positions) {
     if (new_keys != geometry.queries) {
-      throw input_error("there are positions of " +
-                            count_text(geometry.queries, "query", "queries") + ", but not of the " +
-                            count_text(new_keys, "new key"),
-                        "/rotary/key_positions", "give \"key_positions\", one a new key");
+      throw input_error(translated("there are positions of {1}, but not of the {2}",
+                                   translated_count(geometry.queries, "{1} query", "{1} queries"),
+                                   translated_count(new_keys, "{1} new key", "{1} new keys")),
+                        "/rotary/key_positions",
+                        translated("give \"key_positions\", one a new key"));
     }
     key_positions_ = query_positions_;
   } else {
@@ -229,8 +234,10 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
         new_keys, 1, [&](std::size_t) { return static_cast<std::int64_t>(geometry.past); });
   }
   if (static_cast<bool>(rotary.cos) != static_cast<bool>(rotary.sin)) {
-    throw input_error(rotary.cos ? "cos is given without sin" : "sin is given without cos",
-                      rotary.cos ? "/rotary/sin" : "/rotary/cos", "give both or neither");
+    throw input_error(rotary.cos ? translated("cos is given without sin")
+                                 : translated("sin is given without cos"),
+                      rotary.cos ? "/rotary/sin" : "/rotary/cos",
+                      translated("give both or neither"));
   }
   if (rotary.cos) {
     adopt_tables(geometry);
@@ -239,34 +246,36 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
   }
   const std::size_t width = std::min(geometry.query_width, geometry.key_width);
   if (2 * pairs_ > width) {
-    throw input_error(count_text(2 * pairs_, "column") + " are to be turned, but a head has " +
-                          std::to_string(width),
-                      rotary.cos ? "/rotary/cos" : "/rotary/width",
-                      rotary.cos ? "give half as many cosines and sines as a head has columns, or "
-                                   "fewer"
-                                 : "give at most the width of a head");
+    throw input_error(
+        translated("{1} are to be turned, but a head has {2}",
+                   translated_count(2 * pairs_, "{1} column", "{1} columns"), width),
+        rotary.cos ? "/rotary/cos" : "/rotary/width",
+        rotary.cos
+            ? translated("give half as many cosines and sines as a head has columns, or fewer")
+            : translated("give at most the width of a head"));
   }
 }
 
 void HeadPreparation::adopt_tables(const Geometry& geometry) {
   Rotary& rotary = *rotary_;
   if (rotary.width || !std::holds_alternative<std::monostate>(rotary.scaling)) {
-    throw input_error(std::string(rotary.width ? "width" : "scaling") +
-                          " has no meaning beside given cosines and sines",
-                      rotary.width ? "/rotary/width" : "/rotary/scaling", "leave it out");
+    throw input_error(translated("{1} has no meaning beside given cosines and sines",
+                                 rotary.width ? translated("width") : translated("scaling")),
+                      rotary.width ? "/rotary/width" : "/rotary/scaling",
+                      translated("leave it out"));
   }
   const Shape& shape = rotary.cos.shape();
   const bool axes =
       shape.size() == 2 || (shape.size() == 3 && (shape[0] == 1 || shape[0] == geometry.batch));
   if (!axes || rotary.cos.size() == 0) {
-    throw input_error("cos " + text(shape) + " is not [N,width/2] or [B,N,width/2] of " +
-                          count_text(geometry.batch, "sample"),
-                      "/rotary/cos", "give a row of cosines a position");
+    throw input_error(translated("cos {1} is not [N,width/2] or [B,N,width/2] of {2}", text(shape),
+                                 translated_count(geometry.batch, "{1} sample", "{1} samples")),
+                      "/rotary/cos", translated("give a row of cosines a position"));
   }
   if (rotary.sin.shape() != shape) {
-    throw input_error(
-        "cos " + text(shape) + " and sin " + text(rotary.sin.shape()) + " have different shapes",
-        "/rotary/sin", "give both the same shape");
+    throw input_error(translated("cos {1} and sin {2} have different shapes", text(shape),
+                                 text(rotary.sin.shape())),
+                      "/rotary/sin", translated("give both the same shape"));
   }
   pairs_ = shape.back();
   sample_tables_ = shape.size() == 3 && shape[0] > 1;
@@ -293,29 +302,30 @@ void HeadPreparation::check_in_tables(const Positions& positions, const char* na
     const std::int64_t position = positions.all[i];
     if (position >= 0 && position < rows) continue;
     throw input_error(
-        "the position " + std::to_string(position) +
-            " has no row in the cosines and sines, which have " + std::to_string(rows),
+        translated("the position {1} has no row in the cosines and sines, which have {2}", position,
+                   rows),
         std::string("/rotary/") + name,
-        "give positions from 0 to " + std::to_string(rows - 1) + ", or tables of more rows");
+        translated("give positions from 0 to {1}, or tables of more rows", rows - 1));
   }
 }
 
 void HeadPreparation::adopt_frequencies(const Geometry& geometry) {
   Rotary& rotary = *rotary_;
   if (!(std::isfinite(rotary.theta) && rotary.theta > 0)) {
-    throw input_error("theta is not a finite positive number", "/rotary/theta",
-                      "give a positive number such as 10000");
+    throw input_error(translated("theta is not a finite positive number"), "/rotary/theta",
+                      translated("give a positive number such as 10000"));
   }
   const std::size_t width = rotary.width.value_or(geometry.query_width);
   if (width == 0 || width % 2 != 0) {
-    throw input_error(
-        rotary.width ? "the width " + std::to_string(width) + " is not an even number above 0"
-                     : "a head of width " + std::to_string(width) + " cannot be turned in pairs",
-        "/rotary/width", "give an even number of columns to turn");
+    throw input_error(rotary.width
+                          ? translated("the width {1} is not an even number above 0", width)
+                          : translated("a head of width {1} cannot be turned in pairs", width),
+                      "/rotary/width", translated("give an even number of columns to turn"));
   }
   check_scaling(rotary.scaling);
   if (std::holds_alternative<YarnScaling>(rotary.scaling) && rotary.theta <= 1) {
-    throw input_error("YaRN needs a theta above 1", "/rotary/theta", "give a number such as 10000");
+    throw input_error(translated("YaRN needs a theta above 1"), "/rotary/theta",
+                      translated("give a number such as 10000"));
   }
   rotary.width = width;
   pairs_ = width / 2;
@@ -417,15 +427,16 @@ namespace {
 
 void check_sinks(const Tensor& given, std::size_t heads) {
   if (given.shape() != Shape{heads}) {
-    throw input_error(
-        "sinks " + text(given.shape()) + " does not fit " + count_text(heads, "query head"),
-        "/sinks", "give one number a query head, " + text({heads}));
+    throw input_error(translated("sinks {1} does not fit {2}", text(given.shape()),
+                                 translated_count(heads, "{1} query head", "{1} query heads")),
+                      "/sinks", translated("give one number a query head, {1}", text({heads})));
   }
   if (is_shape_only(given)) return;
   const Tensor sinks = given.converted(DType::float64);
   for (const double sink : sinks.values<double>()) {
     if (std::isfinite(sink)) continue;
-    throw input_error("a sink is not a finite number", "/sinks", "give finite numbers");
+    throw input_error(translated("a sink is not a finite number"), "/sinks",
+                      translated("give finite numbers"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "attn/spec.hpp"
 
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -86,7 +87,7 @@ constexpr std::array<KindInfo, 11> table{{
      Family::given_scores,
      "softmax",
      {},
-     "scores as given",
+     to_translate("scores as given"),
      {},
      {},
      false,
@@ -141,7 +142,7 @@ constexpr std::array<KindInfo, 11> table{{
      Family::projected,
      "multi_head",
      {},
-     "(W_q x)·(W_k x) / √d_k in each head",
+     to_translate("(W_q x)·(W_k x) / √d_k in each head"),
      projections,
      dot_products,
      true,
@@ -151,7 +152,7 @@ constexpr std::array<KindInfo, 11> table{{
      Family::transformer,
      "encoder_layer",
      {},
-     "self-attention, add & norm, feed-forward, add & norm",
+     to_translate("self-attention, add & norm, feed-forward, add & norm"),
      {},
      dot_products,
      true,
@@ -161,7 +162,7 @@ constexpr std::array<KindInfo, 11> table{{
      Family::transformer,
      "decoder_layer",
      {},
-     "self-attention, cross-attention and feed-forward, each add & norm",
+     to_translate("self-attention, cross-attention and feed-forward, each add & norm"),
      {},
      dot_products,
      true,

@@ -10,6 +10,7 @@
 
 #include "attention/new_elements.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -79,9 +80,9 @@ void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::strin
     if (!tensor || tensor.shape() == Shape{width}) return;
     const std::string full = prefix + name + part;
     throw input_error(
-        full + " " + text(tensor.shape()) + " does not fit: expected " + text({width}),
+        translated("{1} {2} does not fit: expected {3}", full, text(tensor.shape()), text({width})),
         "/parameters/" + full,
-        "give it one number for each of a hidden state's " + std::to_string(width));
+        translated("give it one number for each of a hidden state's {1}", width));
   };
   check(norm.weight, ".weight");
   check(norm.bias, ".bias");

@@ -15,6 +15,7 @@
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -387,28 +388,30 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
                    const std::string& name) {
   const std::string weight = prefix + name + ".weight";
   if (!linear.weight) {
-    throw input_error("the parameter " + weight + " is missing", "/parameters/" + weight,
-                      "give it the shape [out," + std::to_string(x.back()) + "]");
+    throw input_error(translated("the parameter {1} is missing", weight), "/parameters/" + weight,
+                      translated("give it the shape [out,{1}]", x.back()));
   }
   const Shape& shape = linear.weight.shape();
   if (linear.weight.size() == 0) {
-    throw input_error(weight + " " + text(shape) + " has an axis of size 0",
-                      "/parameters/" + weight, "give every axis at least one element");
+    throw input_error(translated("{1} {2} has an axis of size 0", weight, text(shape)),
+                      "/parameters/" + weight, translated("give every axis at least one element"));
   }
   if (shape.size() != 2 || shape[1] != x.back()) {
     const std::string expected = "[out," + std::to_string(x.back()) + "]";
     throw input_error(
-        weight + " " + text(shape) + " does not fit: expected " + expected, "/parameters/" + weight,
-        "its second axis is the width of what it is applied to, " + text(x) +
-            (shape.size() == 2 && shape[0] == x.back()
-                 ? "; weights that are multiplied as x·W come with \"transpose\": true"
-                 : ""));
+        translated("{1} {2} does not fit: expected {3}", weight, text(shape), expected),
+        "/parameters/" + weight,
+        shape.size() == 2 && shape[0] == x.back()
+            ? translated("its second axis is the width of what it is applied to, {1}; weights that "
+                         "are multiplied as x·W come with \"transpose\": true",
+                         text(x))
+            : translated("its second axis is the width of what it is applied to, {1}", text(x)));
   }
   if (linear.bias && linear.bias.shape() != Shape{shape[0]}) {
-    throw input_error(prefix + name + ".bias " + text(linear.bias.shape()) +
-                          " does not fit: expected " + text({shape[0]}),
+    throw input_error(translated("{1}{2}.bias {3} does not fit: expected {4}", prefix, name,
+                                 text(linear.bias.shape()), text({shape[0]})),
                       "/parameters/" + prefix + name + ".bias",
-                      "give it one number a row of " + weight);
+                      translated("give it one number a row of {1}", weight));
   }
   Shape result = x;
   result.back() = shape[0];

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/shape_only.hpp"
 
@@ -56,45 +56,52 @@ namespace {
 
 void check_slopes(const std::vector<double>& slopes, std::size_t heads) {
   if (slopes.size() != heads) {
-    throw input_error("ALiBi has " + count_text(slopes.size(), "slope") + ", but there " +
-                          (heads == 1 ? "is " : "are ") + count_text(heads, "query head"),
-                      "/mask/alibi", "give one slope a query head, or true for those of the paper");
+    throw input_error(translated("ALiBi has {1}, but there {2}{3}",
+                                 translated_count(slopes.size(), "{1} slope", "{1} slopes"),
+                                 heads == 1 ? translated("is ") : translated("are "),
+                                 translated_count(heads, "{1} query head", "{1} query heads")),
+                      "/mask/alibi",
+                      translated("give one slope a query head, or true for those of the paper"));
   }
   for (const double slope : slopes) {
     if (std::isfinite(slope)) continue;
-    throw input_error("a slope of ALiBi is not a finite number", "/mask/alibi",
-                      "give finite numbers");
+    throw input_error(translated("a slope of ALiBi is not a finite number"), "/mask/alibi",
+                      translated("give finite numbers"));
   }
 }
 
 void check_buckets(const RelativeBias& bias) {
   const std::size_t directions = bias.bidirectional ? 2 : 1;
   if (bias.buckets < 2 * directions || bias.buckets % directions != 0) {
-    throw input_error("a relative bias cannot have " + count_text(bias.buckets, "bucket"),
-                      "/relative_bias/buckets",
-                      bias.bidirectional
-                          ? "give an even number of at least 4: half of them for each direction"
-                          : "give at least 2");
+    throw input_error(
+        translated("a relative bias cannot have {1}",
+                   translated_count(bias.buckets, "{1} bucket", "{1} buckets")),
+        "/relative_bias/buckets",
+        bias.bidirectional
+            ? translated("give an even number of at least 4: half of them for each direction")
+            : translated("give at least 2"));
   }
   const std::size_t exact = bias.buckets / directions / 2;
   if (bias.max_distance > exact) return;
-  throw input_error("the largest distance " + std::to_string(bias.max_distance) +
-                        " is not beyond those that have a bucket of their own, up to " +
-                        std::to_string(exact),
-                    "/relative_bias/max_distance", "give a larger one, or fewer \"buckets\"");
+  throw input_error(
+      translated(
+          "the largest distance {1} is not beyond those that have a bucket of their own, up to {2}",
+          bias.max_distance, exact),
+      "/relative_bias/max_distance", translated("give a larger one, or fewer \"buckets\""));
 }
 
 void check_table(const RelativeBias& bias, std::size_t heads) {
   const Shape expected{bias.buckets, heads};
   if (!bias.table) {
-    throw input_error("the relative bias has no table", "/relative_bias/table",
-                      "give the biases " + text(expected) + ", one a bucket and query head");
+    throw input_error(
+        translated("the relative bias has no table"), "/relative_bias/table",
+        translated("give the biases {1}, one a bucket and query head", text(expected)));
   }
   if (bias.table.shape() == expected) return;
-  throw input_error("the table " + text(bias.table.shape()) + " does not fit " +
-                        count_text(bias.buckets, "bucket") + " and " +
-                        count_text(heads, "query head"),
-                    "/relative_bias/table", "give it the shape " + text(expected));
+  throw input_error(translated("the table {1} does not fit {2} and {3}", text(bias.table.shape()),
+                               translated_count(bias.buckets, "{1} bucket", "{1} buckets"),
+                               translated_count(heads, "{1} query head", "{1} query heads")),
+                    "/relative_bias/table", translated("give it the shape {1}", text(expected)));
 }
 
 }  // namespace
@@ -112,8 +119,9 @@ PositionBias::PositionBias(const AttentionOptions& options, const Geometry& geom
   relative_->table = relative_->table.converted(DType::float64);
   for (const double term : relative_->table.values<double>()) {
     if (std::isfinite(term)) continue;
-    throw input_error("the table of the relative bias holds a number that is not finite",
-                      "/relative_bias/table", "give finite numbers; a mask hides keys");
+    throw input_error(
+        translated("the table of the relative bias holds a number that is not finite"),
+        "/relative_bias/table", translated("give finite numbers; a mask hides keys"));
   }
 }
 

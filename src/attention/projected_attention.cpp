@@ -9,6 +9,7 @@
 #include "attention/all_finite.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/shape_only.hpp"
 
@@ -18,29 +19,30 @@ namespace {
 void check_states(const Tensor& states, const char* name) {
   const std::string where = std::string("/") + name;
   if (!states)
-    throw input_error(std::string("there is no ") + name, where,
-                      "give hidden states [L,D] or [B,L,D]");
+    throw input_error(translated("there is no {1}", name), where,
+                      translated("give hidden states [L,D] or [B,L,D]"));
   if (states.rank() != 2 && states.rank() != 3) {
-    throw input_error(std::string(name) + " " + text(states.shape()) + " is not [L,D] or [B,L,D]",
-                      where,
-                      "give hidden states without a head axis: the projections make the heads");
+    throw input_error(
+        translated("{1} {2} is not [L,D] or [B,L,D]", name, text(states.shape())), where,
+        translated("give hidden states without a head axis: the projections make the heads"));
   }
 }
 
 void check_heads(std::size_t width, std::size_t heads, const std::string& weight,
                  const char* option) {
   if (width % heads == 0) return;
-  throw input_error(weight + " has " + std::to_string(width) + " rows, which is not divisible by " +
-                        std::to_string(heads) + " heads",
-                    option, "choose a number of heads that divides the rows");
+  throw input_error(
+      translated("{1} has {2} rows, which is not divisible by {3} heads", weight, width, heads),
+      option, translated("choose a number of heads that divides the rows"));
 }
 
 void check_same_width(std::size_t query, std::size_t key, const std::string& prefix) {
   if (query == key) return;
-  throw input_error(prefix + "W_q.weight makes heads of width " + std::to_string(query) + ", " +
-                        prefix + "W_k.weight of width " + std::to_string(key),
-                    "/parameters/" + prefix + "W_k.weight",
-                    "give both the same rows a head; fewer key heads are set by \"kv_heads\"");
+  throw input_error(
+      translated("{1}W_q.weight makes heads of width {2}, {1}W_k.weight of width {3}", prefix,
+                 query, key),
+      "/parameters/" + prefix + "W_k.weight",
+      translated("give both the same rows a head; fewer key heads are set by \"kv_heads\""));
 }
 
 // A past is projected already: as wide as the projected rows it continues, or with an axis of
@@ -57,10 +59,10 @@ void check_past(const Tensor& past, const char* name, const Shape& rows, std::si
   const std::string batch = rows.size() == 3 ? "B," : "";
   const std::string h = std::to_string(heads), w = std::to_string(width);
   throw input_error(
-      std::string(name) + " " + text(shape) + " does not continue the projected rows " + text(rows),
+      translated("{1} {2} does not continue the projected rows {3}", name, text(shape), text(rows)),
       std::string("/") + name,
-      "give it the shape [" + batch + "P," + std::to_string(heads * width) + "] or [" + batch + h +
-          ",P," + w + "], P rows of the past");
+      translated("give it the shape [{1}P,{2}] or [{1}{3},P,{4}], P rows of the past", batch,
+                 heads * width, h, w));
 }
 
 // [B,G,P,d] as [B,P,G·d], so that it continues projected rows, whose heads stand side by side;

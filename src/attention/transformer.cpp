@@ -15,6 +15,7 @@
 #include "attention/new_elements.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/shape_only.hpp"
 
@@ -60,10 +61,10 @@ Finish times(const Tensor& gates) {
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
                    const std::string& name) {
   if (output == x) return;
-  throw input_error(prefix + name + " gives " + text(output) +
-                        ", which cannot be added to the hidden states " + text(x),
+  throw input_error(translated("{1}{2} gives {3}, which cannot be added to the hidden states {4}",
+                               prefix, name, text(output), text(x)),
                     "/parameters/" + prefix + name,
-                    "give it as many rows as the hidden states are wide");
+                    translated("give it as many rows as the hidden states are wide"));
 }
 
 // A gated feed-forward multiplies linear1 by linear3.
@@ -72,14 +73,16 @@ void check_gate(const TransformerRequest& request, const TransformerLayer& layer
   const std::string name = prefix + "linear3.weight";
   if (!gated(request.activation)) {
     if (!layer.linear3.weight) return;
-    throw input_error(name + " has no meaning for this activation", "/parameters/" + name,
-                      "leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh");
+    throw input_error(
+        translated("{1} has no meaning for this activation", name), "/parameters/" + name,
+        translated("leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh"));
   }
   if (check_linear(layer.linear3, x, prefix, "linear3") == wide) return;
-  throw input_error(name + " " + text(layer.linear3.weight.shape()) + " and " + prefix +
-                        "linear1.weight " + text(layer.linear1.weight.shape()) +
-                        ", which it is multiplied with, have different shapes",
-                    "/parameters/" + name, "give both as many rows");
+  throw input_error(
+      translated(
+          "{1} {2} and {3}linear1.weight {4}, which it is multiplied with, have different shapes",
+          name, text(layer.linear3.weight.shape()), prefix, text(layer.linear1.weight.shape())),
+      "/parameters/" + name, translated("give both as many rows"));
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -191,19 +194,20 @@ std::string layer_prefix(const TransformerRequest& request, std::size_t layer) {
 
 std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
-    throw input_error("eps is not a finite positive number", "/eps",
-                      "give a small positive number such as 1e-5");
+    throw input_error(translated("eps is not a finite positive number"), "/eps",
+                      translated("give a small positive number such as 1e-5"));
   }
   if (is_narrow(request.dtype)) {
-    throw input_error(std::string("layers are not computed in ") + name(request.dtype), "/dtype",
-                      "choose float32 or float64");
+    throw input_error(translated("layers are not computed in {1}", name(request.dtype)), "/dtype",
+                      translated("choose float32 or float64"));
   }
   if (request.layers.empty()) {
-    throw input_error("there are no layers", "/layers", "give at least one layer");
+    throw input_error(translated("there are no layers"), "/layers",
+                      translated("give at least one layer"));
   }
   if (request.decoder && !request.memory) {
-    throw input_error("there is no memory", "/memory",
-                      "give the encoder's hidden states [L,D] or [B,L,D]");
+    throw input_error(translated("there is no memory"), "/memory",
+                      translated("give the encoder's hidden states [L,D] or [B,L,D]"));
   }
   const Tensor x = request.x ? shape_only(states_shape(request)) : Tensor();
   std::vector<LayerGeometry> layers;

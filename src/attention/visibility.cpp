@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 
 namespace attn {
@@ -67,8 +67,8 @@ bool Mask::present() const noexcept {
 Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     : mask_(mask), queries_(geometry.queries), keys_(geometry.keys), past_(geometry.past) {
   if (mask.fill && !std::isfinite(*mask.fill)) {
-    throw input_error("the fill is neither a finite number nor -inf", "/mask/fill",
-                      "give a finite number such as -1e9, or leave it out for -inf");
+    throw input_error(translated("the fill is neither a finite number nor -inf"), "/mask/fill",
+                      translated("give a finite number such as -1e9, or leave it out for -inf"));
   }
   adopt_padding(geometry);
   adopt_valid_lens(geometry);
@@ -79,10 +79,10 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   if (mask.window) is_global_.assign(keys_, 0);
   for (std::size_t i = 0; i < mask.global.size(); ++i) {
     if (mask.global[i] >= keys_) {
-      throw input_error("the global position " + std::to_string(mask.global[i]) +
-                            " is beyond the last key, " + std::to_string(keys_ - 1),
+      throw input_error(translated("the global position {1} is beyond the last key, {2}",
+                                   mask.global[i], keys_ - 1),
                         "/mask/global/" + std::to_string(i),
-                        "give positions from 0 to " + std::to_string(keys_ - 1));
+                        translated("give positions from 0 to {1}", keys_ - 1));
     }
     if (mask.window) is_global_[mask.global[i]] = 1;
   }
@@ -102,10 +102,12 @@ void Visibility::adopt_padding(const Geometry& geometry) {
   const bool same_for_all = shape == Shape{1, keys_};
   const bool only_sample = shape == Shape{keys_} && geometry.batch == 1;
   if (shape != expected && !same_for_all && !only_sample) {
-    throw input_error(described("the padding mask", mask_.padding) + " does not fit " +
-                          count_text(geometry.batch, "sample") + " of " + count_text(keys_, "key"),
-                      "/mask/padding",
-                      "give it the shape " + text(expected) + ", true where a key is padding");
+    throw input_error(
+        translated("{1} does not fit {2} of {3}", described("the padding mask", mask_.padding),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                   translated_count(keys_, "{1} key", "{1} keys")),
+        "/mask/padding",
+        translated("give it the shape {1}, true where a key is padding", text(expected)));
   }
   mask_.padding = mask_.padding.converted(DType::boolean);
   padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
@@ -118,17 +120,18 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
   const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
   if (!one_a_sample && !one_a_query) {
-    const std::string sample =
-        geometry.batch_axis ? "one number a sample, " + text({geometry.batch}) : "one number";
-    throw input_error(described("valid_lens", mask_.valid_lens) + " does not fit " +
-                          count_text(geometry.batch, "sample") + " of " +
-                          count_text(queries_, "query", "queries"),
-                      "/valid_lens", "give " + sample + ", or one a query, " + text(each_query));
+    const std::string sample = geometry.batch_axis
+                                   ? translated("one number a sample, {1}", text({geometry.batch}))
+                                   : translated("one number");
+    throw input_error(
+        translated("{1} does not fit {2} of {3}", described("valid_lens", mask_.valid_lens),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                   translated_count(queries_, "{1} query", "{1} queries")),
+        "/valid_lens", translated("give {1}, or one a query, {2}", sample, text(each_query)));
   }
   if (mask_.valid_lens.dtype() != DType::int64) {
-    throw input_error(
-        std::string("valid_lens holds ") + name(mask_.valid_lens.dtype()) + ", not int64",
-        "/valid_lens", "give whole numbers");
+    throw input_error(translated("valid_lens holds {1}, not int64", name(mask_.valid_lens.dtype())),
+                      "/valid_lens", translated("give whole numbers"));
   }
   lens_query_stride_ = one_a_query ? 1 : 0;
   if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
@@ -141,9 +144,8 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
     std::string pointer = "/valid_lens";
     if (shape.size() == 2) pointer += "/" + std::to_string(i / queries_);
     if (!shape.empty()) pointer += "/" + std::to_string(shape.size() == 2 ? i % queries_ : i);
-    throw input_error("the valid length " + std::to_string(lens[i]) + " is not between 0 and " +
-                          std::to_string(keys_),
-                      pointer, "give the number of leading keys that are valid");
+    throw input_error(translated("the valid length {1} is not between 0 and {2}", lens[i], keys_),
+                      pointer, translated("give the number of leading keys that are valid"));
   }
 }
 
@@ -165,10 +167,11 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
     stride *= size;
   }
   if (!fits) {
-    throw input_error(std::string(name) + " " + text(shape) +
-                          " does not broadcast against the weights " + text(axes),
-                      std::string("/mask/") + name,
-                      "each axis, counted from the last, must be 1 or that of the weights");
+    throw input_error(
+        translated("{1} {2} does not broadcast against the weights {3}", name, text(shape),
+                   text(axes)),
+        std::string("/mask/") + name,
+        translated("each axis, counted from the last, must be 1 or that of the weights"));
   }
   result.tensor = tensor.converted(dtype);
   const std::size_t rank = axes.size();

@@ -18,6 +18,7 @@
 #include "run/document_run.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -165,8 +166,9 @@ class Answers {
 BatchOutcome answer_documents(const BatchOptions& options, const BatchObserver& observer,
                               const std::atomic<bool>* stop) {
   if (options.resume) {
-    throw Error(ErrorKind::usage, "answers leave nothing behind that could be gone on with",
-                "BatchOptions::resume", "leave it out, or name a folder with RunOptions::out");
+    throw Error(
+        ErrorKind::usage, translated("answers leave nothing behind that could be gone on with"),
+        "BatchOptions::resume", translated("leave it out, or name a folder with RunOptions::out"));
   }
   return Answers(options, observer, stop).run();
 }

@@ -4,6 +4,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 bool ArrivingDocuments::unlisted(const BatchOptions& options) {
@@ -35,8 +37,9 @@ std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next_line() {
   const ListedDocument document{"stdin" + line_suffix(line->number), "-", line->number, texts_};
   return Arrived{document, [text = line->text, place = document.place()]() -> DocumentText {
                    if (text) return {text, *text};
-                   throw input_error("the line is longer than the limit of standard input", place,
-                                     "make it shorter, or raise the limit with Limits::file_bytes");
+                   throw input_error(
+                       translated("the line is longer than the limit of standard input"), place,
+                       translated("make it shorter, or raise the limit with Limits::file_bytes"));
                  }};
 }
 

@@ -10,6 +10,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 std::optional<ArrivedLine> ArrivingLines::next() {
@@ -57,8 +59,8 @@ void ArrivingLines::read_more() {
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) {
       throw Error(ErrorKind::file,
-                  std::string("cannot read standard input: ") + std::strerror(errno), "",
-                  "check where the input comes from");
+                  translated("cannot read standard input: {1}", std::strerror(errno)), "",
+                  translated("check where the input comes from"));
     }
     break;
   }

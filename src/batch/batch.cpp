@@ -25,6 +25,7 @@
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/path_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -98,9 +99,9 @@ class Batch {
     ArrivingDocuments documents(options_, stop_);
     std::optional<ArrivingDocuments::Arrived> first = documents.next();
     if (!first) {
-      throw Error(ErrorKind::file, "there are no documents in what was given",
+      throw Error(ErrorKind::file, translated("there are no documents in what was given"),
                   "BatchOptions::inputs",
-                  "documents end in .json, files with a document a line in .jsonl");
+                  translated("documents end in .json, files with a document a line in .jsonl"));
     }
     prepare_folder();
     std::mutex taking;
@@ -257,11 +258,10 @@ class Batch {
 
 void check_shard(const Shard& shard) {
   if (shard.index < shard.count) return;
-  throw Error(ErrorKind::usage,
-              "there is no part " + std::to_string(shard.index) + " of " +
-                  std::to_string(shard.count) + ": parts count from 0",
-              "BatchOptions::shard",
-              "give 0/" + std::to_string(shard.count) + " for the first of them");
+  throw Error(
+      ErrorKind::usage,
+      translated("there is no part {1} of {2}: parts count from 0", shard.index, shard.count),
+      "BatchOptions::shard", translated("give 0/{1} for the first of them", shard.count));
 }
 
 }  // namespace
@@ -277,8 +277,10 @@ BatchOutcome merge_summaries(const fs::path& folder) {
   const auto start = Clock::now();
   const Summaries summaries = Summaries::read(folder);
   if (summaries.size() == 0) {
-    throw Error(ErrorKind::file, "there is no summary of a batch in " + in_quotes(folder.native()),
-                "merge_summaries()", "name the folder that was RunOptions::out of the batch");
+    throw Error(ErrorKind::file,
+                translated("there is no summary of a batch in {1}", in_quotes(folder.native())),
+                "merge_summaries()",
+                translated("name the folder that was RunOptions::out of the batch"));
   }
   BatchOutcome outcome;
   outcome.warnings = summaries.warnings();

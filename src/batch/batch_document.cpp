@@ -8,6 +8,7 @@
 #include "io/json_writer.hpp"
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -40,11 +41,12 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
 Error error_of(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return input_error("there is not enough memory", "",
-                       "make the tensors smaller, run fewer jobs, or raise the memory limit");
+    return input_error(
+        translated("there is not enough memory"), "",
+        translated("make the tensors smaller, run fewer jobs, or raise the memory limit"));
   }
   return {ErrorKind::internal, exception.what(), "",
-          "this is a bug of attn-cli: please report it with the input that shows it"};
+          translated("this is a bug of attn-cli: please report it with the input that shows it")};
 }
 
 void reword(BatchItem& item, const BatchOptions& options) {

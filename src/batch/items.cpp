@@ -18,6 +18,7 @@
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/path_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -84,7 +85,8 @@ std::string line_at(const ListedDocument& document, std::uint64_t begin, const L
   // Something else may be there by now: a pipe is not to be waited for.
   const Descriptor file(open(document.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.get() < 0) {
-    throw file_error("cannot open " + name, std::strerror(errno), "check the file");
+    throw file_error(translated("cannot open {1}", name), std::strerror(errno),
+                     translated("check the file"));
   }
   // With the end of the line before, so that a file that was written anew is noticed.
   const std::uint64_t from = begin == 0 ? 0 : begin - 1;
@@ -93,20 +95,23 @@ std::string line_at(const ListedDocument& document, std::uint64_t begin, const L
   for (std::size_t piece = 4096; end == std::string::npos; piece *= 2) {
     const std::size_t used = text.size();
     if (used > limits.file_bytes) {
-      throw input_error("the line is longer than the limit of files", document.place(),
-                        "make it shorter, or raise the limit with Limits::file_bytes");
+      throw input_error(translated("the line is longer than the limit of files"), document.place(),
+                        translated("make it shorter, or raise the limit with Limits::file_bytes"));
     }
     text.resize(used + piece);
     const ssize_t count =
         pread(file.get(), text.data() + used, piece, static_cast<off_t>(from + used));
-    if (count < 0) throw file_error("cannot read " + name, std::strerror(errno), "check the file");
+    if (count < 0)
+      throw file_error(translated("cannot read {1}", name), std::strerror(errno),
+                       translated("check the file"));
     text.resize(used + static_cast<std::size_t>(count));
     if (count == 0) break;
     end = text.find('\n', std::max<std::size_t>(used, begin - from));
   }
   if (text.size() <= begin - from || (begin > 0 && text[0] != '\n')) {
-    throw Error(ErrorKind::file, name + " was changed while the batch was reading it",
-                document.place(), "run the batch again when no other program writes the file");
+    throw Error(ErrorKind::file, translated("{1} was changed while the batch was reading it", name),
+                document.place(),
+                translated("run the batch again when no other program writes the file"));
   }
   return text.substr(begin - from, end == std::string::npos ? end : end - (begin - from));
 }
@@ -128,15 +133,16 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
 
 void check_inputs(const BatchOptions& options) {
   if (options.inputs.empty() && !options.files_from) {
-    throw Error(ErrorKind::usage, "no input documents given", "BatchOptions::inputs",
-                "name documents, folders, patterns or .jsonl files, or a list with "
-                "BatchOptions::files_from");
+    throw Error(ErrorKind::usage, translated("no input documents given"), "BatchOptions::inputs",
+                translated("name documents, folders, patterns or .jsonl files, or a list with "
+                           "BatchOptions::files_from"));
   }
   const bool reads_lines =
       std::find(options.inputs.begin(), options.inputs.end(), "-") != options.inputs.end();
   if (reads_lines && options.files_from == "-") {
-    throw Error(ErrorKind::usage, "standard input is given both as documents and as their list",
-                "BatchOptions::files_from", "leave one of them out");
+    throw Error(ErrorKind::usage,
+                translated("standard input is given both as documents and as their list"),
+                "BatchOptions::files_from", translated("leave one of them out"));
   }
 }
 
@@ -200,7 +206,9 @@ class DocumentList::Listing {
     if (outcome == GLOB_NOSPACE) throw std::bad_alloc();
     const auto unreadable = std::exchange(unreadable_folders, {});
     if (paths.empty() && unreadable.empty()) {
-      throw file_error("no document", "nothing matches " + in_quotes(pattern), "check the pattern");
+      throw file_error(translated("no document"),
+                       translated("nothing matches {1}", in_quotes(pattern)),
+                       translated("check the pattern"));
     }
     // Names are mirrored from the first folder that varies.
     const std::string fixed = fixed_folders(pattern);
@@ -243,8 +251,8 @@ class DocumentList::Listing {
 
   void add_unreadable(const fs::path& folder, const std::string& name, const std::string& reason) {
     add_error(folder, name.empty() ? "folder" : name,
-              file_error("cannot read the folder " + in_quotes(folder.native()), reason,
-                         "check its permissions"));
+              file_error(translated("cannot read the folder {1}", in_quotes(folder.native())),
+                         reason, translated("check its permissions")));
   }
 
   void add_error(const fs::path& path, const std::string& below, const Error& error) {
@@ -327,8 +335,9 @@ DocumentList::DocumentList(const BatchOptions& options) {
     count_ += source.lines ? source.lines->begins.size() : 1;
   }
   if (count_ == 0) {
-    throw Error(ErrorKind::file, "there are no documents in what was given", "BatchOptions::inputs",
-                "documents end in .json, files with a document a line in .jsonl");
+    throw Error(ErrorKind::file, translated("there are no documents in what was given"),
+                "BatchOptions::inputs",
+                translated("documents end in .json, files with a document a line in .jsonl"));
   }
   names_ =
       UnlikeNames({count_, [this](std::size_t index) { return path_text(source_of(index).below); },

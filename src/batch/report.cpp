@@ -11,6 +11,7 @@
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -33,12 +34,12 @@ std::vector<Row> rows(const BatchOutcome& outcome) {
   rows.emplace_back("items", std::to_string(counts.items));
   rows.emplace_back("done", std::to_string(counts.done));
   if (counts.skipped > 0) {
-    rows.emplace_back("skipped", std::to_string(counts.skipped) + ", finished before");
+    rows.emplace_back("skipped", translated("{1}, finished before", counts.skipped));
   }
   rows.emplace_back("failed", std::to_string(counts.failed));
   if (counts.left() > 0) {
     rows.emplace_back("left",
-                      std::to_string(counts.left()) + ", to be done with BatchOptions::resume");
+                      translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
   rows.emplace_back("seconds", seconds_text(outcome.seconds));
   rows.emplace_back("summary", outcome.summary.string());
@@ -66,8 +67,8 @@ std::string batch_text(const BatchOutcome& outcome) {
   }
   text += "\nFailed\n" + text_table(columns);
   if (outcome.counts.failed > outcome.failures.size()) {
-    text += "  … and " + std::to_string(outcome.counts.failed - outcome.failures.size()) +
-            " more, in the summary\n";
+    text += translated("  … and {1} more, in the summary\n",
+                       outcome.counts.failed - outcome.failures.size());
   }
   return text;
 }

@@ -3,6 +3,8 @@
 
 #include "attn/batch.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -22,10 +24,10 @@ class Variables {
     const char* const end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, number);
     if (error != std::errc() || stop != end) {
-      throw Error(
-          ErrorKind::usage,
-          std::string("the variable ") + name + " is \"" + text + "\", which is no whole number",
-          name, "correct it, or say which part this is with BatchOptions::shard");
+      throw Error(ErrorKind::usage,
+                  translated("the variable {1} is \"{2}\", which is no whole number", name, text),
+                  name,
+                  translated("correct it, or say which part this is with BatchOptions::shard"));
     }
     return number;
   }
@@ -37,9 +39,9 @@ class Variables {
 FoundShard checked(std::size_t index, std::size_t count, const std::string& source) {
   if (index >= count) {
     throw Error(ErrorKind::usage,
-                "part " + std::to_string(index) + " of " + std::to_string(count) +
-                    " parts, which count from 0, is what " + source + " say",
-                source, "say which part this is with BatchOptions::shard");
+                translated("part {1} of {2} parts, which count from 0, is what {3} say", index,
+                           count, source),
+                source, translated("say which part this is with BatchOptions::shard"));
   }
   return {{index, count}, source};
 }
@@ -82,20 +84,20 @@ std::optional<FoundShard> find_array_task(const Variables& variables) {
                          last >= first && (last - first) / step + 1 == count;
     if (!regular) {
       throw Error(ErrorKind::usage,
-                  "the tasks of the Slurm array are not evenly spaced, so that their numbers do "
-                  "not tell the parts",
-                  source, "say which part this is with BatchOptions::shard");
+                  translated("the tasks of the Slurm array are not evenly spaced, so that their "
+                             "numbers do not tell the parts"),
+                  source, translated("say which part this is with BatchOptions::shard"));
     }
     return checked((id - first) / step, count, source);
   }
   if (variables.has("JOB_COMPLETION_INDEX")) {
     if (!variables.has("JOB_COMPLETIONS")) {
       throw Error(ErrorKind::usage,
-                  "this is a pod of an indexed Kubernetes Job, which does not tell its pods how "
-                  "many they are",
+                  translated("this is a pod of an indexed Kubernetes Job, which does not tell its "
+                             "pods how many they are"),
                   "JOB_COMPLETION_INDEX",
-                  "set the variable JOB_COMPLETIONS in the Job to what spec.completions is, or say "
-                  "which part this is with BatchOptions::shard");
+                  translated("set the variable JOB_COMPLETIONS in the Job to what spec.completions "
+                             "is, or say which part this is with BatchOptions::shard"));
     }
     return checked(variables.number("JOB_COMPLETION_INDEX"), variables.number("JOB_COMPLETIONS"),
                    "JOB_COMPLETION_INDEX, JOB_COMPLETIONS");

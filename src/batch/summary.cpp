@@ -21,6 +21,7 @@
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -38,8 +39,8 @@ void write_files(JsonWriter& line, const char* name, const FileValues<Value>& fi
 const JsonValue& required(const JsonValue& object, const char* key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr) {
-    throw input_error(std::string("the line has no \"") + key + "\"", "",
-                      "this is no summary of a batch");
+    throw input_error(translated("the line has no \"{1}\"", key), "",
+                      translated("this is no summary of a batch"));
   }
   return *value;
 }
@@ -59,8 +60,8 @@ std::optional<Error> error_of(const JsonValue& line) {
                                            ErrorKind::internal};
   const auto kind = std::find(kinds.begin(), kinds.end(), static_cast<ErrorKind>(status));
   if (kind == kinds.end()) {
-    throw input_error("an item cannot end with " + std::to_string(status), "/status",
-                      "this is no summary of a batch");
+    throw input_error(translated("an item cannot end with {1}", status), "/status",
+                      translated("this is no summary of a batch"));
   }
   const JsonValue& error = expect_object(required(line, "error"), "/error");
   return Error(*kind, text_of(error, "problem"), text_of(error, "where"), text_of(error, "help"));
@@ -78,8 +79,8 @@ bool is_file(const Descriptor& file) {
 
 [[noreturn]] void fail_to_read(const fs::path& path, int reason) {
   throw Error(ErrorKind::file,
-              "cannot read " + in_quotes(path.native()) + ": " + std::strerror(reason), "",
-              "check the permissions of the file");
+              translated("cannot read {1}: {2}", in_quotes(path.native()), std::strerror(reason)),
+              "", translated("check the permissions of the file"));
 }
 
 // Where the last whole line ends. A summary is read, not mapped, as other processes may shorten it.
@@ -141,8 +142,8 @@ SummaryRecord read_record(std::string_view text) {
   record.item.seconds = expect_number(required(line, "seconds"), "/seconds");
   const JsonValue& warnings = required(line, "warnings");
   if (!warnings.is(JsonValue::Type::array)) {
-    throw input_error("expected an array, found " + std::string(type_text(warnings)), "/warnings",
-                      "this is no summary of a batch");
+    throw input_error(translated("expected an array, found {1}", translated(type_text(warnings))),
+                      "/warnings", translated("this is no summary of a batch"));
   }
   for (std::size_t i = 0; i < warnings.size(); ++i) {
     record.item.warnings.push_back(expect_string(warnings.element(i), pointer_to("/warnings", i)));
@@ -175,16 +176,17 @@ Summaries Summaries::read(const fs::path& folder) {
     if (is_summary(entry->path().filename().native())) summaries.files_.push_back(entry->path());
   }
   if (error) {
-    throw Error(ErrorKind::file,
-                "cannot read the folder " + in_quotes(folder.native()) + ": " + error.message(), "",
-                "name the folder of a batch");
+    throw Error(
+        ErrorKind::file,
+        translated("cannot read the folder {1}: {2}", in_quotes(folder.native()), error.message()),
+        "", translated("name the folder of a batch"));
   }
   std::sort(summaries.files_.begin(), summaries.files_.end());
   for (std::uint32_t file = 0; file < summaries.files_.size(); ++file) summaries.read_file(file);
   summaries.keep_last_ones();
   if (summaries.left_out_ > most_warnings) {
-    summaries.warnings_.push_back(std::to_string(summaries.left_out_ - most_warnings) +
-                                  " more lines of summaries are left out");
+    summaries.warnings_.push_back(translated("{1} more lines of summaries are left out",
+                                             summaries.left_out_ - most_warnings));
   }
   return summaries;
 }
@@ -222,8 +224,8 @@ void Summaries::add(std::string_view text, std::uint64_t offset, std::uint32_t f
     names_ += record.item.name;
   } catch (const Error& wrong) {
     if (++left_out_ > most_warnings) return;
-    warnings_.push_back(files_[file].string() + ":" + std::to_string(number) +
-                        " is left out, and its item counts as not done: " + wrong.problem());
+    warnings_.push_back(translated("{1}:{2} is left out, and its item counts as not done: {3}",
+                                   files_[file].string(), number, wrong.problem()));
   }
 }
 
@@ -319,8 +321,9 @@ void SummaryFile::lock() const {
   for (int attempt = 1; flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
     if (errno != EWOULDBLOCK) return;  // a file system without locks
     if (attempt == attempts) {
-      throw Error(ErrorKind::file, "another batch is writing " + in_quotes(path_.native()), "",
-                  "wait for it to end, or write into another folder");
+      throw Error(ErrorKind::file,
+                  translated("another batch is writing {1}", in_quotes(path_.native())), "",
+                  translated("wait for it to end, or write into another folder"));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -360,10 +363,11 @@ void SummaryFile::append(std::string_view line) {
 
 void SummaryFile::fail(int reason) const {
   throw Error(ErrorKind::file,
-              "cannot write " + in_quotes(path_.native()) + ": " + std::strerror(reason), "",
+              translated("cannot write {1}: {2}", in_quotes(path_.native()), std::strerror(reason)),
+              "",
               reason == ENOSPC || reason == EDQUOT || reason == EFBIG
-                  ? "free some space, then go on with BatchOptions::resume"
-                  : "check the permissions of the folder and the file");
+                  ? translated("free some space, then go on with BatchOptions::resume")
+                  : translated("check the permissions of the folder and the file"));
 }
 
 }  // namespace attn

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -6,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
+#include "cli/installed_files.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -31,6 +33,18 @@ int print_example(const std::vector<std::string>& given) {
   return 0;
 }
 
+// For readers of the documents, whose commands work on the examples.
+int print_examples_folder() {
+  const std::filesystem::path folder = installed_file("share/attn-cli/examples");
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) {
+    throw Error(ErrorKind::file, "there is no folder \"" + folder.string() + "\"",
+                "attn-cli example", "install the program anew: the examples come with it");
+  }
+  print(folder.string() + "\n");
+  return 0;
+}
+
 }  // namespace
 
 Command example_command() {
@@ -41,14 +55,19 @@ Command example_command() {
     names.push_back(topic.name);
     topics += " " + std::string(topic.name);
   }
-  return {"example",
-          "Print a small document of a kind, ready to run",
-          {"KIND",
-           topics,
-           [&given = *given](const std::vector<std::string>& words) { given = words; },
-           {names.begin(), names.end()}},
-          {},
-          [given] { return print_example(*given); }};
+  const auto folder = std::make_shared<bool>(false);
+  Command command{
+      "example",
+      "Print a small document of a kind, ready to run",
+      {"KIND",
+       topics,
+       [&given = *given](const std::vector<std::string>& words) { given = words; },
+       {names.begin(), names.end()}},
+      {},
+      [given, folder] { return *folder ? print_examples_folder() : print_example(*given); }};
+  command.flags.toggle("--folder", *folder,
+                       "Print where the examples are that are installed with the program");
+  return command;
 }
 
 Command list_command() {

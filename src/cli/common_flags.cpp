@@ -3,12 +3,15 @@
 #include "attn/cpu.hpp"
 #include "attn/spec.hpp"
 
+#include "cli/spoken_language.hpp"
+
 namespace attn::cli {
 
 void add_common(Flags& flags, Common& common, const std::string& threads) {
   flags.toggle("--json", common.json, "Print the report as JSON");
   flags.toggle("--quiet", common.quiet, "Print nothing but errors");
   flags.toggle("--no-color", common.no_color, "Print without colours");
+  add_language(flags);
   flags.count("--threads", common.threads, "N", threads, 1);
   Flag& cpu = flags.add("--cpu", "TARGET",
                         "Instruction set to compute with: see attn-cli list (default: the best)",

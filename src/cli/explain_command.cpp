@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "attn/error.hpp"
@@ -47,7 +48,15 @@ Command explain_command() {
   add_document(flags, options.document);
   flags.count("--sample", options.sample, "N", "Sample to explain, from 0");
   flags.count("--head", options.head, "N", "Head to explain, from 0");
-  flags.count("--query", options.query, "N", "Query to explain, from 0");
+  flags.add("--query", "N", "Query to explain, from 0; all: each of them",
+            [&](const std::string& text) {
+              options.every_query = text == "all";
+              if (!options.every_query) options.query = whole_number("--query", text);
+            });
+  flags.toggle("--full", options.full, "Leave out nothing: every term, key and component");
+  flags.add("--digits", "N", "Decimals to show, 2 to 16 (default 4)", [&](const std::string& text) {
+    options.digits = static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
+  });
   flags.add("--layer", "LAYER",
             "Layer to explain, from 0; of an encoder-decoder model encoder.N, decoder.N or cross.N",
             [&](const std::string& text) {

@@ -11,6 +11,7 @@
 #include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/shortened_file.hpp"
+#include "cli/spoken_language.hpp"
 
 namespace {
 
@@ -42,6 +43,7 @@ int main(int count, char** words) {
   std::signal(SIGXFSZ, SIG_IGN);
   occupy_closed_streams();
   try {
+    choose_language(count, words);
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {
     complain(with_flags(error.what()));

@@ -18,6 +18,7 @@
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -180,8 +181,8 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
     if (!chosen || tensor.absolute.error > comparison.tensors[*chosen].absolute.error) chosen = i;
   }
   if (!chosen) {
-    comparison.warnings.emplace_back(
-        "there is no picture: the files have no matrix of one name and shape in common");
+    comparison.warnings.emplace_back(translated(
+        "there is no picture: the files have no matrix of one name and shape in common"));
     return;
   }
   const TensorComparison& tensor = comparison.tensors[*chosen];
@@ -225,8 +226,8 @@ Comparison compared(const CompareRequest& request, FileAccess access) {
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
   const std::vector<ComparedNames> pairs = compared_names(request, a.names(), b.names());
   if (pairs.empty()) {
-    throw input_error("neither file holds a tensor", comparison.a + ", " + comparison.b,
-                      "name two results or files of tensors");
+    throw input_error(translated("neither file holds a tensor"), comparison.a + ", " + comparison.b,
+                      translated("name two results or files of tensors"));
   }
   for (const ComparedNames& pair : pairs) {
     TensorComparison tensor;

@@ -10,6 +10,7 @@
 #include "pictures/chosen_positions.hpp"
 #include "pictures/numbered_names.hpp"
 #include "pictures/selected_map.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -19,7 +20,7 @@ Error unknown(const std::string& name, const char* field, const std::vector<std:
   std::set<std::string_view> known(a.begin(), a.end());
   known.insert(b.begin(), b.end());
   known.erase("");
-  return input_error("neither file has a tensor \"" + name + "\"", field,
+  return input_error(translated("neither file has a tensor \"{1}\"", name), field,
                      suggestion(name, std::vector<std::string_view>(known.begin(), known.end())));
 }
 
@@ -50,8 +51,8 @@ std::vector<std::pair<std::string, std::string>> renamed(const CompareRequest& r
       if (is_renamed(name, theirs)) shown = new_name(name, theirs, ours);
     }
     if (!taken.insert(shown).second) {
-      throw input_error("two tensors of one file would be called \"" + shown + "\"",
-                        "CompareRequest::renamed", "rename one of them only");
+      throw input_error(translated("two tensors of one file would be called \"{1}\"", shown),
+                        "CompareRequest::renamed", translated("rename one of them only"));
     }
     result.emplace_back(std::move(shown), name);
   }
@@ -89,9 +90,9 @@ void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pair
     if (const auto layer = layer_of(pair.name, request)) count = std::max(count, *layer + 1);
   }
   if (count == 0) {
-    throw input_error("no tensor's name tells its layer", "CompareRequest::layers",
-                      "name the tensors with CompareRequest::only, such as layer{n}, or the axis "
-                      "of the layers with CompareRequest::axes");
+    throw input_error(translated("no tensor's name tells its layer"), "CompareRequest::layers",
+                      translated("name the tensors with CompareRequest::only, such as layer{n}, or "
+                                 "the axis of the layers with CompareRequest::axes"));
   }
   const std::vector<std::size_t> wanted =
       numbers_in(request.layers, count, "CompareRequest::layers", "layer", "layers");

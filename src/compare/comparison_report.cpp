@@ -10,6 +10,7 @@
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -33,12 +34,13 @@ std::string number_text(const TensorComparison::Number& number) {
 }
 
 std::string largest_text(const TensorComparison::Largest& largest) {
-  return three_digits(largest.error) + (largest.index ? " at " + text(*largest.index) : "");
+  return three_digits(largest.error) +
+         (largest.index ? translated(" at {1}", text(*largest.index)) : "");
 }
 
 // A name from a file may hold anything; in quotes it cannot act on a terminal.
 std::string shown(const std::string& name) {
-  if (name.empty()) return "(unnamed)";
+  if (name.empty()) return translated("(unnamed)");
   const std::string quoted = in_quotes(name);
   return quoted.size() == name.size() + 2 ? name : quoted;
 }
@@ -50,7 +52,8 @@ bool is_compared(const TensorComparison& tensor) {
 // "float32", "float32 and float64", or "int64, exactly".
 std::string types_text(const TensorComparison& tensor) {
   const std::string &a = tensor.a.type, &b = tensor.b.type;
-  return (a == b ? a : a + " and " + b) + (tensor.exact ? ", exactly" : "");
+  return (a == b ? a : translated("{1} and {2}", a, b)) +
+         (tensor.exact ? translated(", exactly") : "");
 }
 
 // "[2,3]", or of tensors of other lengths what of them was compared.
@@ -58,16 +61,17 @@ std::string shape_text(const TensorComparison& tensor) {
   if (tensor.a.shape == tensor.compared && tensor.b.shape == tensor.compared) {
     return text(tensor.compared);
   }
-  return text(tensor.compared) + " of " + text(tensor.a.shape) + " and " + text(tensor.b.shape);
+  return translated("{1} of {2} and {3}", text(tensor.compared), text(tensor.a.shape),
+                    text(tensor.b.shape));
 }
 
 // How the errors spread, of the tensors that have some.
 std::string spread_table(const Comparison& comparison) {
-  std::array<TextColumn, 6> columns{{{{"tensor"}},
-                                     {{"mean |a − b|"}},
-                                     {{"median"}},
-                                     {{"90 % below"}},
-                                     {{"99 % below"}},
+  std::array<TextColumn, 6> columns{{{{translated("tensor")}},
+                                     {{translated("mean |a − b|")}},
+                                     {{translated("median")}},
+                                     {{translated("90 % below")}},
+                                     {{translated("99 % below")}},
                                      {{"‖a − b‖ / ‖b‖"}}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor) || tensor.absolute.error == 0) continue;
@@ -88,28 +92,33 @@ bool is_alone(const TensorComparison& tensor) {
 
 // "All 3 tensors agree.", of those that count.
 std::string verdict(std::size_t counting, std::size_t differing, std::size_t ignored) {
-  const std::string of_both = ignored > 0 ? " that both files have" : "";
   std::string text;
   if (counting == 0) {
-    text = "The files have no tensor in common";
-  } else if (counting == 1) {
-    text = "The tensor" + of_both + (differing == 0 ? " agrees" : " differs");
-  } else if (differing == 0) {
-    text = "All " + std::to_string(counting) + " tensors" + of_both + " agree";
+    text = translated("The files have no tensor in common.");
+  } else if (ignored > 0) {
+    text = counting == 1 ? (differing == 0 ? translated("The tensor that both files have agrees.")
+                                           : translated("The tensor that both files have differs."))
+           : differing == 0
+               ? translated("All {1} tensors that both files have agree.", counting)
+               : translated_count(differing, "{1} of {2} tensors that both files have differs.",
+                                  "{1} of {2} tensors that both files have differ.", counting);
   } else {
-    text = std::to_string(differing) + " of " + std::to_string(counting) + " tensors" + of_both +
-           (differing == 1 ? " differs" : " differ");
+    text = counting == 1    ? (differing == 0 ? translated("The tensor agrees.")
+                                              : translated("The tensor differs."))
+           : differing == 0 ? translated("All {1} tensors agree.", counting)
+                            : translated_count(differing, "{1} of {2} tensors differs.",
+                                               "{1} of {2} tensors differ.", counting);
   }
-  return text + ".\n";
+  return text + "\n";
 }
 
 std::string table(const Comparison& comparison) {
-  std::array<TextColumn, 6> columns{{{{"tensor"}},
-                                     {{"shape"}},
-                                     {{"type"}},
-                                     {{"largest |a − b|"}},
-                                     {{"largest |a − b| / |b|"}},
-                                     {{"beyond"}}}};
+  std::array<TextColumn, 6> columns{{{{translated("tensor")}},
+                                     {{translated("shape")}},
+                                     {{translated("type")}},
+                                     {{translated("largest |a − b|")}},
+                                     {{translated("largest |a − b| / |b|")}},
+                                     {{translated("beyond")}}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor)) continue;
     const std::array<std::string, 6> cells{
@@ -118,7 +127,7 @@ std::string table(const Comparison& comparison) {
         types_text(tensor),
         largest_text(tensor.absolute),
         largest_text(tensor.relative),
-        std::to_string(tensor.beyond) + " of " + std::to_string(tensor.elements)};
+        translated("{1} of {2}", tensor.beyond, tensor.elements)};
     for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);
   }
   return columns[0].cells.size() == 1 ? "" : text_table(columns);
@@ -127,15 +136,15 @@ std::string table(const Comparison& comparison) {
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
   switch (tensor.outcome) {
     case Outcome::beyond:
-      return "the first beyond the tolerance is at " + text(tensor.first_beyond->index) + ": " +
-             number_text(tensor.first_beyond->a) + " against " +
-             number_text(tensor.first_beyond->b);
+      return translated("the first beyond the tolerance is at {1}: {2} against {3}",
+                        text(tensor.first_beyond->index), number_text(tensor.first_beyond->a),
+                        number_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
-      return "the shape is " + text(tensor.a.shape) + " against " + text(tensor.b.shape);
+      return translated("the shape is {1} against {2}", text(tensor.a.shape), text(tensor.b.shape));
     case Outcome::only_in_a:
-      return "only in " + comparison.a;
+      return translated("only in {1}", comparison.a);
     case Outcome::only_in_b:
-      return "only in " + comparison.b;
+      return translated("only in {1}", comparison.b);
     case Outcome::within:
       break;
   }
@@ -230,9 +239,10 @@ void write_tensor(JsonWriter& json, const TensorComparison& tensor) {
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
-  std::string text = comparison.a + " against " + comparison.b + ", tolerance |a − b| ≤ " +
-                     attn::number_text(comparison.atol) + " + " +
-                     attn::number_text(comparison.rtol) + "·|b|\n";
+  std::string text = translated("{1} against {2}, tolerance {3}", comparison.a, comparison.b,
+                                "|a − b| ≤ " + attn::number_text(comparison.atol) + " + " +
+                                    attn::number_text(comparison.rtol) + "·|b|") +
+                     "\n";
   const std::string compared = table(comparison);
   if (!compared.empty()) text += "\n" + compared;
   const std::string spread = spread_table(comparison);

@@ -10,6 +10,7 @@
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -150,15 +151,16 @@ Demand demand_of(const Plan& plan) {
 void check_demand(const Demand& demand, const Limits& limits) {
   const double all = demand.read + demand.computed;
   if (all > number(limits.elements)) {
-    throw input_error("the document asks for " + number_text(all) + " elements in all, " +
-                          number_text(demand.read) + " to read and " +
-                          number_text(demand.computed) + " to compute, and the limit is " +
-                          std::to_string(limits.elements),
-                      "",
-                      "make it smaller, leave the weights out, or raise the limit with "
-                      "Limits::elements");
+    throw input_error(
+        translated("the document asks for {1} elements in all, {2} to read and {3} to compute, and "
+                   "the limit is {4}",
+                   number_text(all), number_text(demand.read), number_text(demand.computed),
+                   limits.elements),
+        "",
+        translated(
+            "make it smaller, leave the weights out, or raise the limit with Limits::elements"));
   }
-  check_memory(demand.bytes, "what the document asks for", "");
+  check_memory(demand.bytes, translated("what the document asks for"), "");
 }
 
 }  // namespace attn

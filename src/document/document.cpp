@@ -6,6 +6,7 @@
 
 #include "support/mapped_file.hpp"
 #include "support/names_option.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -45,9 +46,9 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
     within_limits.depth = access.limits.nesting;
     document.root_ = parse_json(text, within_limits);
     if (!document.root_.is(JsonValue::Type::object)) {
-      throw input_error(
-          "an input document is an object, but this is " + std::string(type_text(document.root_)),
-          "", "write {\"attention\": …, \"query\": …}");
+      throw input_error(translated("an input document is an object, but this is {1}",
+                                   translated(type_text(document.root_))),
+                        "", translated("write {\"attention\": …, \"query\": …}"));
     }
   } catch (const Error& error) {
     throw error.inside(document.name_);

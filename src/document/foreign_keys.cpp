@@ -2,38 +2,41 @@
 
 #include <utility>
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
 namespace write {
 
-constexpr std::string_view causal = "write \"mask\": {\"causal\": true}";
-constexpr std::string_view mask =
+constexpr std::string_view causal = to_translate("write \"mask\": {\"causal\": true}");
+constexpr std::string_view mask = to_translate(
     "write \"mask\": {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it is not, "
-    "or {\"bias\": …} of numbers that are added to the scores";
-constexpr std::string_view padding =
-    "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": {\"padding\": …}";
-constexpr std::string_view heads = "write \"heads\"";
-constexpr std::string_view kv_heads = "write \"kv_heads\"";
-constexpr std::string_view feed_forward = "write \"feed_forward\"";
-constexpr std::string_view layers = "write \"layers\"";
-constexpr std::string_view width = "leave it out: the tensors tell how wide they are";
-constexpr std::string_view query = "write \"query\"";
-constexpr std::string_view key = "write \"key\"";
-constexpr std::string_view value = "write \"value\"";
-constexpr std::string_view states = "write \"x\"";
-constexpr std::string_view kind = "write \"attention\"";
-constexpr std::string_view ids = "write \"token_ids\"";
-constexpr std::string_view dropout = "write \"dropout\": {\"p\": …, \"training\": true}";
-constexpr std::string_view window = "write \"mask\": {\"window\": …}";
-constexpr std::string_view eps = "write \"eps\"";
-constexpr std::string_view scale = "write \"scale\", the factor of the scores";
-constexpr std::string_view softcap = "write \"softcap\"";
-constexpr std::string_view rotary = "write \"rotary\": {\"theta\": …}";
-constexpr std::string_view pre_norm = "write \"norm\": \"pre\" or \"post\"";
-constexpr std::string_view memory = "write \"memory\"";
-constexpr std::string_view parameters = "write \"parameters\"";
-constexpr std::string_view weights = "write \"weights\": true or false";
+    "or {\"bias\": …} of numbers that are added to the scores");
+constexpr std::string_view padding = to_translate(
+    "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": {\"padding\": …}");
+constexpr std::string_view heads = to_translate("write \"heads\"");
+constexpr std::string_view kv_heads = to_translate("write \"kv_heads\"");
+constexpr std::string_view feed_forward = to_translate("write \"feed_forward\"");
+constexpr std::string_view layers = to_translate("write \"layers\"");
+constexpr std::string_view width = to_translate("leave it out: the tensors tell how wide they are");
+constexpr std::string_view query = to_translate("write \"query\"");
+constexpr std::string_view key = to_translate("write \"key\"");
+constexpr std::string_view value = to_translate("write \"value\"");
+constexpr std::string_view states = to_translate("write \"x\"");
+constexpr std::string_view kind = to_translate("write \"attention\"");
+constexpr std::string_view ids = to_translate("write \"token_ids\"");
+constexpr std::string_view dropout =
+    to_translate("write \"dropout\": {\"p\": …, \"training\": true}");
+constexpr std::string_view window = to_translate("write \"mask\": {\"window\": …}");
+constexpr std::string_view eps = to_translate("write \"eps\"");
+constexpr std::string_view scale = to_translate("write \"scale\", the factor of the scores");
+constexpr std::string_view softcap = to_translate("write \"softcap\"");
+constexpr std::string_view rotary = to_translate("write \"rotary\": {\"theta\": …}");
+constexpr std::string_view pre_norm = to_translate("write \"norm\": \"pre\" or \"post\"");
+constexpr std::string_view memory = to_translate("write \"memory\"");
+constexpr std::string_view parameters = to_translate("write \"parameters\"");
+constexpr std::string_view weights = to_translate("write \"weights\": true or false");
 
 }  // namespace write
 

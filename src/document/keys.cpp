@@ -12,8 +12,8 @@
 #include "document/object.hpp"
 #include "document/pooling_reader.hpp"
 #include "document/position_reader.hpp"
-#include "support/count_text.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -230,28 +230,34 @@ constexpr std::array<DocumentKey, 54> keys{{
 std::string help_for(const DocumentKey& key, Kind kind) {
   const std::string_view name = key.name;
   if (kind == Kind::model) {
-    return name == "mask" || name == "valid_lens" ? "leave it out: a model has its own mask, and "
-                                                    "shorter texts are padded by themselves"
-                                                  : "leave it out: a model takes \"text\" or "
-                                                    "\"token_ids\", and its configuration says "
-                                                    "the rest";
+    return name == "mask" || name == "valid_lens"
+               ? translated(
+                     "leave it out: a model has its own mask, and shorter texts are padded by "
+                     "themselves")
+               : translated(
+                     "leave it out: a model takes \"text\" or \"token_ids\", and its configuration "
+                     "says the rest");
   }
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
-    return "leave it out, or choose \"model\", which takes a checkpoint folder";
-  if (name == "parameters") return "leave it out: this kind has no parameters";
-  if (name == "scores") return "leave it out, or choose \"softmax\", which takes given scores";
+    return translated("leave it out, or choose \"model\", which takes a checkpoint folder");
+  if (name == "parameters") return translated("leave it out: this kind has no parameters");
+  if (name == "scores")
+    return translated("leave it out, or choose \"softmax\", which takes given scores");
   if (kind == Kind::softmax)
-    return "leave it out: softmax takes \"scores\" and, if wanted, \"value\"";
+    return translated("leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
   if (name == "x")
-    return "give \"query\", \"key\" and \"value\", or choose a kind that projects hidden states";
-  if (name == "query" || name == "key" || name == "value") return "give the hidden states as \"x\"";
+    return translated(
+        "give \"query\", \"key\" and \"value\", or choose a kind that projects hidden states");
+  if (name == "query" || name == "key" || name == "value")
+    return translated("give the hidden states as \"x\"");
   if (name.starts_with("memory")) {
-    return "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
-           "\"decoder_layer\"";
+    return translated(
+        "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
+        "\"decoder_layer\"");
   }
   if (name.ends_with("heads") && info(kind).family == Family::projected)
-    return "leave it out, or choose \"multi_head\"";
-  return "leave it out";
+    return translated("leave it out, or choose \"multi_head\"");
+  return translated("leave it out");
 }
 
 }  // namespace
@@ -289,12 +295,14 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
     if (++unknown > most_told) continue;
     const std::string_view instead = instead_of_foreign_key(member.key);
     problems.add(
-        input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
-                    instead.empty() ? suggestion(member.key, known) : std::string(instead)));
+        input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
+                    instead.empty() ? suggestion(member.key, known) : translated(instead)));
   }
   if (unknown > most_told) {
-    problems.add(input_error(count_text(unknown - most_told, "unknown key") + " more", "",
-                             suggestion("", known)));
+    problems.add(input_error(
+        translated("{1} more",
+                   translated_count(unknown - most_told, "{1} unknown key", "{1} unknown keys")),
+        "", suggestion("", known)));
   }
 }
 
@@ -306,7 +314,7 @@ void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Pro
     for (const Kind kind : kinds)
       names += (names.empty() ? "" : ", ") + std::string(info(kind).name);
     problems.add(
-        input_error("\"" + std::string(key.name) + "\" has no meaning for " + names + " attention",
+        input_error(translated("\"{1}\" has no meaning for {2} attention", key.name, names),
                     pointer_to("", key.name), help_for(key, kinds[0])));
   }
 }

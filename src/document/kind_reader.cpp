@@ -16,6 +16,7 @@
 #include "document/plan_assembly.hpp"
 #include "document/position_reader.hpp"
 #include "document/token_reader.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -131,13 +132,14 @@ class KindReader {
     if (!first && !second) {
       for (const char* key : {"embedding", "tokenizer"}) {
         if (!parts_.find(key)) continue;
-        parts_.plan.warnings.push_back(std::string("\"") + key +
-                                       "\" has no effect: the document has no tokens");
+        parts_.plan.warnings.push_back(
+            translated("\"{1}\" has no effect: the document has no tokens", key));
       }
       return;
     }
     parts_.problems.attempt([&] {
       const TokenReader reader(parts_.root, numbers(), parts_.tensors);
+      parts_.plan.positions_added = reader.adds_positions();
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         if (parts_.tensors.sketching()) return;
         parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});
@@ -163,9 +165,9 @@ class KindReader {
                              const char* name) {
       if (!states) return;
       if (tensor) {
-        throw input_error(std::string("\"") + name + "\" and tokens cannot both be given",
-                          std::string("/") + name,
-                          "leave one of them out: the tokens' embeddings take its place");
+        throw input_error(
+            translated("\"{1}\" and tokens cannot both be given", name), std::string("/") + name,
+            translated("leave one of them out: the tokens' embeddings take its place"));
       }
       tensor = states->embedded;
     };
@@ -188,30 +190,30 @@ class KindReader {
                                  : x          ? "x"
                                               : parts_.second_name();
       const std::string other = query ? "query" : key ? "key" : "value";
-      throw input_error(
-          "\"" + states + "\" and \"" + other + "\" cannot both be given", "/" + other,
-          "give \"x\" and, where it is needed, \"memory\", or \"query\", \"key\" and \"value\"");
+      throw input_error(translated("\"{1}\" and \"{2}\" cannot both be given", states, other),
+                        "/" + other,
+                        translated("give \"x\" and, where it is needed, \"memory\", or \"query\", "
+                                   "\"key\" and \"value\""));
     }
     if (!x && !query) {
-      throw input_error(
-          "there are no hidden states", "/x",
-          parts_.is(Family::transformer)
-              ? "give \"x\" [L,E] or [B,L,E], or tokens with an embedding"
-              : "give \"x\" [L,E] or [B,L,E], tokens with an embedding, or \"query\", "
-                "\"key\" and \"value\"");
+      throw input_error(translated("there are no hidden states"), "/x",
+                        parts_.is(Family::transformer)
+                            ? translated("give \"x\" [L,E] or [B,L,E], or tokens with an embedding")
+                            : translated("give \"x\" [L,E] or [B,L,E], tokens with an embedding, "
+                                         "or \"query\", \"key\" and \"value\""));
     }
     parts_.states.query = x ? x : query;
     if (parts_.is(Family::transformer)) {
       parts_.transformer.memory = memory;
       if (parts_.decoder() && !memory) {
-        throw input_error("a decoder layer has no memory", "/memory",
-                          "give the encoder's hidden states [L,E] or [B,L,E]");
+        throw input_error(translated("a decoder layer has no memory"), "/memory",
+                          translated("give the encoder's hidden states [L,E] or [B,L,E]"));
       }
       return;
     }
     if (parts_.kind().kind == Kind::cross && !memory && !key) {
-      throw input_error("cross-attention has no memory", "/memory",
-                        "give the hidden states it attends to, [L,E] or [B,L,E]");
+      throw input_error(translated("cross-attention has no memory"), "/memory",
+                        translated("give the hidden states it attends to, [L,E] or [B,L,E]"));
     }
     parts_.states.key = x ? memory : key;
     parts_.states.value = x ? memory : value;
@@ -282,8 +284,8 @@ class KindReader {
         expect_known_keys(value, known, at);
         const JsonValue* output = value.find("output");
         if (!output) {
-          throw input_error("the gradient has no output", pointer_to(at, "output"),
-                            "give that of the output, of its shape");
+          throw input_error(translated("the gradient has no output"), pointer_to(at, "output"),
+                            translated("give that of the output, of its shape"));
         }
         parts_.plan.output_gradient = parts_.tensors.read(*output, dtype, pointer_to(at, "output"));
       });
@@ -293,12 +295,12 @@ class KindReader {
     }
     if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&
         !parts_.options.key_norm) {
-      parts_.plan.warnings.emplace_back("\"eps\" has no effect: there is no norm");
+      parts_.plan.warnings.emplace_back(translated("\"eps\" has no effect: there is no norm"));
     }
     parts_.problems.attempt([&] {
       if (!parts_.transformer.memory_mask.alibi) return;
-      throw input_error("ALiBi has no meaning for a decoder layer's cross-attention",
-                        "/memory_mask/alibi", "leave it out, or put it into \"mask\"");
+      throw input_error(translated("ALiBi has no meaning for a decoder layer's cross-attention"),
+                        "/memory_mask/alibi", translated("leave it out, or put it into \"mask\""));
     });
   }
 

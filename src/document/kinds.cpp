@@ -7,6 +7,7 @@
 
 #include "document/object.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -18,7 +19,8 @@ Kind kind_of(const std::string& name, const std::string& pointer) {
     names.push_back(row.name);
     names.insert(names.end(), row.aliases.begin(), row.aliases.end());
   }
-  throw input_error("unknown kind of attention \"" + name + "\"", pointer, suggestion(name, names));
+  throw input_error(translated("unknown kind of attention \"{1}\"", name), pointer,
+                    suggestion(name, names));
 }
 
 Kind read_kind(const JsonValue& value, const std::string& pointer) {
@@ -49,20 +51,22 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
       value && value->is(JsonValue::Type::string) && value->string() == info(Kind::model).name;
   if (model || (!value && root.find("model"))) return {Kind::model};
   if (!value) {
-    throw input_error("the document does not say which attention to compute", at,
-                      "add \"attention\", such as \"scaled_dot_product\"");
+    throw input_error(translated("the document does not say which attention to compute"), at,
+                      translated("add \"attention\", such as \"scaled_dot_product\""));
   }
   if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};
   std::vector<Kind> kinds;
   for (std::size_t i = 0; i < value->size(); ++i) {
     const Kind kind = read_kind(value->element(i), pointer_to(at, i));
     if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
-      throw input_error("the kind \"" + std::string(info(kind).name) + "\" is given twice",
-                        pointer_to(at, i), "name each kind once");
+      throw input_error(translated("the kind \"{1}\" is given twice", info(kind).name),
+                        pointer_to(at, i), translated("name each kind once"));
     }
     kinds.push_back(kind);
   }
-  if (kinds.empty()) throw input_error("the list of kinds is empty", at, "name at least one kind");
+  if (kinds.empty())
+    throw input_error(translated("the list of kinds is empty"), at,
+                      translated("name at least one kind"));
   return kinds;
 }
 

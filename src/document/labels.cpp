@@ -7,7 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -16,9 +16,11 @@ namespace {
 void check_count(std::size_t count, std::size_t length, std::string_view axis,
                  const std::string& pointer) {
   if (length == 0 || count == length) return;
-  throw input_error(count_text(count, "label") + " for " +
-                        count_text(length, axis == "queries" ? "query" : "key", std::string(axis)),
-                    pointer, "give one label for each of the " + std::string(axis));
+  throw input_error(
+      translated("{1} for {2}", translated_count(count, "{1} label", "{1} labels"),
+                 axis == "queries" ? translated_count(length, "{1} query", "{1} queries")
+                                   : translated_count(length, "{1} key", "{1} keys")),
+      pointer, translated("give one label for each of the {1}", axis));
 }
 
 std::vector<std::string> read_list(const JsonValue& value, const std::string& pointer,
@@ -38,8 +40,9 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     expect_known_keys(value, std::array<std::string_view, 1>{"file"}, pointer);
     const JsonValue* name = value.find("file");
     if (!name || !file) {
-      throw input_error("this object is no list of labels", pointer,
-                        "give one list of strings, one list a sample, or {\"file\": …}");
+      throw input_error(
+          translated("this object is no list of labels"), pointer,
+          translated("give one list of strings, one list a sample, or {\"file\": …}"));
     }
     std::vector<std::string> lines =
         lines_of(file(expect_string(*name, pointer_to(pointer, "file"))));
@@ -47,25 +50,27 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     return {std::move(lines)};
   }
   if (!value.is(JsonValue::Type::array) || value.size() == 0) {
-    throw input_error(
-        "expected a list of labels, found " +
-            std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
-        pointer, "give one list of strings, or one list a sample");
+    throw input_error(translated("expected a list of labels, found {1}",
+                                 value.is(JsonValue::Type::array) ? translated("an empty array")
+                                                                  : translated(type_text(value))),
+                      pointer, translated("give one list of strings, or one list a sample"));
   }
   const bool one_a_sample = value.element(0).is(JsonValue::Type::array);
   if (!one_a_sample) return {read_list(value, pointer, length, axis)};
   if (batch != 0 && value.size() != batch && value.size() != 1) {
     throw input_error(
-        count_text(value.size(), "list") + " of labels for " + count_text(batch, "sample"), pointer,
-        "give one list for all samples, or one list a sample");
+        translated("{1} of labels for {2}", translated_count(value.size(), "{1} list", "{1} lists"),
+                   translated_count(batch, "{1} sample", "{1} samples")),
+        pointer, translated("give one list for all samples, or one list a sample"));
   }
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(pointer, i);
     const JsonValue list = value.element(i);
     if (!list.is(JsonValue::Type::array)) {
-      throw input_error("expected a list of labels, found " + std::string(type_text(list)), at,
-                        "give one list of strings, or one list a sample");
+      throw input_error(
+          translated("expected a list of labels, found {1}", translated(type_text(list))), at,
+          translated("give one list of strings, or one list a sample"));
     }
     lists.push_back(read_list(list, at, length, axis));
   }
@@ -99,9 +104,10 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
   }
   constexpr std::array<std::string_view, 2> known{"query", "key"};
   if (!value.is(JsonValue::Type::object)) {
-    throw input_error("expected labels, found " + std::string(type_text(value)), pointer,
-                      "give {\"query\": […], \"key\": […]}, one list for both, or "
-                      "{\"file\": \"tokens.txt\"} with a label a line");
+    throw input_error(translated("expected labels, found {1}", translated(type_text(value))),
+                      pointer,
+                      translated("give {\"query\": […], \"key\": […]}, one list for both, or "
+                                 "{\"file\": \"tokens.txt\"} with a label a line"));
   }
   expect_known_keys(value, known, pointer);
   Labels labels;
@@ -120,7 +126,8 @@ Labels labels_in(std::string_view text, std::size_t nesting) {
   if (begins_like_json(text)) return read_labels(parse_json(text, {.depth = nesting}), "", {}, {});
   const std::vector<std::vector<std::string>> lines{lines_of(text)};
   if (lines[0].empty()) {
-    throw input_error("there is no label", "", "give a label a line, or a list of them in JSON");
+    throw input_error(translated("there is no label"), "",
+                      translated("give a label a line, or a list of them in JSON"));
   }
   return {lines, lines, true};
 }
@@ -133,10 +140,12 @@ Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::s
   };
   const bool names_queries = fits(queries), names_keys = fits(keys);
   if (!names_queries && !names_keys) {
-    throw input_error(count_text(labels.query[0].size(), "label") + " for " +
-                          count_text(queries, "query", "queries") + " and " +
-                          count_text(keys, "key"),
-                      pointer, "give one label for each of them");
+    throw input_error(
+        translated("{1} for {2} and {3}",
+                   translated_count(labels.query[0].size(), "{1} label", "{1} labels"),
+                   translated_count(queries, "{1} query", "{1} queries"),
+                   translated_count(keys, "{1} key", "{1} keys")),
+        pointer, translated("give one label for each of them"));
   }
   if (!names_queries) labels.query.clear();
   if (!names_keys) labels.key.clear();

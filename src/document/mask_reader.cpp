@@ -13,6 +13,7 @@
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -33,9 +34,10 @@ std::optional<std::size_t> read_reach(const JsonValue& window, std::string_view 
 
 Window read_window(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
-    throw input_error("expected an object, found " + std::string(type_text(value)), pointer,
-                      "write {\"left\": …, \"right\": …}, the keys seen before and after a query; "
-                      "-1 is all of them");
+    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
+                      pointer,
+                      translated("write {\"left\": …, \"right\": …}, the keys seen before and "
+                                 "after a query; -1 is all of them"));
   }
   expect_known_keys(value, window_keys, pointer);
   return {read_reach(value, "left", pointer), read_reach(value, "right", pointer)};
@@ -43,8 +45,9 @@ Window read_window(const JsonValue& value, const std::string& pointer) {
 
 std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error("expected an array of positions, found " + std::string(type_text(value)),
-                      pointer, "give an array such as [0, 5]");
+    throw input_error(
+        translated("expected an array of positions, found {1}", translated(type_text(value))),
+        pointer, translated("give an array such as [0, 5]"));
   }
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -57,16 +60,16 @@ std::vector<std::size_t> read_positions(const JsonValue& value, const std::strin
 std::optional<double> read_fill(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::string) && value.string() == "-inf") return std::nullopt;
   if (value.is(JsonValue::Type::number)) return value.number();
-  throw input_error("the fill is neither a finite number nor \"-inf\"", pointer,
-                    "give a finite number such as -1e9, or leave it out for -inf");
+  throw input_error(translated("the fill is neither a finite number nor \"-inf\""), pointer,
+                    translated("give a finite number such as -1e9, or leave it out for -inf"));
 }
 
 std::string aligned(const Mask& mask) {
-  return mask.align == Alignment::lower_right ? " aligned to the last key" : "";
+  return mask.align == Alignment::lower_right ? translated(" aligned to the last key") : "";
 }
 
 // A position that sums up how far a side reaches.
-std::string reach_text(std::optional<std::size_t> side, const char* all) {
+std::string reach_text(std::optional<std::size_t> side, const std::string& all) {
   return side ? std::to_string(*side) : all;
 }
 
@@ -105,41 +108,42 @@ std::string no_sentence(const Mask&, const MaskedQuery&) {
 
 std::string causal_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.causal) return "";
-  return query.position < 0 ? "causal: keys up to the query's position, so none"
-                            : "causal: keys up to key " + std::to_string(query.position + 1);
+  return query.position < 0 ? translated("causal: keys up to the query's position, so none")
+                            : translated("causal: keys up to key {1}", query.position + 1);
 }
 
 std::string window_words(const Mask& mask) {
   if (!mask.window) return "";
-  return "window of " + reach_text(mask.window->left, "any number") + " before and " +
-         reach_text(mask.window->right, "any number") + " after" +
+  return translated("window of {1} before and {2} after",
+                    reach_text(mask.window->left, translated("any number")),
+                    reach_text(mask.window->right, translated("any number"))) +
          (mask.causal ? "" : aligned(mask));
 }
 
 std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.window) return "";
-  std::string text = "window: " + reach_text(mask.window->left, "all") + " before and " +
-                     reach_text(mask.window->right, "all") + " after key " +
-                     std::to_string(query.position + 1);
-  if (!mask.global.empty()) text += ", or a global key: " + listed(mask.global, ", ");
+  const std::string all = translated("all");
+  std::string text =
+      translated("window: {1} before and {2} after key {3}", reach_text(mask.window->left, all),
+                 reach_text(mask.window->right, all), query.position + 1);
+  if (!mask.global.empty()) text += translated(", or a global key: {1}", listed(mask.global, ", "));
   const bool global = query.position >= 0 &&
                       std::find(mask.global.begin(), mask.global.end(),
                                 static_cast<std::size_t>(query.position)) != mask.global.end();
-  return global ? text + "; the query itself is global and sees all" : text;
+  return global ? text + translated("; the query itself is global and sees all") : text;
 }
 
 std::string bias_sentence(const Mask& mask, const MaskedQuery&) {
   if (!mask.bias) return "";
-  return std::string("bias: ") + (mask.hides() ? "keys whose bias is not -inf; it is" : "is") +
-         " added to the scores";
+  return mask.hides() ? translated("bias: keys whose bias is not -inf; it is added to the scores")
+                      : translated("bias: is added to the scores");
 }
 
 std::string valid_lens_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.valid_lens) return "";
-  return query.valid_keys == 0 ? "valid_lens: no key"
-         : query.valid_keys == 1
-             ? "valid_lens: the first key"
-             : "valid_lens: the first " + std::to_string(query.valid_keys) + " keys";
+  return query.valid_keys == 0 ? translated("valid_lens: no key")
+                               : translated_count(query.valid_keys, "valid_lens: the first key",
+                                                  "valid_lens: the first {1} keys");
 }
 
 // A part that is one tensor: its words are its name.
@@ -179,7 +183,7 @@ constexpr auto parts = std::to_array<Part>({
        mask.global = read_positions(value, from.at);
      },
      [](const Mask& mask) {
-       return mask.global.empty() ? "" : "global key " + listed(mask.global, " ");
+       return mask.global.empty() ? "" : translated("global key {1}", listed(mask.global, " "));
      },
      no_sentence},
     {{"valid_lens", "how many leading keys are valid; a key of the document's own"},
@@ -192,21 +196,21 @@ constexpr auto parts = std::to_array<Part>({
      read_booleans<&Mask::padding>,
      [](const Mask& mask) { return std::string(mask.padding ? "padding" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return std::string(mask.padding ? "padding: keys that are not marked as padding" : "");
+       return mask.padding ? translated("padding: keys that are not marked as padding") : "";
      }},
     {{"allow", "true = seen; broadcast against the weights"},
      tensor_schema,
      read_booleans<&Mask::allow>,
      [](const Mask& mask) { return std::string(mask.allow ? "allow" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return std::string(mask.allow ? "allow: keys that are marked 1" : "");
+       return mask.allow ? translated("allow: keys that are marked 1") : "";
      }},
     {{"block", "true = not seen; broadcast against the weights"},
      tensor_schema,
      read_booleans<&Mask::block>,
      [](const Mask& mask) { return std::string(mask.block ? "block" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return std::string(mask.block ? "block: keys that are not marked 1" : "");
+       return mask.block ? translated("block: keys that are not marked 1") : "";
      }},
     {{"bias", "added to the scores, -inf hides; broadcast against the weights"},
      tensor_schema,
@@ -223,7 +227,9 @@ constexpr auto parts = std::to_array<Part>({
        mask.alibi = read_alibi(value, from.at);
      },
      [](const Mask& mask) {
-       return std::string(!mask.alibi ? "" : mask.alibi->symmetric ? "symmetric ALiBi" : "ALiBi");
+       return !mask.alibi             ? ""
+              : mask.alibi->symmetric ? translated("symmetric ALiBi")
+                                      : translated("ALiBi");
      },
      no_sentence},
     {{"fill", "replaces unseen scores; -inf if absent"},
@@ -264,15 +270,16 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
   if (mask.is(JsonValue::Type::string) &&
       std::find(mask_keys.begin(), mask_keys.end(), mask.string()) != mask_keys.end()) {
     const std::string part = in_quotes(mask.string());
-    throw input_error("expected an object, found the name of one of its parts", pointer,
-                      mask.string() == "causal" ? "write {\"causal\": true}"
-                                                : "write {" + part + ": …}: see attn-cli schema");
+    throw input_error(translated("expected an object, found the name of one of its parts"), pointer,
+                      mask.string() == "causal"
+                          ? translated("write {\"causal\": true}")
+                          : translated("write {{1}: …}: see attn-cli schema", part));
   }
   if (mask.is(JsonValue::Type::array)) {
     throw input_error(
-        "expected an object, found an array", pointer,
-        "write {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it is "
-        "not, or {\"bias\": …} of numbers that are added to the scores");
+        translated("expected an object, found an array"), pointer,
+        translated("write {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it "
+                   "is not, or {\"bias\": …} of numbers that are added to the scores"));
   }
   expect_object(mask, pointer);
 }
@@ -304,7 +311,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
           return row.read != nullptr && row.part.name == member.key;
         });
         if (part == parts.end()) {
-          throw input_error("unknown key \"" + member.key + "\"", at,
+          throw input_error(translated("unknown key \"{1}\"", member.key), at,
                             suggestion(member.key, mask_keys));
         }
         part->read(member.value, {at, dtype, tensors}, result);
@@ -312,15 +319,16 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
     }
     if (!result.global.empty() && !result.window) {
       warnings.push_back(
-          pointer.substr(1) +
-          ".global has no effect without a window: every position sees and is seen anyway");
+          translated("{1}.global has no effect without a window: every position sees and is seen "
+                     "anyway",
+                     pointer.substr(1)));
     }
   }
   if (valid_lens) {
     problems.attempt([&] {
       if (valid_lens->is(JsonValue::Type::number)) {
-        throw input_error("expected a list of lengths, found a number", lens_pointer,
-                          "give one number a sample, such as [3], or one a query");
+        throw input_error(translated("expected a list of lengths, found a number"), lens_pointer,
+                          translated("give one number a sample, such as [3], or one a query"));
       }
       result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer);
     });

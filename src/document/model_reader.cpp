@@ -13,8 +13,8 @@
 #include "document/keys.hpp"
 #include "document/object.hpp"
 #include "models/weights_check.hpp"
-#include "support/count_text.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -65,15 +65,17 @@ class ModelReader {
   // The file or folder that a key names.
   std::filesystem::path path(const JsonValue& value, const std::string& at) const {
     const std::string& name = expect_string(value, at);
-    if (name.empty()) throw input_error("the name is empty", at, "name a checkpoint folder");
+    if (name.empty())
+      throw input_error(translated("the name is empty"), at,
+                        translated("name a checkpoint folder"));
     return document_.folder() / name;
   }
 
   void open() {
     const JsonValue* folder = root_.find("model");
     if (folder == nullptr) {
-      throw input_error("the document names no model", "/model",
-                        "add \"model\", the folder of a checkpoint");
+      throw input_error(translated("the document names no model"), "/model",
+                        translated("add \"model\", the folder of a checkpoint"));
     }
     std::optional<std::filesystem::path> row;
     if (const JsonValue* own = root_.find("architecture")) row = path(*own, "/architecture");
@@ -93,16 +95,18 @@ class ModelReader {
     const JsonValue* ids = root_.find("token_ids");
     const JsonValue* types = root_.find("token_types");
     if ((text == nullptr) == (ids == nullptr)) {
-      throw input_error(
-          text == nullptr ? "the document has nothing for the model to read"
-                          : "\"text\" and \"token_ids\" cannot both be given",
-          text == nullptr ? "/text" : "/token_ids",
-          text == nullptr ? "give \"text\" or \"token_ids\"" : "leave one of them out");
+      throw input_error(text == nullptr
+                            ? translated("the document has nothing for the model to read")
+                            : translated("\"text\" and \"token_ids\" cannot both be given"),
+                        text == nullptr ? "/text" : "/token_ids",
+                        text == nullptr ? translated("give \"text\" or \"token_ids\"")
+                                        : translated("leave one of them out"));
     }
     if (text != nullptr) {
       if (types != nullptr) {
-        throw input_error("\"text\" and \"token_types\" cannot both be given", "/token_types",
-                          "leave it out: the tokenizer tells the types");
+        throw input_error(translated("\"text\" and \"token_types\" cannot both be given"),
+                          "/token_types",
+                          translated("leave it out: the tokenizer tells the types"));
       }
       read_sequences(*text, "/text", request_.texts.ids, report_.tokens, true);
       request_.texts.place = "/text";
@@ -112,7 +116,8 @@ class ModelReader {
     report_.tokens = written(request_.texts.ids);
     if (types == nullptr) return;
     if (!has_types()) {
-      throw input_error("the model has no token types", "/token_types", "leave it out");
+      throw input_error(translated("the model has no token types"), "/token_types",
+                        translated("leave it out"));
     }
     request_.texts.types = read_ids(*types, "/token_types");
     const auto& samples = request_.texts.ids;
@@ -121,8 +126,10 @@ class ModelReader {
       const std::size_t found =
           b < request_.texts.types.size() ? request_.texts.types[b].size() : 0;
       if (tokens == found) continue;
-      throw input_error(count_text(found, "token type") + " for " + count_text(tokens, "token"),
-                        pointer_to("/token_types", b), "give one type for each token");
+      throw input_error(
+          translated("{1} for {2}", translated_count(found, "{1} token type", "{1} token types"),
+                     translated_count(tokens, "{1} token", "{1} tokens")),
+          pointer_to("/token_types", b), translated("give one type for each token"));
     }
   }
 
@@ -136,10 +143,10 @@ class ModelReader {
 
   std::vector<Ids> read_ids(const JsonValue& value, const std::string& at) const {
     const auto refuse = [](const JsonValue& found, const std::string& where) {
-      throw input_error(
-          "expected a list of ids, found " +
-              std::string(found.is(JsonValue::Type::array) ? "an empty array" : type_text(found)),
-          where, "give a list of whole numbers, or one list a sample");
+      throw input_error(translated("expected a list of ids, found {1}",
+                                   found.is(JsonValue::Type::array) ? translated("an empty array")
+                                                                    : translated(type_text(found))),
+                        where, translated("give a list of whole numbers, or one list a sample"));
     };
     if (!value.is(JsonValue::Type::array) || value.size() == 0) refuse(value, at);
     const auto list = [&](const JsonValue& row, const std::string& where) {
@@ -171,7 +178,8 @@ class ModelReader {
           text, pair == nullptr ? std::nullopt : std::optional<std::string_view>(*pair),
           special_tokens_, where);
       if (cut.empty()) {
-        throw input_error("the text has no tokens", where, "give a text with at least a word");
+        throw input_error(translated("the text has no tokens"), where,
+                          translated("give a text with at least a word"));
       }
       Ids own, types;
       std::vector<std::string> pieces;
@@ -187,10 +195,11 @@ class ModelReader {
     if (value.is(JsonValue::Type::string)) {
       add(value.string(), nullptr, at);
     } else if (!value.is(JsonValue::Type::array) || value.size() == 0) {
-      throw input_error(
-          "expected texts, found " +
-              std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
-          at, "give a string, or a list of strings and of pairs of strings");
+      throw input_error(translated("expected texts, found {1}", value.is(JsonValue::Type::array)
+                                                                    ? translated("an empty array")
+                                                                    : translated(type_text(value))),
+                        at,
+                        translated("give a string, or a list of strings and of pairs of strings"));
     } else {
       for (std::size_t b = 0; b < value.size(); ++b) {
         const JsonValue& one = value.element(b);
@@ -200,8 +209,9 @@ class ModelReader {
           continue;
         }
         if (one.size() != 2) {
-          throw input_error(count_text(one.size(), "text") + " where a pair should stand", where,
-                            "give a string, or a pair [first, second]");
+          throw input_error(translated("{1} where a pair should stand",
+                                       translated_count(one.size(), "{1} text", "{1} texts")),
+                            where, translated("give a string, or a pair [first, second]"));
         }
         add(expect_string(one.element(0), pointer_to(where, 0)),
             &expect_string(one.element(1), pointer_to(where, 1)), where);
@@ -217,13 +227,14 @@ class ModelReader {
     std::vector<Ids>& samples = request_.texts.decoder_ids;
     const std::size_t batch = request_.texts.ids.size();
     if (text != nullptr && ids != nullptr) {
-      throw input_error("\"decoder_text\" and \"decoder_token_ids\" cannot both be given",
-                        "/decoder_token_ids", "leave one of them out");
+      throw input_error(
+          translated("\"decoder_text\" and \"decoder_token_ids\" cannot both be given"),
+          "/decoder_token_ids", translated("leave one of them out"));
     }
     const auto start = [&] {
       if (model().decoder_start_id) return *model().decoder_start_id;
-      throw input_error("the configuration names no \"decoder_start_token_id\"", "/model",
-                        "give \"decoder_token_ids\"");
+      throw input_error(translated("the configuration names no \"decoder_start_token_id\""),
+                        "/model", translated("give \"decoder_token_ids\""));
     };
     if (ids != nullptr) {
       samples = read_ids(*ids, "/decoder_token_ids");
@@ -242,10 +253,11 @@ class ModelReader {
       samples.assign(batch, Ids{start()});
     }
     if (samples.size() != batch) {
-      throw input_error(count_text(samples.size(), "text") + " of the decoder for " +
-                            count_text(batch, "text") + " of the encoder",
+      throw input_error(translated("{1} of the decoder for {2} of the encoder",
+                                   translated_count(samples.size(), "{1} text", "{1} texts"),
+                                   translated_count(batch, "{1} text", "{1} texts")),
                         ids != nullptr ? "/decoder_token_ids" : "/decoder_text",
-                        "give one for each sample");
+                        translated("give one for each sample"));
     }
     report_.decoder_tokens = written(samples);
   }
@@ -259,8 +271,8 @@ class ModelReader {
   void refuse_decoder_texts() {
     for (const char* key : {"decoder_text", "decoder_token_ids"}) {
       if (!root_.find(key)) continue;
-      problems_.add(input_error("the model has no decoder beside an encoder", pointer_to("", key),
-                                "leave it out"));
+      problems_.add(input_error(translated("the model has no decoder beside an encoder"),
+                                pointer_to("", key), translated("leave it out")));
     }
   }
 
@@ -283,23 +295,24 @@ class ModelReader {
     const auto add = [&](const JsonValue& one, const std::string& at) {
       const auto layer = static_cast<std::size_t>(expect_integer(one, at, 0));
       if (layer >= most) {
-        throw input_error("there is no layer " + std::to_string(layer) + ": the model has " +
-                              count_text(most, "layer"),
-                          at, "give 0 to " + std::to_string(most - 1));
+        throw input_error(translated("there is no layer {1}: the model has {2}", layer,
+                                     translated_count(most, "{1} layer", "{1} layers")),
+                          at, translated("give 0 to {1}", most - 1));
       }
       layers.insert(layer);
     };
     if (value->is(JsonValue::Type::array)) {
       if (value->size() == 0) {
-        throw input_error("the list of layers is empty", "/layers", "name at least one");
+        throw input_error(translated("the list of layers is empty"), "/layers",
+                          translated("name at least one"));
       }
       for (std::size_t i = 0; i < value->size(); ++i) {
         add(value->element(i), pointer_to("/layers", i));
       }
     } else {
       if (!value->is(JsonValue::Type::number)) {
-        throw input_error("expected layers, found " + std::string(type_text(*value)), "/layers",
-                          "give \"all\", a number, or a list of numbers");
+        throw input_error(translated("expected layers, found {1}", translated(type_text(*value))),
+                          "/layers", translated("give \"all\", a number, or a list of numbers"));
       }
       add(*value, "/layers");
     }
@@ -321,19 +334,22 @@ class ModelReader {
       std::size_t layer = 0;
       const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
       if (!known || error != std::errc() || end != name.data() + name.size()) {
-        throw input_error(in_quotes(member.key) + " is no layer of the model", at,
-                          both ? "name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\""
-                               : "name layers by their numbers, such as \"0\"");
+        throw input_error(
+            translated("{1} is no layer of the model", in_quotes(member.key)), at,
+            both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
+                 : translated("name layers by their numbers, such as \"0\""));
       }
       const ModelStack& stack = model().stacks[part == "decoder" || part == "cross" ? 1 : 0];
       if (layer >= stack.layers.size()) {
-        throw input_error("there is no layer " + std::to_string(layer) + ": the model has " +
-                              count_text(stack.layers.size(), "layer"),
-                          at, "give 0 to " + std::to_string(stack.layers.size() - 1));
+        throw input_error(
+            translated("there is no layer {1}: the model has {2}", layer,
+                       translated_count(stack.layers.size(), "{1} layer", "{1} layers")),
+            at, translated("give 0 to {1}", stack.layers.size() - 1));
       }
       if (!member.value.is(JsonValue::Type::array)) {
-        throw input_error("expected a list of heads, found " + std::string(type_text(member.value)),
-                          at, "give a list of numbers such as [0, 3]");
+        throw input_error(
+            translated("expected a list of heads, found {1}", translated(type_text(member.value))),
+            at, translated("give a list of numbers such as [0, 3]"));
       }
       HeadsByLayer& off = part == "cross"     ? request_.cross_heads_off
                           : part == "decoder" ? request_.decoder_heads_off
@@ -343,9 +359,9 @@ class ModelReader {
         const auto head =
             static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
         if (head >= model().heads) {
-          throw input_error("there is no head " + std::to_string(head) + ": each layer has " +
-                                count_text(model().heads, "head"),
-                            place, "give 0 to " + std::to_string(model().heads - 1));
+          throw input_error(translated("there is no head {1}: each layer has {2}", head,
+                                       translated_count(model().heads, "{1} head", "{1} heads")),
+                            place, translated("give 0 to {1}", model().heads - 1));
         }
         off[layer].push_back(head);
       }
@@ -357,9 +373,10 @@ class ModelReader {
     if (value != nullptr) request_.logits = expect_boolean(*value, "/logits");
     if (!request_.logits || has_head(model(), request_.folder->weights)) return;
     const ModelHead& head = model().head;
-    throw input_error("the checkpoint has no head that gives logits: no tensor " +
-                          in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight"),
-                      "/logits", "leave the logits out, or take the folder of the whole model");
+    throw input_error(
+        translated("the checkpoint has no head that gives logits: no tensor {1}",
+                   in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight")),
+        "/logits", translated("leave the logits out, or take the folder of the whole model"));
   }
 
   // 3. All of it.
@@ -385,15 +402,15 @@ class ModelReader {
     }
     if (request_.folder->no_tokenizer && root_.find("token_ids") != nullptr &&
         request_.folder->no_tokenizer->kind() == ErrorKind::input) {
-      plan_.warnings.push_back("tokens are shown by their ids, as the tokenizer cannot be read: " +
-                               request_.folder->no_tokenizer->problem());
+      plan_.warnings.push_back(
+          translated("tokens are shown by their ids, as the tokenizer cannot be read: {1}",
+                     request_.folder->no_tokenizer->problem()));
     }
     if (const auto made_for = model().made_for) {
       for (const Ids& ids : texts.ids) {
         if (ids.size() <= *made_for) continue;
-        plan_.warnings.push_back("a text has " + std::to_string(ids.size()) +
-                                 " tokens, and the model was made for " +
-                                 std::to_string(*made_for));
+        plan_.warnings.push_back(translated("a text has {1} tokens, and the model was made for {2}",
+                                            ids.size(), *made_for));
         break;
       }
     }

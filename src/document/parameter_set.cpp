@@ -9,11 +9,12 @@
 #include "document/object.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char* of_that_name = "give a tensor of that name";
+constexpr const char* of_that_name = to_translate("give a tensor of that name");
 
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
@@ -51,7 +52,7 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
     const std::string member_at = pointer_to(names_at, member.key);
     const std::string theirs = prefix_ + expect_string(member.value, member_at);
     if (!given_.contains(theirs)) {
-      throw input_error("the file has no tensor " + in_quotes(theirs), member_at,
+      throw input_error(translated("the file has no tensor {1}", in_quotes(theirs)), member_at,
                         suggestion(theirs, views(file_->names())));
     }
     renamed_[member.key] = theirs;
@@ -106,19 +107,21 @@ void ParameterSet::expect_none_missing() const {
   if (missing_.empty()) return;
   const Missing& first = missing_.front();
   if (missing_.size() == 1) {
-    throw input_error("the parameter " + first.name + " is missing", first.place, first.help);
+    throw input_error(translated("the parameter {1} is missing", first.name), first.place,
+                      first.help);
   }
   constexpr std::size_t most_named = 12;
   const std::size_t named = missing_.size() > most_named ? most_named - 1 : missing_.size();
   std::string list;
   for (std::size_t i = 0; i < named; ++i) {
     const bool last = i + 1 == missing_.size();
-    list += (i == 0 ? "" : last ? " and " : ", ") + missing_[i].name;
+    list += (i == 0 ? "" : last ? translated(" and ") : ", ") + missing_[i].name;
   }
-  if (named < missing_.size()) list += " and " + std::to_string(missing_.size() - named) + " more";
-  throw input_error("the parameters " + list + " are missing", file_ ? first.place : pointer_,
-                    first.help == of_that_name ? "give tensors of these names"
-                                               : "of " + first.name + ": " + first.help);
+  if (named < missing_.size()) list += translated(" and {1} more", missing_.size() - named);
+  throw input_error(
+      translated("the parameters {1} are missing", list), file_ ? first.place : pointer_,
+      first.help == translated(of_that_name) ? translated("give tensors of these names")
+                                             : translated("of {1}: {2}", first.name, first.help));
 }
 
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
@@ -134,16 +137,17 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     for (const std::string_view stranger : strangers) {
       const std::string_view nearest = nearest_name(stranger, views(wanted));
       if (!nearest.empty())
-        return "did you mean " + in_quotes(nearest) + " by " + in_quotes(stranger) + "?";
+        return translated("did you mean {1} by {2}?", in_quotes(nearest), in_quotes(stranger));
     }
     for (const std::string& name : names) {
       for (const std::string_view stranger : strangers) {
         // A Linear layer by its name alone.
         if (inside_ + name == std::string(stranger) + ".weight")
-          return "did you mean " + in_quotes(inside_ + name) + " by " + in_quotes(stranger) + "?";
+          return translated("did you mean {1} by {2}?", in_quotes(inside_ + name),
+                            in_quotes(stranger));
       }
     }
-    return of_that_name;
+    return translated(of_that_name);
   }
   const std::vector<std::string>& there = file_->names();
   for (const std::string& name : names) {
@@ -152,8 +156,8 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
       return other.ends_with(ending);
     });
     if (longer == there.end()) continue;
-    return "the file has " + in_quotes(*longer) +
-           ": give \"prefix\": " + in_quotes(longer->substr(0, longer->size() - ending.size() + 1));
+    return translated("the file has {1}: give \"prefix\": {2}", in_quotes(*longer),
+                      in_quotes(longer->substr(0, longer->size() - ending.size() + 1)));
   }
   for (const std::string& name : there) {
     if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
@@ -161,16 +165,17 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
   const std::string wanted = inside_ + names[0];
   const std::string_view nearest = nearest_name(in_file(wanted), strangers);
   if (!nearest.empty()) {
-    return "the file has " + in_quotes(nearest) + ": if that is it, give \"names\": {" +
-           in_quotes(wanted) + ": " + in_quotes(nearest.substr(prefix_.size())) + "}";
+    return translated("the file has {1}: if that is it, give \"names\": {{2}: {3}}",
+                      in_quotes(nearest), in_quotes(wanted),
+                      in_quotes(nearest.substr(prefix_.size())));
   }
   constexpr std::size_t few = 8;
   std::string list;
   for (std::size_t i = 0; i < std::min(few, there.size()); ++i)
     list += (i > 0 ? ", " : "") + there[i];
   if (there.size() > few) list += ", …";
-  return "say which of the file's tensors it is with \"names\": {" + in_quotes(wanted) +
-         ": …}; it has " + list;
+  return translated("say which of the file's tensors it is with \"names\": {{1}: …}; it has {2}",
+                    in_quotes(wanted), list);
 }
 
 void ParameterSet::may_ask_for(std::span<const std::string> names) {
@@ -188,9 +193,9 @@ void ParameterSet::expect_complete() const {
   const std::vector<std::string_view> wanted(asked_.begin(), asked_.end());
   const auto refuse = [&](const std::string& name, const std::string& at) {
     const std::string_view nearest = nearest_name(name, wanted);
-    throw input_error("unknown parameter " + in_quotes(name), at,
-                      nearest.empty() ? "leave it out: nothing uses it"
-                                      : "did you mean " + in_quotes(nearest) + "?");
+    throw input_error(translated("unknown parameter {1}", in_quotes(name)), at,
+                      nearest.empty() ? translated("leave it out: nothing uses it")
+                                      : translated("did you mean {1}?", in_quotes(nearest)));
   };
   for (const auto& [ours, theirs] : renamed_) {
     if (!asked_.contains(ours)) refuse(ours, pointer_to(pointer_to(pointer_, "names"), ours));

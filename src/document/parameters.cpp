@@ -11,6 +11,7 @@
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -39,11 +40,12 @@ struct Stacked {
     const std::size_t parts = heads + 2 * kv_heads;
     if (weight.rank() != 2 || weight.shape()[0] % parts != 0) {
       const std::string of = heads == 1 ? "" : " of " + std::to_string(heads) + " heads";
-      throw input_error(parameters.shown(name) + " " + text(weight.shape()) +
-                            " cannot be split into query, key and value" + of,
+      throw input_error(translated("{1} {2} cannot be split into query, key and value{3}",
+                                   parameters.shown(name), text(weight.shape()), of),
                         parameters.place(name),
-                        "give it a number of rows that is a multiple of " + std::to_string(parts) +
-                            ": heads + 2·kv_heads parts of equal size");
+                        translated("give it a number of rows that is a multiple of {1}: heads + "
+                                   "2·kv_heads parts of equal size",
+                                   parts));
     }
     const std::size_t width = weight.shape()[0] / parts;
     query = heads * width;
@@ -96,10 +98,10 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
   };
   const std::size_t q = count(p.query.weight), k = count(p.key.weight), v = count(p.value.weight);
   if (bias.shape() != Shape{q + k + v}) {
-    throw input_error(parameters.shown(name) + " " + text(bias.shape()) +
-                          " does not fit: expected " + text({q + k + v}),
+    throw input_error(translated("{1} {2} does not fit: expected {3}", parameters.shown(name),
+                                 text(bias.shape()), text({q + k + v})),
                       parameters.place(name),
-                      "give it one number a row of the query, key and value weights");
+                      translated("give it one number a row of the query, key and value weights"));
   }
   for (const char* part : {"W_q.bias", "W_k.bias", "W_v.bias"}) {
     parameters.comes_from(prefix + part, name);
@@ -115,9 +117,9 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
                               std::size_t heads, std::size_t kv_heads) {
   if (parameters.has(prefix + "bias_k")) {
     throw input_error(
-        parameters.shown(prefix + "bias_k") + " cannot be used",
+        translated("{1} cannot be used", parameters.shown(prefix + "bias_k")),
         parameters.place(prefix + "bias_k"),
-        "append the bias's row to key and value instead: add_bias_kv is not supported");
+        translated("append the bias's row to key and value instead: add_bias_kv is not supported"));
   }
   for (const Names* names : {&query_names, &key_names, &value_names, &output_names}) {
     parameters.may_ask_for(with_ending(prefix, *names, ".weight"));
@@ -132,7 +134,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
     p.value.weight = rows_of(weight, parts.query + parts.key, parts.key);
     const auto name_part = [&](const char* name, const char* part) {
       parameters.is_part(prefix + name, stacked,
-                         std::string("the ") + part + " part of " + parameters.shown(stacked));
+                         translated("the {1} part of {2}", part, parameters.shown(stacked)));
     };
     name_part("W_q.weight", "query");
     name_part("W_k.weight", "key");
@@ -170,10 +172,11 @@ LayerNorm given_norm(ParameterSet& parameters, const std::string& name, NormKind
   LayerNorm norm{parameters.find(name + ".weight"), {}};
   if (kind == NormKind::layer) norm.bias = parameters.find(name + ".bias");
   if (!norm.weight && !norm.bias) {
-    warnings.push_back("the parameters have no " + parameters.shown(name + ".weight") +
-                       (kind == NormKind::layer
-                            ? ": that norm only takes mean and variance away"
-                            : ": that norm only divides by the root of the mean square"));
+    warnings.push_back(
+        translated("the parameters have no {1}{2}", parameters.shown(name + ".weight"),
+                   kind == NormKind::layer
+                       ? translated(": that norm only takes mean and variance away")
+                       : translated(": that norm only divides by the root of the mean square")));
   }
   return norm;
 }
@@ -201,12 +204,14 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
   if (parameters.has(layer_name(layers) + "linear1.weight")) {
-    warnings.push_back("the parameters hold more layers than the " + std::to_string(layers) +
-                       " that are computed: \"layers\" sets their number");
+    warnings.push_back(
+        translated("the parameters hold more layers than the {1} that are computed: \"layers\" "
+                   "sets their number",
+                   layers));
   }
   if (parameters.has("norm.weight")) {
-    warnings.emplace_back(
-        "the parameters hold a norm after the last layer, which is not applied to the output");
+    warnings.emplace_back(translated(
+        "the parameters hold a norm after the last layer, which is not applied to the output"));
   }
   std::vector<TransformerLayer> result;
   if (layers == 1) {
@@ -216,9 +221,9 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
   }
   if (parameters.has("linear1.weight")) {
     throw input_error(
-        "the parameters are those of one layer, but layers is " + std::to_string(layers),
+        translated("the parameters are those of one layer, but layers is {1}", layers),
         parameters.place("linear1.weight"),
-        "put \"layers.0.\", \"layers.1.\"… before the names of each layer");
+        translated("put \"layers.0.\", \"layers.1.\"… before the names of each layer"));
   }
   for (std::size_t i = 0; i < layers; ++i)
     result.push_back(given_layer(parameters, layer_name(i), form, warnings));
@@ -240,8 +245,9 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
     // Reported with the shapes it should have.
     if (row.family == Family::score && pointer == "/parameters") return learned;
     throw input_error(
-        "the parameters are missing", pointer,
-        "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed");
+        translated("the parameters are missing"), pointer,
+        translated(
+            "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed"));
   }
   if (expect_object(*value, pointer).find("init")) {
     const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,

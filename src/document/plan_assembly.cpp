@@ -12,6 +12,7 @@
 #include "document/dropout_reader.hpp"
 #include "support/overloaded.hpp"
 #include "support/several_errors.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -25,15 +26,15 @@ class PlanAssembly {
     parts_.problems.attempt([&] {
       if (!parts_.dropout) return;
       parts_.options.dropout = torch_dropout(
-          *parts_.dropout, parts_.tensors.generator("/dropout", "dropout in training"),
+          *parts_.dropout, parts_.tensors.generator("/dropout", translated("dropout in training")),
           parts_.is(Family::transformer));
     });
     // Another mask of the user's own may hide what lies ahead.
     const Mask& mask = parts_.options.mask;
     if (parts_.decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
       parts_.plan.warnings.emplace_back(
-          "the decoder's self-attention is not causal: every query sees the keys after it; "
-          "\"mask\": {\"causal\": true} hides them");
+          translated("the decoder's self-attention is not causal: every query sees the keys after "
+                     "it; \"mask\": {\"causal\": true} hides them"));
     }
     if (!plan_attentions()) return;
     parts_.plan.file_types = parts_.tensors.file_types();
@@ -43,9 +44,9 @@ class PlanAssembly {
     const auto check_lens = [&](const Tensor& lens, const char* at) {
       const std::size_t samples = parts_.plan.attentions.front().geometry.batch;
       if (!lens || lens.rank() == 0 || lens.shape()[0] == samples || samples == 1) return;
-      throw input_error(std::string(at + 1) + " " + text(lens.shape()) + " does not fit " +
-                            std::to_string(samples) + " samples",
-                        at, "give one number a sample, [" + std::to_string(samples) + "]");
+      throw input_error(
+          translated("{1} {2} does not fit {3} samples", at + 1, text(lens.shape()), samples), at,
+          translated("give one number a sample, [{1}]", samples));
     };
     parts_.problems.attempt([&] { check_lens(parts_.options.mask.valid_lens, "/valid_lens"); });
     parts_.problems.attempt(
@@ -139,7 +140,7 @@ class PlanAssembly {
       const Shape weights = first.weights_shape();
       check_weights_memory(first, parts_.layers.value_or(1), size_of(parts_.options.dtype));
       parts_.tensors.check_elements(static_cast<double>(element_count(weights)),
-                                    "the tensor of weights " + text(weights), "");
+                                    translated("the tensor of weights {1}", text(weights)), "");
     }
   }
 
@@ -161,8 +162,8 @@ class PlanAssembly {
             [&](const AttentionRequest& request) { check_gradients(request, output); },
             [&](const ProjectedAttentionRequest& request) { check_gradients(request, output); },
             [](const auto&) {
-              throw input_error("there are no gradients through layers", "/gradient",
-                                "leave it out, or choose a kind without layers");
+              throw input_error(translated("there are no gradients through layers"), "/gradient",
+                                translated("leave it out, or choose a kind without layers"));
             }},
         parts_.plan.computation);
     // What the document calls the tensors and parameters that there are gradients of.
@@ -188,10 +189,9 @@ class PlanAssembly {
     for (const TransformerLayer& layer : parts_.learned.layers) {
       const std::size_t rows = layer.linear1.weight.shape()[0];
       if (!parts_.feed_forward || *parts_.feed_forward == rows) continue;
-      throw input_error("feed_forward is " + std::to_string(*parts_.feed_forward) +
-                            ", but linear1.weight " + text(layer.linear1.weight.shape()) + " has " +
-                            std::to_string(rows) + " rows",
-                        "/feed_forward", "leave it out: the parameters tell it");
+      throw input_error(translated("feed_forward is {1}, but linear1.weight {2} has {3} rows",
+                                   *parts_.feed_forward, text(layer.linear1.weight.shape()), rows),
+                        "/feed_forward", translated("leave it out: the parameters tell it"));
     }
   }
 

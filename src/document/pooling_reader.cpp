@@ -6,6 +6,7 @@
 #include "attn/document.hpp"
 
 #include "document/object.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -25,8 +26,8 @@ Pooling read_pooling(const JsonValue& value, const std::string& pointer) {
   expect_known_keys(value, known, pointer);
   const JsonValue *size = value.find("size"), *reduction = value.find("reduction");
   if (!size) {
-    throw input_error("pool has no size", pointer_to(pointer, "size"),
-                      "give the most bins of queries and keys, such as 1024");
+    throw input_error(translated("pool has no size"), pointer_to(pointer, "size"),
+                      translated("give the most bins of queries and keys, such as 1024"));
   }
   pooling.size = static_cast<std::size_t>(expect_integer(*size, pointer_to(pointer, "size"), 1));
   if (!reduction) return pooling;

@@ -12,6 +12,7 @@
 
 #include "document/object.hpp"
 #include "document/problems.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -34,8 +35,8 @@ class Members {
   }
   double needed(const char* name) const {
     if (const auto given = number(name)) return *given;
-    throw input_error(std::string("\"") + name + "\" is missing", place(name),
-                      "give it as the model's configuration does");
+    throw input_error(translated("\"{1}\" is missing", name), place(name),
+                      translated("give it as the model's configuration does"));
   }
   std::optional<bool> boolean(const char* name) const {
     const JsonValue* value = find(name);
@@ -95,13 +96,13 @@ RotaryScaling read_scaling(const JsonValue& value, const std::string& pointer) {
   const char* const key = members.find("rope_type") ? "rope_type" : "type";
   const JsonValue* type = members.find(key);
   if (!type) {
-    throw input_error("\"rope_type\" is missing", members.place("rope_type"),
-                      "give linear, dynamic, llama3 or yarn");
+    throw input_error(translated("\"rope_type\" is missing"), members.place("rope_type"),
+                      translated("give linear, dynamic, llama3 or yarn"));
   }
   std::vector<std::string_view> names;
   for (const ScalingForm& form : scaling_forms) names.push_back(form.name);
   const ScalingForm& form =
-      scaling_forms[expect_name(*type, members.place(key), "rotary scaling", names)];
+      scaling_forms[expect_name(*type, members.place(key), translated("rotary scaling"), names)];
   std::vector<std::string_view> known{key};
   for (const std::string_view name : form.keys) {
     if (!name.empty()) known.push_back(name);
@@ -113,7 +114,7 @@ RotaryScaling read_scaling(const JsonValue& value, const std::string& pointer) {
 }  // namespace
 
 NormKind read_norm_kind(const JsonValue& value, const std::string& pointer) {
-  return expect_choice(value, pointer, "kind of norm", norm_kinds);
+  return expect_choice(value, pointer, translated("kind of norm"), norm_kinds);
 }
 
 // Each member is read though another one could not be; all that is wrong is thrown together.
@@ -129,8 +130,8 @@ Rotary read_rotary(const JsonValue& value, const std::string& pointer, DType dty
   for (const char* name : {"theta", "width", "scaling"}) {
     if (!tables || !members.find(name)) continue;
     problems.add(
-        input_error(std::string("\"") + name + "\" has no meaning beside given cosines and sines",
-                    members.place(name), "leave it out: the tables say all angles"));
+        input_error(translated("\"{1}\" has no meaning beside given cosines and sines", name),
+                    members.place(name), translated("leave it out: the tables say all angles")));
   }
   problems.attempt([&] { rotary.theta = members.number("theta").value_or(rotary.theta); });
   problems.attempt([&] { rotary.width = members.count("width"); });
@@ -158,10 +159,10 @@ Alibi read_alibi(const JsonValue& value, const std::string& pointer) {
     std::vector<double> slopes;
     if (given.is(JsonValue::Type::boolean) && given.boolean()) return slopes;
     if (!given.is(JsonValue::Type::array) || given.size() == 0) {
-      throw input_error(
-          "expected true or an array of slopes, found " +
-              std::string(given.is(JsonValue::Type::array) ? "an empty one" : type_text(given)),
-          at, "give true, or one slope a query head such as [0.5, 0.25]");
+      throw input_error(translated("expected true or an array of slopes, found {1}",
+                                   given.is(JsonValue::Type::array) ? translated("an empty one")
+                                                                    : translated(type_text(given))),
+                        at, translated("give true, or one slope a query head such as [0.5, 0.25]"));
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
       slopes.push_back(expect_number(given.element(i), pointer_to(at, i)));

@@ -15,6 +15,7 @@
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 
 namespace attn {
@@ -42,9 +43,9 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     known.push_back(form.key);
     if (!object.find(form.key)) continue;
     if (found) {
-      throw input_error("a tensor cannot be both \"" + std::string(found->key) + "\" and \"" +
-                            std::string(form.key) + "\"",
-                        pointer, "give one of them");
+      throw input_error(
+          translated("a tensor cannot be both \"{1}\" and \"{2}\"", found->key, form.key), pointer,
+          translated("give one of them"));
     }
     found = &form;
   }
@@ -62,17 +63,17 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
   expect_known_keys(object, known, pointer);
   if (object.find("shape")) return forms[0];
   throw input_error(
-      "this object is no tensor", pointer,
-      "give nested arrays, or an object with \"shape\" and \"data\", or with one of \"file\", "
-      "\"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\"");
+      translated("this object is no tensor"), pointer,
+      translated("give nested arrays, or an object with \"shape\" and \"data\", or with one of "
+                 "\"file\", \"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\""));
 }
 
 void check_limit(double count, std::uint64_t most, const std::string& what,
                  const std::string& pointer) {
   if (count <= static_cast<double>(most)) return;
   throw input_error(
-      what + " has " + number_text(count) + " elements, and the limit is " + std::to_string(most),
-      pointer, "make it smaller, or raise the limit with Limits::elements");
+      translated("{1} has {2} elements, and the limit is {3}", what, number_text(count), most),
+      pointer, translated("make it smaller, or raise the limit with Limits::elements"));
 }
 
 template <class T>
@@ -110,7 +111,7 @@ Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
 }  // namespace
 
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
-  check_limit(static_cast<double>(count), most, "the tensor", where);
+  check_limit(static_cast<double>(count), most, translated("the tensor"), where);
 }
 
 TorchRandom torch_manual_seed(std::int64_t seed) {
@@ -119,20 +120,22 @@ TorchRandom torch_manual_seed(std::int64_t seed) {
 
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer) {
   if (tensor.dtype() == dtype) return tensor;
-  const auto refuse = [&](double number, const char* expected) {
+  const auto refuse = [&](double number, const std::string& expected) {
     throw input_error(
-        "the number " + number_text(number) + " is no " + expected, pointer,
-        std::string("give ") + (dtype == DType::boolean ? "only 0 and 1" : "only whole numbers"));
+        translated("the number {1} is no {2}", number_text(number), expected), pointer,
+        translated("give {1}", dtype == DType::boolean ? translated("only 0 and 1")
+                                                       : translated("only whole numbers")));
   };
   const bool whole = dtype == DType::boolean || dtype == DType::int64;
   check_memory(tensor.size(), whole ? sizeof(double) : size_of(dtype),
-               "a tensor of shape " + text(tensor.shape()), pointer);
+               translated("a tensor of shape {1}", text(tensor.shape())), pointer);
   if (whole) {
     const Tensor numbers = tensor.converted(DType::float64);
     for (const double number : numbers.values<double>()) {
-      if (dtype == DType::boolean && number != 0 && number != 1) refuse(number, "truth value");
+      if (dtype == DType::boolean && number != 0 && number != 1)
+        refuse(number, translated("truth value"));
       if (dtype == DType::int64 && !(std::floor(number) == number && std::abs(number) <= 0x1p53)) {
-        refuse(number, "whole number");
+        refuse(number, translated("whole number"));
       }
     }
   }
@@ -143,8 +146,8 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (std::isinf(after[i]) && std::isfinite(before[i])) {
         throw input_error(
-            "the number " + number_text(before[i]) + " is beyond the range of float32", pointer,
-            "set \"dtype\" to \"float64\"");
+            translated("the number {1} is beyond the range of float32", number_text(before[i])),
+            pointer, translated("set \"dtype\" to \"float64\""));
       }
     }
   }
@@ -169,10 +172,9 @@ void TensorSource::seed(std::int64_t seed) {
 
 TorchRandom& TensorSource::generator(const std::string& pointer, const std::string& drawn) {
   if (!random_) {
-    throw input_error(
-        drawn + " needs a seed", pointer,
-        "add a \"seed\" to the document: the same seed gives the same numbers, those of "
-        "torch.manual_seed");
+    throw input_error(translated("{1} needs a seed", drawn), pointer,
+                      translated("add a \"seed\" to the document: the same seed gives the same "
+                                 "numbers, those of torch.manual_seed"));
   }
   return *random_;
 }
@@ -197,7 +199,7 @@ Tensor TensorSource::once(const std::string& key, const std::string& pointer,
   const Tensor tensor = read();
   check_element_limit(tensor.size(), access_.limits.elements, pointer);
   read_ += static_cast<double>(tensor.size());
-  check_elements(read_elements(), "what the document names up to here", pointer);
+  check_elements(read_elements(), translated("what the document names up to here"), pointer);
   Tensor converted = checked_conversion(tensor, dtype, conversion);
   if (keeps_) tensors_.emplace(key, converted);
   return converted;
@@ -256,9 +258,9 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   Shape shape = form == "arange" ? Shape{static_cast<std::size_t>(expect_integer(content, at, 1))}
                                  : shape_from_json(content, at);
   const std::size_t count = element_count(shape);
-  check_memory(count, sizeof(double), "a tensor of shape " + text(shape), at);
+  check_memory(count, sizeof(double), translated("a tensor of shape {1}", text(shape)), at);
   check_element_limit(count, access_.limits.elements, at);
-  const std::string all = "what the document has made up to here";
+  const std::string all = translated("what the document has made up to here");
   made_ += static_cast<double>(count);
   check_memory(made_ * sizeof(double), all, at);
   check_elements(made_, all, at);
@@ -267,10 +269,9 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
     const std::string shape_at = pointer_to(pointer, "shape");
     shape = shape_from_json(*given, shape_at);
     if (element_count(shape) != count) {
-      throw input_error("the shape " + text(shape) + " has " +
-                            std::to_string(element_count(shape)) + " elements, but arange has " +
-                            std::to_string(count),
-                        shape_at, "make the sizes' product equal to arange");
+      throw input_error(translated("the shape {1} has {2} elements, but arange has {3}",
+                                   text(shape), element_count(shape), count),
+                        shape_at, translated("make the sizes' product equal to arange"));
     }
   }
   // 2. Its elements: of a sketch one stands for all of them, to be held against the dtype.
@@ -289,8 +290,8 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   if (form == "full") {
     const JsonValue* number = value.find("value");
     if (!number) {
-      throw input_error("\"full\" is given without a \"value\"", pointer,
-                        "add \"value\", the number of every element");
+      throw input_error(translated("\"full\" is given without a \"value\""), pointer,
+                        translated("add \"value\", the number of every element"));
     }
     const std::string value_at = pointer_to(pointer, "value");
     // One element read as a tensor is: "inf", "-inf", "nan", true and false count as numbers here

@@ -16,6 +16,7 @@
 
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 #include "tensor/torch_random.hpp"
 
 namespace attn {
@@ -44,7 +45,8 @@ class TensorSource {
 
   /// The document's generator. Throws Error(input) at `pointer` if there is no seed; `drawn` is
   /// what needs it.
-  TorchRandom& generator(const std::string& pointer, const std::string& drawn = "a random tensor");
+  TorchRandom& generator(const std::string& pointer,
+                         const std::string& drawn = translated("a random tensor"));
 
   /// Throws Error(input) at `pointer` if a tensor may not have so many elements.
   void check_elements(double count, const std::string& what, const std::string& pointer) const;

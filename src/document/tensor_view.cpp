@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 #include "tensor/tensor_part.hpp"
 
@@ -23,8 +24,9 @@ constexpr std::string_view usual_layout = "BHLD";
 
 Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t least) {
   if (!list.is(JsonValue::Type::array)) {
-    throw input_error("expected a list of whole numbers, found " + std::string(type_text(list)), at,
-                      "give one such as [0,2,1]");
+    throw input_error(
+        translated("expected a list of whole numbers, found {1}", translated(type_text(list))), at,
+        translated("give one such as [0,2,1]"));
   }
   Shape numbers;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -41,8 +43,9 @@ Shape sizes_in(const JsonValue& list, const std::string& at) {
     const std::string place = pointer_to(at, i);
     const std::int64_t size = expect_integer(list.element(i), place, -1);
     if (size == 0 || (size == -1 && std::count(sizes.begin(), sizes.end(), 0U) > 0)) {
-      throw input_error(size == 0 ? "a size of 0" : "a second size of -1", place,
-                        "give sizes of at least 1, and -1 at most once, for what is left");
+      throw input_error(
+          size == 0 ? translated("a size of 0") : translated("a second size of -1"), place,
+          translated("give sizes of at least 1, and -1 at most once, for what is left"));
     }
     sizes.push_back(size == -1 ? 0 : static_cast<std::size_t>(size));
   }
@@ -55,10 +58,9 @@ std::string layout_in(const JsonValue& value, const std::string& at) {
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
-    throw input_error(
-        "\"" + layout + "\" is no layout", at,
-        "give the letters B (samples), H (heads), L (positions) and D (components) in "
-        "the order of the axes, such as \"BLHD\"");
+    throw input_error(translated("\"{1}\" is no layout", layout), at,
+                      translated("give the letters B (samples), H (heads), L (positions) and D "
+                                 "(components) in the order of the axes, such as \"BLHD\""));
   }
   return layout;
 }
@@ -67,15 +69,14 @@ Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
   const Shape& shape = tensor.shape();
   if (index.size() >= shape.size()) {
     throw input_error(
-        "an index of " + std::to_string(index.size()) + " axes leaves nothing of " + text(shape),
-        at, "give fewer numbers than the tensor has axes");
+        translated("an index of {1} axes leaves nothing of {2}", index.size(), text(shape)), at,
+        translated("give fewer numbers than the tensor has axes"));
   }
   std::size_t first = 0, count = tensor.size();
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (index[i] >= shape[i]) {
-      throw input_error("there is no part " + std::to_string(index[i]) + " of an axis of " +
-                            std::to_string(shape[i]),
-                        pointer_to(at, i), "give 0 to " + std::to_string(shape[i] - 1));
+      throw input_error(translated("there is no part {1} of an axis of {2}", index[i], shape[i]),
+                        pointer_to(at, i), translated("give 0 to {1}", shape[i] - 1));
     }
     count /= shape[i];
     first += index[i] * count;
@@ -95,9 +96,9 @@ Tensor reshaped(const Tensor& tensor, Shape sizes, const std::string& at) {
     known *= *left;
   }
   if (known != tensor.size()) {
-    throw input_error("the " + std::to_string(tensor.size()) + " elements of " +
-                          text(tensor.shape()) + " do not fill that shape",
-                      at, "give sizes whose product is " + std::to_string(tensor.size()));
+    throw input_error(translated("the {1} elements of {2} do not fill that shape", tensor.size(),
+                                 text(tensor.shape())),
+                      at, translated("give sizes whose product is {1}", tensor.size()));
   }
   return tensor.reshaped(std::move(sizes));
 }
@@ -145,13 +146,14 @@ Tensor transposed(const Tensor& tensor, const TensorView& view, const std::strin
     std::sort(sorted.begin(), sorted.end());
     if (sorted != order) {
       throw input_error(
-          "the axes " + text(*view.axes) + " are not those of " + text(tensor.shape()), at,
-          "name each axis once, from 0 to " + std::to_string(rank - 1));
+          translated("the axes {1} are not those of {2}", text(*view.axes), text(tensor.shape())),
+          at, translated("name each axis once, from 0 to {1}", rank - 1));
     }
     return permuted(tensor, *view.axes);
   }
   if (rank < 2) {
-    throw input_error("a tensor of one axis cannot be transposed", at, "leave \"transpose\" out");
+    throw input_error(translated("a tensor of one axis cannot be transposed"), at,
+                      translated("leave \"transpose\" out"));
   }
   std::swap(order[rank - 2], order[rank - 1]);
   return permuted(tensor, order);
@@ -159,10 +161,9 @@ Tensor transposed(const Tensor& tensor, const TensorView& view, const std::strin
 
 Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const std::string& at) {
   if (layout.size() != tensor.rank()) {
-    throw input_error("the layout \"" + layout + "\" has " + std::to_string(layout.size()) +
-                          " axes, but the tensor " + text(tensor.shape()) + " has " +
-                          std::to_string(tensor.rank()),
-                      at, "give one letter for each axis");
+    throw input_error(translated("the layout \"{1}\" has {2} axes, but the tensor {3} has {4}",
+                                 layout, layout.size(), text(tensor.shape()), tensor.rank()),
+                      at, translated("give one letter for each axis"));
   }
   Shape order;
   for (const char axis : usual_layout) {
@@ -194,8 +195,8 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
   }
   if (const JsonValue* layout = find("layout")) view.layout = layout_in(*layout, at("layout"));
   if ((view.transposed || view.axes) && !view.layout.empty()) {
-    throw input_error("\"transpose\" and \"layout\" cannot both be given", at("layout"),
-                      "leave one of them out");
+    throw input_error(translated("\"transpose\" and \"layout\" cannot both be given"), at("layout"),
+                      translated("leave one of them out"));
   }
   auto& members = std::get<JsonValue::Object>(object.data);
   std::erase_if(members, [](const JsonMember& member) {

@@ -7,6 +7,7 @@
 
 #include "document/object.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tokens/embedding.hpp"
 #include "tokens/token_batch.hpp"
 
@@ -19,10 +20,10 @@ constexpr std::array<std::string_view, 3> ways{"tokens", "token_ids", "text"};
 const JsonValue& expect_filled_array(const JsonValue& value, const std::string& pointer,
                                      const std::string& expected) {
   if (value.is(JsonValue::Type::array) && value.size() > 0) return value;
-  throw input_error(
-      "expected " + expected + ", found " +
-          std::string(value.is(JsonValue::Type::array) ? "an empty array" : type_text(value)),
-      pointer, "give " + expected);
+  throw input_error(translated("expected {1}, found {2}", expected,
+                               value.is(JsonValue::Type::array) ? translated("an empty array")
+                                                                : translated(type_text(value))),
+                    pointer, translated("give {1}", expected));
 }
 
 std::vector<std::string> strings_of(const JsonValue& list, const std::string& pointer) {
@@ -40,8 +41,8 @@ Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
     expect_known_keys(value, known, pointer);
     const JsonValue* name = value.find("file");
     if (!name)
-      throw input_error("the vocabulary names no file", pointer,
-                        "give a list of tokens or {\"file\": …}");
+      throw input_error(translated("the vocabulary names no file"), pointer,
+                        translated("give a list of tokens or {\"file\": …}"));
     const std::string& file = expect_string(*name, pointer_to(pointer, "file"));
     try {
       return Vocabulary::from_text(tensors.bytes(file)->text(), tensors.path(file).string());
@@ -49,7 +50,7 @@ Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
       throw error.inside(pointer_to(pointer, "file"));
     }
   }
-  expect_filled_array(value, pointer, "a list of tokens");
+  expect_filled_array(value, pointer, translated("a list of tokens"));
   return Vocabulary::from_list(strings_of(value, pointer), pointer);
 }
 
@@ -116,9 +117,9 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
   if (const JsonValue* tokenizer = root.find("tokenizer")) read_tokenizer(*tokenizer, tensors);
   const JsonValue* embedding = root.find("embedding");
   if (!embedding) {
-    throw input_error("tokens need an embedding to become hidden states", embedding_at,
-                      "add \"embedding\" with a \"vocabulary\" and a \"table\", or \"dimension\" "
-                      "and \"init\": \"torch\"");
+    throw input_error(translated("tokens need an embedding to become hidden states"), embedding_at,
+                      translated("add \"embedding\" with a \"vocabulary\" and a \"table\", or "
+                                 "\"dimension\" and \"init\": \"torch\""));
   }
   read_embedding(*embedding, dtype, tensors);
 }
@@ -129,8 +130,8 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
   const JsonValue* file = tokenizer.find("wordpiece");
   const std::string file_at = pointer_to(tokenizer_at, "wordpiece");
   if (!file)
-    throw input_error("the tokenizer has no vocabulary", file_at,
-                      "give \"wordpiece\", the name of a vocab.txt");
+    throw input_error(translated("the tokenizer has no vocabulary"), file_at,
+                      translated("give \"wordpiece\", the name of a vocab.txt"));
   const JsonValue* lowercase = tokenizer.find("lowercase");
   const bool lower =
       !lowercase || expect_boolean(*lowercase, pointer_to(tokenizer_at, "lowercase"));
@@ -151,8 +152,8 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
   if (const JsonValue* given = embedding.find("vocabulary")) {
     Vocabulary own = read_vocabulary(*given, tensors, at("vocabulary"));
     if (tokenizer_ && !same_tokens(own, *vocabulary_)) {
-      throw input_error("the vocabulary is not that of the tokenizer", at("vocabulary"),
-                        "leave it out: the tokenizer brings its own");
+      throw input_error(translated("the vocabulary is not that of the tokenizer"), at("vocabulary"),
+                        translated("leave it out: the tokenizer brings its own"));
     }
     vocabulary_ = std::move(own);
   }
@@ -164,7 +165,7 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
     constexpr std::array<std::string_view, 2> positions{"sinusoidal", "none"};
     const std::string& name = expect_string(*position, at("position"));
     if (name != positions[0] && name != positions[1]) {
-      throw input_error("unknown position \"" + name + "\"", at("position"),
+      throw input_error(translated("unknown position \"{1}\"", name), at("position"),
                         suggestion(name, positions));
     }
     positions_ = name == positions[0];
@@ -183,38 +184,40 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
     return static_cast<std::size_t>(expect_integer(*dimension, at("dimension"), 1));
   };
   if (table && init)
-    throw input_error("a table cannot be both given and drawn", embedding_at,
-                      "leave out \"table\" or \"init\"");
+    throw input_error(translated("a table cannot be both given and drawn"), embedding_at,
+                      translated("leave out \"table\" or \"init\""));
   if (table) {
     const Tensor given = tensors.read(*table, dtype, at("table"));
     check_embedding_table(given, tokens, at("table"));
     if (dimension && width() != given.shape()[1]) {
-      throw input_error("the dimension is not that of the table " + text(given.shape()),
-                        at("dimension"), "leave it out: the table's second axis tells it");
+      throw input_error(
+          translated("the dimension is not that of the table {1}", text(given.shape())),
+          at("dimension"), translated("leave it out: the table's second axis tells it"));
     }
     table_ = given.converted(DType::float64);
     return;
   }
   if (!init) {
-    throw input_error("the embedding has no table", embedding_at,
-                      "give \"table\" [V,E], or \"dimension\" and \"init\": \"torch\"");
+    throw input_error(translated("the embedding has no table"), embedding_at,
+                      translated("give \"table\" [V,E], or \"dimension\" and \"init\": \"torch\""));
   }
   constexpr std::array<std::string_view, 1> inits{"torch"};
   const std::string& way = expect_string(*init, at("init"));
   if (way != inits[0])
-    throw input_error("unknown initialisation \"" + way + "\"", at("init"), suggestion(way, inits));
+    throw input_error(translated("unknown initialisation \"{1}\"", way), at("init"),
+                      suggestion(way, inits));
   if (!dimension) {
-    throw input_error("the embedding has no dimension", at("dimension"),
-                      "give \"dimension\", the width of its rows");
+    throw input_error(translated("the embedding has no dimension"), at("dimension"),
+                      translated("give \"dimension\", the width of its rows"));
   }
   if (!tokens) {
-    throw input_error(
-        "the embedding has no vocabulary", at("vocabulary"),
-        "give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows to draw");
+    throw input_error(translated("the embedding has no vocabulary"), at("vocabulary"),
+                      translated("give \"vocabulary\", a list of tokens or {\"file\": …}: it tells "
+                                 "how many rows to draw"));
   }
   tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
-                         "the embedding table", at("dimension"));
-  TorchRandom& random = tensors.generator(at("init"), "the initialisation");
+                         translated("the embedding table"), at("dimension"));
+  TorchRandom& random = tensors.generator(at("init"), translated("the initialisation"));
   table_ = tensors.drawn({*tokens, width()}, DType::float64, at("dimension"), [&] {
     return torch_embedding_table(random, *tokens, width(), at("dimension"))
         .converted(DType::float64);
@@ -229,15 +232,15 @@ std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding
   if (!value->is(JsonValue::Type::number)) {
     const std::string& name = expect_string(*value, at(key));
     if (!vocabulary_)
-      throw input_error("there is no vocabulary to find \"" + name + "\" in", at(key),
-                        "give its id, or a \"vocabulary\"");
+      throw input_error(translated("there is no vocabulary to find \"{1}\" in", name), at(key),
+                        translated("give its id, or a \"vocabulary\""));
     return vocabulary_->id(name, at(key));
   }
   const std::int64_t id = expect_integer(*value, at(key), 0);
   const std::size_t rows = table_.shape()[0];
   if (static_cast<std::size_t>(id) >= rows) {
-    throw input_error("the table " + text(table_.shape()) + " has no row " + std::to_string(id),
-                      at(key), "give an id from 0 to " + std::to_string(rows - 1));
+    throw input_error(translated("the table {1} has no row {2}", text(table_.shape()), id), at(key),
+                      translated("give an id from 0 to {1}", rows - 1));
   }
   return id;
 }
@@ -246,15 +249,17 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
                                  const std::string& where) const {
   if (way == "tokens") {
     if (!vocabulary_)
-      throw input_error("tokens need a vocabulary", at("vocabulary"),
-                        "give a list of tokens or {\"file\": …}");
-    const auto words = read_each(value, where, bare, "a sequence of tokens", strings_of);
+      throw input_error(translated("tokens need a vocabulary"), at("vocabulary"),
+                        translated("give a list of tokens or {\"file\": …}"));
+    const auto words =
+        read_each(value, where, bare, translated("a sequence of tokens"), strings_of);
     return token_rows(words, *vocabulary_, unknown_, where);
   }
-  if (way == "token_ids") return read_each(value, where, bare, "a sequence of token ids", ids_of);
+  if (way == "token_ids")
+    return read_each(value, where, bare, translated("a sequence of token ids"), ids_of);
   if (!tokenizer_)
-    throw input_error("text needs a tokenizer", tokenizer_at,
-                      "add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
+    throw input_error(translated("text needs a tokenizer"), tokenizer_at,
+                      translated("add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}"));
   const auto ids_of_text = [&](const std::string& text, const std::string& text_at) {
     std::vector<std::int64_t> ids;
     for (const TextToken& token : tokenizer_->encode(text, std::nullopt, true, text_at)) {
@@ -278,8 +283,8 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   for (const std::string_view other_way : ways) {
     const std::string other = prefix + std::string(other_way);
     if (other != name && root.find(other))
-      throw input_error("a sequence cannot be both \"" + name + "\" and \"" + other + "\"",
-                        pointer_to("", other), "give one of them");
+      throw input_error(translated("a sequence cannot be both \"{1}\" and \"{2}\"", name, other),
+                        pointer_to("", other), translated("give one of them"));
   }
   const JsonValue& value = *root.find(name);
   const std::string way = name.substr(prefix.size()), where = pointer_to("", name);
@@ -289,9 +294,9 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   bool bare = is_text && value.is(JsonValue::Type::string);
   if (!bare) {
     expect_filled_array(value, where,
-                        is_text           ? "a text or a list of texts"
-                        : way == "tokens" ? "sequences of tokens"
-                                          : "sequences of token ids");
+                        is_text           ? translated("a text or a list of texts")
+                        : way == "tokens" ? translated("sequences of tokens")
+                                          : translated("sequences of token ids"));
     bare =
         value.element(0).is(way == "tokens" ? JsonValue::Type::string : JsonValue::Type::number) &&
         !is_text;
@@ -313,7 +318,7 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
     // Names take memory as elements do: a string that of eight.
     const double names = vocabulary_ ? (recover_ ? 2 : 1) : 0;
     tensors.add_made(names * 8 * static_cast<double>(batch.ids.size()));
-    tensors.check_elements(tensors.read_elements(), "what the tokens become", where);
+    tensors.check_elements(tensors.read_elements(), translated("what the tokens become"), where);
   } catch (const Error& error) {
     throw bare ? without_row(error, where) : error;
   }

@@ -45,6 +45,9 @@ class TokenReader {
   /// When `tensors` is sketching, the shapes of ids and states alone.
   TokenStates read(const JsonValue& root, const std::string& prefix, TensorSource& tensors) const;
 
+  /// Whether sinusoidal positions are added to rows of the table.
+  bool adds_positions() const noexcept { return positions_; }
+
  private:
   void read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors);
   void read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors);

@@ -11,6 +11,7 @@
 #include "document/object.hpp"
 #include "support/memory_limit.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tensor/torch_random.hpp"
 
 namespace attn {
@@ -41,12 +42,12 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, c
   constexpr std::array<std::string_view, 1> ways{"torch"};
   const std::string& way = expect_string(*value.find("init"), at);
   if (way != ways[0])
-    throw input_error("unknown initialisation \"" + way + "\"", at, suggestion(way, ways));
+    throw input_error(translated("unknown initialisation \"{1}\"", way), at, suggestion(way, ways));
   if (kind.family == Family::score && !drawn(kind)) {
-    throw input_error("the parameter of " + std::string(kind.name) + " attention cannot be drawn",
-                      at, "give " + std::string(kind.parameters[0].name) + " itself");
+    throw input_error(translated("the parameter of {1} attention cannot be drawn", kind.name), at,
+                      translated("give {1} itself", kind.parameters[0].name));
   }
-  return tensors.generator(at, "the initialisation");
+  return tensors.generator(at, translated("the initialisation"));
 }
 
 }  // namespace
@@ -78,9 +79,9 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
     const std::string at = pointer_to(pointer, "hidden");
     const JsonValue* hidden = value.find("hidden");
     if (!hidden) {
-      throw input_error("\"hidden\" is missing", at,
-                        "give the number of hidden units of " + std::string(info(kind).name) +
-                            " attention, such as 8");
+      throw input_error(translated("\"hidden\" is missing"), at,
+                        translated("give the number of hidden units of {1} attention, such as 8",
+                                   info(kind).name));
     }
     hidden_ = static_cast<std::size_t>(expect_integer(*hidden, at, 1));
     // Heads that are still side by side are compared one by one.
@@ -88,16 +89,18 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
     if (states.key_or_query().rank() < 4) key_ /= kv_heads_;
   } else if (family == Family::transformer) {
     if (!feed_forward) {
-      throw input_error("\"feed_forward\" is missing", "/feed_forward",
-                        "give the hidden width of the layer's feed-forward part, such as " +
-                            std::to_string(4 * query_));
+      throw input_error(
+          translated("\"feed_forward\" is missing"), "/feed_forward",
+          translated("give the hidden width of the layer's feed-forward part, such as {1}",
+                     4 * query_));
     }
     hidden_ = *feed_forward;
   }
   if (family != Family::score && query_ % heads_ != 0) {
-    throw input_error("the hidden states are " + std::to_string(query_) +
-                          " wide, which is not divisible by " + std::to_string(heads_) + " heads",
-                      "/heads", "choose a number of heads that divides the width");
+    throw input_error(
+        translated("the hidden states are {1} wide, which is not divisible by {2} heads", query_,
+                   heads_),
+        "/heads", translated("choose a number of heads that divides the width"));
   }
   check_size(layers, family);
 }
@@ -137,14 +140,13 @@ void TorchInitialisation::check_size(std::size_t layers, Family family) const {
     all = number(layers) * (attention(query, query) + (decoder_ ? attention(memory, memory) : 0) +
                             linear(hidden, query) + linear(query, hidden));
   }
-  check_memory(all * number(size_of(dtype_)), "the set of parameters", pointer_);
-  tensors_.check_elements(all, "the set of parameters", pointer_);
+  check_memory(all * number(size_of(dtype_)), translated("the set of parameters"), pointer_);
+  tensors_.check_elements(all, translated("the set of parameters"), pointer_);
   // Each layer has tensors of its own, however few elements they hold.
   constexpr std::size_t most_layers = 1000;
   if (family == Family::transformer && layers > most_layers) {
-    throw input_error(
-        "layers is " + std::to_string(layers) + ", and the most is " + std::to_string(most_layers),
-        "/layers", "give fewer layers");
+    throw input_error(translated("layers is {1}, and the most is {2}", layers, most_layers),
+                      "/layers", translated("give fewer layers"));
   }
 }
 

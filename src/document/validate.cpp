@@ -10,8 +10,8 @@
 #include "document/kinds.hpp"
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
-#include "support/count_text.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -67,7 +67,8 @@ std::string validation_text(std::span<const Validation> validations) {
       text += validation.input + ": valid\n";
       continue;
     }
-    text += validation.input + ": " + count_text(validation.problems.size(), "problem") + "\n";
+    text += validation.input + ": " +
+            translated_count(validation.problems.size(), "{1} problem", "{1} problems") + "\n";
     for (const Error& problem : validation.problems) {
       for (const char c : std::string("\n") + problem.what())
         text += c == '\n' ? std::string("\n  ") : std::string(1, c);

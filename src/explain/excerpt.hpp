@@ -21,8 +21,6 @@ class Excerpt {
     }
   }
   static Excerpt all(std::size_t total) { return {total, total, total, 0}; }
-  /// Of the components of a head.
-  static Excerpt components(std::size_t total) { return {total, 8, 4, 2}; }
 
   void include(std::size_t index) {
     const auto at = std::lower_bound(indices_.begin(), indices_.end(), index);

@@ -12,26 +12,54 @@
 #include "document/options.hpp"
 #include "document/reader.hpp"
 #include "explain/explained_cost.hpp"
+#include "explain/explained_embedding.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_model.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
+#include "explain/shown_number.hpp"
 #include "io/json_writer.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
 
-void check_choice(const char* noun, const char* plural, std::size_t index, std::size_t count) {
+/// What is said of a choice that is not there, {1} being how many there are and {2} the choice.
+struct ChoiceTexts {
+  const char *field, *one, *many;
+};
+constexpr ChoiceTexts of_samples{
+    "ExplainOptions::sample",
+    to_translate("there is no sample {2}: the attention has only one sample"),
+    to_translate("there is no sample {2}: the attention has {1} samples")};
+constexpr ChoiceTexts of_heads{
+    "ExplainOptions::head", to_translate("there is no head {2}: the attention has only one head"),
+    to_translate("there is no head {2}: the attention has {1} heads")};
+constexpr ChoiceTexts of_queries{
+    "ExplainOptions::query",
+    to_translate("there is no query {2}: the attention has only one query"),
+    to_translate("there is no query {2}: the attention has {1} queries")};
+constexpr ChoiceTexts of_layers{
+    "ExplainOptions::layer",
+    to_translate("there is no layer {2}: the attention has only one layer"),
+    to_translate("there is no layer {2}: the attention has {1} layers")};
+
+void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count) {
   if (index < count) return;
   throw input_error(
-      "there is no " + std::string(noun) + " " + std::to_string(index) + ": the attention has " +
-          (count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + plural),
-      std::string("ExplainOptions::") + noun,
-      count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
+      translated(count == 1 ? texts.one : texts.many, count, index), texts.field,
+      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
+}
+
+void check_digits(int digits) {
+  if (digits >= fewest_decimals && digits <= most_decimals_shown) return;
+  throw input_error(translated("numbers cannot be shown with {1} decimals", digits),
+                    "ExplainOptions::digits",
+                    translated("give {1} to {2}", fewest_decimals, most_decimals_shown));
 }
 
 // The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
@@ -42,23 +70,30 @@ void choose_steps(Plan& plan) {
   attention.weights = attention.stages = true;
 }
 
-/// One kind of a document on its way from the request to its explanation.
+/// One kind of a document on its way from the request to its explanation, or to one of each query.
 class KindExplanation {
  public:
   KindExplanation(const ExplainOptions& options, const Document& document, Plan plan)
       : options_(options),
         plan_(std::move(plan)),
-        choice_{options.sample, options.head, options.query} {
+        choice_{options.sample, options.head, options.every_query ? 0 : options.query,
+                options.full} {
     check_choices();
     const DType dtype = plan_.options().dtype;
+    begin();
     introduce(document.name(), dtype);
     choose_steps(plan_);
     plan_.options().threads = options.document.threads;
     std::visit([this](const auto& request) { explain(request); }, plan_.computation);
-    explain_cost(plan_, dtype, explanation_);
+    explain_cost(plan_, dtype, explanations_.back().explanation);
   }
 
-  const Explanation& explanation() const noexcept { return explanation_; }
+  struct OfQuery {
+    std::size_t query = 0;
+    Explanation explanation;
+  };
+  /// In the order of the queries. The first alone has an introduction, the last alone the costs.
+  const std::vector<OfQuery>& explanations() const noexcept { return explanations_; }
   const Plan& plan() const noexcept { return plan_; }
 
  private:
@@ -68,9 +103,11 @@ class KindExplanation {
     const bool both = model != nullptr && model->folder->architecture.encoder_decoder();
     if (!both) {
       if (options_.stack.empty()) return plan_.attentions[0];
-      throw input_error("there is no " + in_quotes(options_.stack) +
-                            ": the document asks for no model with an encoder and a decoder",
-                        "ExplainOptions::layer", "give the layer's number alone");
+      throw input_error(
+          translated(
+              "there is no {1}: the document asks for no model with an encoder and a decoder",
+              in_quotes(options_.stack)),
+          "ExplainOptions::layer", translated("give the layer's number alone"));
     }
     const std::string stack = options_.stack.empty() ? "encoder" : options_.stack;
     for (const PlannedAttention& attention : plan_.attentions) {
@@ -79,84 +116,141 @@ class KindExplanation {
           crosses ? "cross" : attention.prefix.substr(0, attention.prefix.find('.'));
       if (own == stack) return attention;
     }
-    throw input_error("the model has no " + in_quotes(stack), "ExplainOptions::layer",
-                      "name a layer such as encoder.0, decoder.0 or cross.0");
+    throw input_error(translated("the model has no {1}", in_quotes(stack)), "ExplainOptions::layer",
+                      translated("name a layer such as encoder.0, decoder.0 or cross.0"));
   }
   void check_choices() const {
     const Geometry& geometry = chosen_attention().geometry;
-    check_choice("sample", "samples", choice_.sample, geometry.batch);
-    check_choice("head", "heads", choice_.head, geometry.heads);
-    check_choice("query", "queries", choice_.query, geometry.queries);
+    check_choice(of_samples, choice_.sample, geometry.batch);
+    check_choice(of_heads, choice_.head, geometry.heads);
+    check_choice(of_queries, choice_.query, geometry.queries);
   }
   std::size_t chosen_layer(std::size_t layers) const {
-    if (options_.layer) check_choice("layer", "layers", *options_.layer, layers);
+    if (options_.layer) check_choice(of_layers, *options_.layer, layers);
     return options_.layer.value_or(0);
   }
 
+  // Of a model's samples that were padded, only their own tokens.
+  std::size_t queries() const {
+    const std::size_t all = chosen_attention().geometry.queries;
+    const auto* model = std::get_if<ModelRequest>(&plan_.computation);
+    if (!model) return all;
+    const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
+    const auto& ids = decoder ? model->texts.decoder_ids : model->texts.ids;
+    return std::min(all, ids[choice_.sample].size());
+  }
+
+  std::string query_name(std::size_t query) const {
+    const PlannedAttention& first = chosen_attention();
+    const PositionNames names(Labels::of_sample(first.labels.query, choice_.sample),
+                              first.geometry.queries, to_translate("query {1}"));
+    return names.in_prose(query);
+  }
+
+  // The explanation of the next query.
+  Explanation& begin() {
+    OfQuery next{choice_.query, {}};
+    next.explanation.full = options_.full;
+    if (options_.every_query) {
+      next.explanation.title = translated("{1} of {2}", query_name(choice_.query), queries());
+    }
+    explanations_.push_back(std::move(next));
+    return explanations_.back().explanation;
+  }
+
+  // explain_one(explanation) for the chosen query, or for each.
+  template <class ExplainOne>
+  void for_queries(const ExplainOne& explain_one) {
+    explain_embedding(plan_, choice_, explanations_.back().explanation);
+    explain_one(explanations_.back().explanation);
+    for (std::size_t query = 1; options_.every_query && query < queries(); ++query) {
+      choice_.query = query;
+      Explanation& next = begin();
+      explain_embedding(plan_, choice_, next);
+      explain_one(next);
+    }
+  }
+
   void introduce(const std::string& document, DType dtype) {
+    Explanation& to = explanations_.back().explanation;
     const KindInfo& kind = info(plan_.kind);
     const PlannedAttention& first = chosen_attention();
     const Geometry& geometry = first.geometry;
-    explanation_.title = plan_.model ? plan_.model->family + " model, step by step"
-                                     : std::string(kind.name) + " attention, step by step";
-    if (!plan_.title.empty()) explanation_.paragraph(one_line(plan_.title));
-    if (!plan_.description.empty()) explanation_.paragraph(one_line(plan_.description));
-    const PositionNames names(Labels::of_sample(first.labels.query, choice_.sample),
-                              geometry.queries, "query");
-    const auto of = [](std::size_t count) { return " of " + std::to_string(count); };
-    explanation_.item("document: " + one_line(document));
-    explanation_.item("sample " + std::to_string(choice_.sample + 1) + of(geometry.batch) +
-                      ", head " + std::to_string(choice_.head + 1) + of(geometry.heads) + ", " +
-                      names.in_prose(choice_.query) + of(geometry.queries) +
-                      " (words count from 1, elements such as q[0] from 0)");
-    explanation_.item("formula: " + std::string(kind.score) + " (" + std::string(kind.source) +
-                      ")");
+    std::string title = plan_.model ? translated("{1} model, step by step", plan_.model->family)
+                                    : translated("{1} attention, step by step", kind.name);
+    to.title = to.title.empty() ? title : translated("{1}: {2}", title, to.title);
+    if (!plan_.title.empty()) to.paragraph(one_line(plan_.title));
+    if (!plan_.description.empty()) to.paragraph(one_line(plan_.description));
+    to.item(translated("document: {1}", one_line(document)));
+    to.item(options_.every_query
+                ? translated("sample {1} of {2}, head {3} of {4}, each of the queries, {5} in all "
+                             "(words count from 1, elements such as q[0] from 0)",
+                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
+                             queries())
+                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} (words count from 1, "
+                             "elements such as q[0] from 0)",
+                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
+                             query_name(choice_.query), geometry.queries));
+    to.item(translated("formula: {1} ({2})", translated(kind.score), kind.source));
     for (const auto& [tensor, shape] : plan_.shapes)
-      explanation_.item(tensor + " " + text(shape) +
-                        (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
-    explanation_.paragraph(
-        "Numbers are rounded to four decimals to be shown, but computed in double precision. What "
-        "is shown as 0 is exactly 0.");
+      to.item(tensor + " " + text(shape) +
+              (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
+    to.paragraph(options_.digits == usual_decimals
+                     ? translated("Numbers are rounded to four decimals to be shown, but computed "
+                                  "in double precision. What is shown as 0 is exactly 0.")
+                     : translated("Numbers are rounded to {1} decimals to be shown, but computed "
+                                  "in double precision. What is shown as 0 is exactly 0.",
+                                  options_.digits));
     if (is_narrow(dtype)) {
-      explanation_.paragraph(std::string("A run computes this in ") + name(dtype) +
-                             " and rounds inputs, scores, weights and output to it; here no step "
-                             "is rounded.");
+      to.paragraph(
+          translated("A run computes this in {1} and rounds inputs, scores, weights and "
+                     "output to it; here no step is rounded.",
+                     name(dtype)));
     }
   }
 
   void explain(const AttentionRequest& request) {
     chosen_layer(1);
     const AttentionResult result = attend(request);
-    explain_attention(ExplainedQuery(request, result, plan_.attentions[0], choice_), explanation_);
+    for_queries([&](Explanation& to) {
+      explain_attention(ExplainedQuery(request, result, plan_.attentions[0], choice_), to);
+    });
   }
 
   void explain(const ProjectedAttentionRequest& request) {
     chosen_layer(1);
-    explain_projected(request, attend_projected(request), plan_.attentions[0], choice_,
-                      explanation_);
+    const AttentionResult result = attend_projected(request);
+    for_queries([&](Explanation& to) {
+      explain_projected(request, result, plan_.attentions[0], choice_, to);
+    });
   }
 
   void explain(const TransformerRequest& request) {
     const std::size_t layer = chosen_layer(request.layers.size());
-    explain_layers(request, transform(request), plan_.attentions, choice_, layer, explanation_);
+    const TransformerResult result = transform(request);
+    for_queries([&](Explanation& to) {
+      explain_layers(request, result, plan_.attentions, choice_, layer, to);
+    });
   }
 
   void explain(const ModelRequest& request) {
     const Architecture& model = request.folder->architecture;
     const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
     const ModelStack& stack = decoder ? model.stacks.back() : model.stacks.front();
-    explain_model(request, chosen_attention(), choice_, chosen_layer(stack.layers.size()),
-                  explanation_);
+    const std::size_t layer = chosen_layer(stack.layers.size());
+    for_queries(
+        [&](Explanation& to) { explain_model(request, chosen_attention(), choice_, layer, to); });
   }
 
   const ExplainOptions& options_;
   Plan plan_;
   QueryChoice choice_;
-  Explanation explanation_;
+  std::vector<OfQuery> explanations_;
 };
 
-void write_json(JsonWriter& json, const Explanation& explanation, const KindExplanation& kind,
+void write_json(JsonWriter& json, const KindExplanation::OfQuery& of, const KindExplanation& kind,
                 const ExplainOptions& options, const std::string& document) {
+  const Explanation& explanation = of.explanation;
   json.begin_object();
   json.key("document");
   json.value(document);
@@ -167,7 +261,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
   json.key("head");
   json.value(options.head);
   json.key("query");
-  json.value(options.query);
+  json.value(of.query);
   json.key("steps");
   json.begin_array();
   std::string part;
@@ -181,7 +275,7 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
     json.key("title");
     json.value(step.title);
     json.key("text");
-    json.value(step_text(step, 0));
+    json.value(step_text(step, 0, explanation.full));
     json.end_object();
   }
   json.end_array();
@@ -189,6 +283,8 @@ void write_json(JsonWriter& json, const Explanation& explanation, const KindExpl
 }
 
 ExplainOutcome explained_document(const ExplainOptions& options) {
+  check_digits(options.digits);
+  const ShownDecimals decimals(options.digits);
   const Document document = open_document(options.document);
   std::vector<Plan> plans = read_plans(document, choose_steps);
   std::vector<KindExplanation> explained;
@@ -200,7 +296,8 @@ ExplainOutcome explained_document(const ExplainOptions& options) {
 
   ExplainOutcome outcome;
   JsonWriter json([&](std::string_view piece) { outcome.text += piece; });
-  const bool list = options.format == ExplanationFormat::json && explained.size() > 1;
+  const bool list =
+      options.format == ExplanationFormat::json && (explained.size() > 1 || options.every_query);
   if (list) json.begin_array();
   for (const KindExplanation& kind : explained) {
     for (const std::string& warning : kind.plan().warnings) {
@@ -208,14 +305,16 @@ ExplainOutcome explained_document(const ExplainOptions& options) {
           outcome.warnings.end())
         outcome.warnings.push_back(warning);
     }
-    if (options.format == ExplanationFormat::json) {
-      write_json(json, kind.explanation(), kind, options, document.name());
-      continue;
+    for (const KindExplanation::OfQuery& of : kind.explanations()) {
+      if (options.format == ExplanationFormat::json) {
+        write_json(json, of, kind, options, document.name());
+        continue;
+      }
+      if (!outcome.text.empty()) outcome.text += "\n\n";
+      outcome.text += options.format == ExplanationFormat::markdown
+                          ? explanation_markdown(of.explanation)
+                          : explanation_text(of.explanation);
     }
-    if (!outcome.text.empty()) outcome.text += "\n\n";
-    outcome.text += options.format == ExplanationFormat::markdown
-                        ? explanation_markdown(kind.explanation())
-                        : explanation_text(kind.explanation());
   }
   if (list) json.end_array();
   if (options.format == ExplanationFormat::json) json.finish();

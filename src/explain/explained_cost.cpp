@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "support/count_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -23,7 +23,7 @@ struct Size {
 /// Rows "what: B·H·Lq = 2·4·5 = 40".
 class CostTable {
  public:
-  explicit CostTable(const char* unit) : unit_(unit) {}
+  explicit CostTable(std::string unit) : unit_(std::move(unit)) {}
 
   void add(const std::string& what, std::span<const Size> factors) {
     std::string formula, put_in;
@@ -45,12 +45,12 @@ class CostTable {
   Explanation::Table finish() && {
     const Excerpt rows = Excerpt::all(what_.size());
     std::string total = what_.size() > 1 ? std::to_string(sum_) : "";
-    return {{{"", std::move(what_), false, total.empty() ? "" : "all"},
-             {"formula", std::move(formula_), false, ""},
-             {"with the sizes", std::move(put_in_), false, ""},
+    return {{{"", std::move(what_), false, total.empty() ? "" : translated("all")},
+             {translated("formula"), std::move(formula_), false, ""},
+             {translated("with the sizes"), std::move(put_in_), false, ""},
              {unit_, std::move(count_), true, total}},
             rows,
-            ""};
+            {}};
   }
 
  private:
@@ -83,25 +83,30 @@ class Cost {
   }
 
   void state_sizes() const {
-    const auto equals = [](const Size& size, const std::string& one, const std::string& many) {
-      return size.letter + "\u00a0=\u00a0" + count_text(size.value, one, many);
+    std::string text;
+    const auto add = [&](const Size& size, const std::string& what) {
+      if (!text.empty()) text += translated(", ");
+      text += size.letter + "\u00a0=\u00a0" + what;
     };
-    const auto numbers = [&](const Size& size, const std::string& of) {
-      return equals(size, "number a " + of, "numbers a " + of);
-    };
-    std::string text = equals(B_, "sample", "samples") + ", " + equals(H_, "head", "heads") + ", " +
-                       equals(Lq_, "query", "queries") + ", " + equals(Lk_, "key", "keys");
-    if (G_.letter == "G") text += ", " + equals(G_, "key head", "key heads");
-    if (own_query_width_) text += ", " + numbers(dq_, "query");
-    if (dk_.value > 0) text += ", " + numbers(dk_, "key");
-    if (dv_.value > 0) text += ", " + numbers(dv_, "value");
-    text += ", " + equals(s_, "byte", "bytes") + " a number.";
-    to_.paragraph(text + " All samples, heads and queries are counted, and hidden keys too.");
+    add(B_, translated_count(B_.value, "{1} sample", "{1} samples"));
+    add(H_, translated_count(H_.value, "{1} head", "{1} heads"));
+    add(Lq_, translated_count(Lq_.value, "{1} query", "{1} queries"));
+    add(Lk_, translated_count(Lk_.value, "{1} key", "{1} keys"));
+    if (G_.letter == "G") add(G_, translated_count(G_.value, "{1} key head", "{1} key heads"));
+    if (own_query_width_)
+      add(dq_, translated_count(dq_.value, "{1} number a query", "{1} numbers a query"));
+    if (dk_.value > 0)
+      add(dk_, translated_count(dk_.value, "{1} number a key", "{1} numbers a key"));
+    if (dv_.value > 0)
+      add(dv_, translated_count(dv_.value, "{1} number a value", "{1} numbers a value"));
+    add(s_, translated_count(s_.value, "{1} byte a number", "{1} bytes a number"));
+    to_.paragraph(text +
+                  translated(". All samples, heads and queries are counted, and hidden keys too."));
   }
 
   void scores(CostTable& table) const {
     for (const auto& [what, sizes] : products_) table.add(what, sizes);
-    if (dv_.value > 0) table.add("weights·v", std::vector{B_, H_, Lq_, Lk_, dv_});
+    if (dv_.value > 0) table.add(translated("weights·v"), std::vector{B_, H_, Lq_, Lk_, dv_});
   }
 
   void projections(const Projections& p, CostTable& table) const {
@@ -112,7 +117,7 @@ class Cost {
     table.add("x W_kᵀ", std::vector{B_, Lk_, wide("E", p.key, 1), G_, dk_});
     table.add("x W_vᵀ", std::vector{B_, Lk_, wide("E", p.value, 1), G_, dv_});
     if (p.output.weight)
-      table.add("joined W_oᵀ", std::vector{B_, Lq_, H_, dv_, wide("E", p.output, 0)});
+      table.add(translated("joined W_oᵀ"), std::vector{B_, Lq_, H_, dv_, wide("E", p.output, 0)});
   }
 
   void feed_forward(const TransformerLayer& layer, CostTable& table) const {
@@ -124,12 +129,12 @@ class Cost {
 
   void bytes(CostTable& table) const {
     if (dk_.value > 0) {
-      table.add("queries", std::vector{B_, H_, Lq_, own_query_width_ ? dq_ : dk_, s_});
-      table.add("keys", std::vector{B_, G_, Lk_, dk_, s_});
+      table.add(translated("queries"), std::vector{B_, H_, Lq_, own_query_width_ ? dq_ : dk_, s_});
+      table.add(translated("keys"), std::vector{B_, G_, Lk_, dk_, s_});
     }
-    if (dv_.value > 0) table.add("values", std::vector{B_, G_, Lk_, dv_, s_});
-    table.add("weights", std::vector{B_, H_, Lq_, Lk_, s_});
-    if (dv_.value > 0) table.add("output", std::vector{B_, H_, Lq_, dv_, s_});
+    if (dv_.value > 0) table.add(translated("values"), std::vector{B_, G_, Lk_, dv_, s_});
+    table.add(translated("weights"), std::vector{B_, H_, Lq_, Lk_, s_});
+    if (dv_.value > 0) table.add(translated("output"), std::vector{B_, H_, Lq_, dv_, s_});
   }
 
   // How it grows with the lengths.
@@ -150,15 +155,18 @@ class Cost {
       put_in += "·" + std::to_string(each.value);
       product *= each.value;
     }
-    std::string text = "The scores of one sample grow as O(" + letters + "), here " + put_in +
-                       " = " + std::to_string(product) + ": ";
-    text += same ? "twice the length costs four times as much, in time and in the memory of the "
-                   "weights."
-                 : "twice the queries or twice the keys cost twice as much, in time and in the "
-                   "memory of the weights.";
+    std::string text = translated(
+        "The scores of one sample grow as O({1}), here {2} = {3}: ", letters, put_in, product);
+    text += same ? translated(
+                       "twice the length costs four times as much, in time and in the "
+                       "memory of the weights.")
+                 : translated(
+                       "twice the queries or twice the keys cost twice as much, in time "
+                       "and in the memory of the weights.");
     if (H_.value > 1 && of_head) {
-      text += " H·d = " + std::to_string(H_.value * dk_.value) +
-              " is the whole width: more and narrower heads need no more multiplications.";
+      text += translated(
+          " H·d = {1} is the whole width: more and narrower heads need no more multiplications.",
+          H_.value * dk_.value);
     }
     to_.paragraph(text);
   }
@@ -194,7 +202,7 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
                            bool two_sequences) {
     const Cost cost(plan.kind, attention.geometry, element, to);
     cost.state_sizes();
-    CostTable multiplications("multiplications"), bytes("bytes");
+    CostTable multiplications(translated("multiplications")), bytes(translated("bytes"));
     if (projections) cost.projections(*projections, multiplications);
     cost.scores(multiplications);
     cost.bytes(bytes);
@@ -206,28 +214,32 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
   std::visit(
       Overloaded{
           [&](const AttentionRequest&) {
-            to.step("What it costs");
+            to.step(translated("What it costs"));
             explain(first, nullptr, false);
           },
           [&](const ProjectedAttentionRequest& request) {
-            to.step("What it costs");
+            to.step(translated("What it costs"));
             explain(first, &request.projections, static_cast<bool>(request.states.key));
           },
           [&](const TransformerRequest& request) {
             const TransformerLayer& layer = request.layers[0];
-            const std::string of = request.layers.size() > 1 ? " of a layer" : "";
-            to.part("Cost");
-            to.step("What the self-attention" + of + " costs");
+            const bool several = request.layers.size() > 1;
+            to.part(translated("Cost"));
+            to.step(several ? translated("What the self-attention of a layer costs")
+                            : translated("What the self-attention costs"));
             explain(first, &layer.self_attn, false);
             if (request.decoder) {
-              to.step("What the cross-attention" + of + " costs");
+              to.step(several ? translated("What the cross-attention of a layer costs")
+                              : translated("What the cross-attention costs"));
               explain(plan.attentions[1], &layer.multihead_attn, true);
             }
-            to.step("What the feed-forward" + of + " costs");
-            CostTable multiplications("multiplications");
+            to.step(several ? translated("What the feed-forward of a layer costs")
+                            : translated("What the feed-forward costs"));
+            CostTable multiplications(translated("multiplications"));
             Cost(plan.kind, first.geometry, element, to).feed_forward(layer, multiplications);
             to.put(std::move(multiplications).finish());
-            to.paragraph("It grows with the length alone, not with its square: O(L·E·F).");
+            to.paragraph(
+                translated("It grows with the length alone, not with its square: O(L·E·F)."));
           },
           [](const ModelRequest&) {}},
       plan.computation);

@@ -12,6 +12,7 @@
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/shown_number.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -21,14 +22,15 @@ using Numbers = std::vector<double>;
 constexpr std::size_t most_layers = 16, first_layers = 8, last_layers = 4;
 
 struct ShownActivation {
-  const char *name, *text, *latex;
+  const char *name, *text, *latex;  // the text to translate
 };
 
 const ShownActivation& shown_activation(Activation activation) {
-  static const ShownActivation relu{"relu", "relu(h) = h where h > 0, else 0",
+  static const ShownActivation relu{"relu", to_translate("relu(h) = h where h > 0, else 0"),
                                     "\\mathrm{relu}(h) = \\max(0, h)"};
   static const ShownActivation gelu{"gelu",
-                                    "gelu(h) = h · Φ(h), Φ being the normal distribution function",
+                                    to_translate("gelu(h) = h · Φ(h), Φ being the normal "
+                                                 "distribution function"),
                                     "\\mathrm{gelu}(h) = h\\,\\Phi(h)"};
   static const ShownActivation gelu_tanh{
       "gelu_tanh", "gelu_tanh(h) = h/2 · (1 + tanh(√(2/π)·(h + 0.044715·h³)))",
@@ -70,57 +72,67 @@ class Layer {
         result_(result.layers[layer]),
         attentions_(attentions.subspan(layer * (request.decoder ? 2 : 1))),
         choice_(choice),
-        prefix_(request.layers.size() > 1 ? "Layer " + std::to_string(layer + 1) + ": " : ""),
+        layer_number_(layer + 1),
         to_(explanation) {}
 
   void explain() {
     std::size_t at = 0;
-    sublayer("self-attention", layer_.norm1, result_.sublayers[at], [&](const SubLayer& states) {
-      explain_projected(self_attention(request_, layer_, states.input), result_.self,
-                        attentions_[0], choice_, to_);
-    });
+    sublayer(heading(translated("Self-attention"),
+                     translated("Layer {1}: self-attention", layer_number_)),
+             layer_.norm1, result_.sublayers[at], [&](const SubLayer& states) {
+               explain_projected(self_attention(request_, layer_, states.input), result_.self,
+                                 attentions_[0], choice_, to_);
+             });
     if (request_.decoder) {
       ++at;
-      sublayer("cross-attention", layer_.norm2, result_.sublayers[at], [&](const SubLayer& states) {
-        explain_projected(cross_attention(request_, layer_, states.input), result_.cross,
-                          attentions_[1], choice_, to_);
-      });
+      sublayer(heading(translated("Cross-attention"),
+                       translated("Layer {1}: cross-attention", layer_number_)),
+               layer_.norm2, result_.sublayers[at], [&](const SubLayer& states) {
+                 explain_projected(cross_attention(request_, layer_, states.input), result_.cross,
+                                   attentions_[1], choice_, to_);
+               });
     }
     ++at;
-    sublayer("feed-forward", request_.decoder ? layer_.norm3 : layer_.norm2, result_.sublayers[at],
-             [&](const SubLayer& states) { explain_feed_forward(states); });
+    sublayer(
+        heading(translated("Feed-forward"), translated("Layer {1}: feed-forward", layer_number_)),
+        request_.decoder ? layer_.norm3 : layer_.norm2, result_.sublayers[at],
+        [&](const SubLayer& states) { explain_feed_forward(states); });
   }
 
  private:
+  std::string heading(const std::string& of_one, const std::string& of_several) const {
+    return request_.layers.size() > 1 ? of_several : of_one;
+  }
   Numbers row(const Tensor& states) const { return state_of(states, choice_); }
 
   template <class Explain>
-  void sublayer(const std::string& name, const LayerNorm& norm, const SubLayer& states,
+  void sublayer(const std::string& title, const LayerNorm& norm, const SubLayer& states,
                 const Explain& explain_change) {
-    std::string title = prefix_ + name;
-    if (prefix_.empty()) title[0] = static_cast<char>(title[0] - 'a' + 'A');
     to_.part(title);
     const bool before = request_.norm == NormPlace::pre;
     if (before) explain_norm(norm, row(states.before), row(states.input));
     explain_change(states);
     // The sum with what went around the sub-layer.
-    to_.step("The residual is added");
+    to_.step(translated("The residual is added"));
     const auto x = row(states.before), change = row(states.change);
     Numbers sum;
     for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + change[d]);
-    to_.paragraph("What went into the sub-layer is added to what came out" +
-                  std::string(before ? ", past the norm." : "."));
-    show_vectors({named_vector("x", x), named_vector("change", change), named_vector("sum", sum)},
+    to_.paragraph(
+        before
+            ? translated("What went into the sub-layer is added to what came out, past the norm.")
+            : translated("What went into the sub-layer is added to what came out."));
+    show_vectors({named_vector("x", x), named_vector(translated("change"), change),
+                  named_vector(translated("sum"), sum)},
                  to_);
     if (!before) explain_norm(norm, sum, row(states.after));
   }
 
   void explain_rms_norm(const LayerNorm& norm, std::span<const double> x,
                         std::span<const double> y) {
-    to_.step("RMS norm");
+    to_.step(translated("RMS norm"));
     const Tensor weight = norm.weight.converted(DType::float64);
     const std::string size = std::to_string(x.size());
-    Explanation::Sum squared{"sum of x²", {}, ""};
+    Explanation::Sum squared{translated("sum of x²"), {}, ""};
     double squares = 0;
     for (const double value : x) {
       const std::string text = shown_number(value);
@@ -131,14 +143,15 @@ class Layer {
     const double mean = squares / static_cast<double>(x.size());
     const double factor = 1 / std::sqrt(mean + request_.eps);
     to_.formula(
-        "y = x / √(mean of x² + eps) · weight",
+        translated("y = x / √(mean of x² + eps) · weight"),
         "y = \\frac{x}{\\sqrt{\\frac{1}{" + size + "} \\sum_d x_d^2 + \\epsilon}} \\odot \\gamma");
-    to_.put(Explanation::Sums{{std::move(squared)}, Excerpt::all(1), ""});
-    to_.item("mean of x² = " + shown_number(squares) + " / " + size + " = " + shown_number(mean));
-    to_.item("factor = 1 / √(mean + eps) = 1 / √(" + shown_number(mean) + " + " +
-             shown_number(request_.eps) + ") = " + shown_number(factor));
+    to_.put(Explanation::Sums{{std::move(squared)}, Excerpt::all(1), {}});
+    to_.item(translated("mean of x² = {1} / {2} = {3}", shown_number(squares), size,
+                        shown_number(mean)));
+    to_.item(translated("factor = 1 / √(mean + eps) = 1 / √({1} + {2}) = {3}", shown_number(mean),
+                        shown_number(request_.eps), shown_number(factor)));
     std::vector<Explanation::Vectors::Row> rows{named_vector("x", x)};
-    if (weight) rows.push_back(named_vector("weight", weight.values<double>()));
+    if (weight) rows.push_back(named_vector(translated("weight"), weight.values<double>()));
     rows.push_back(named_vector("y", y));
     show_vectors(std::move(rows), to_);
   }
@@ -148,7 +161,7 @@ class Layer {
       explain_rms_norm(norm, x, y);
       return;
     }
-    to_.step("Layer norm");
+    to_.step(translated("Layer norm"));
     const Tensor weight = norm.weight.converted(DType::float64),
                  bias = norm.bias.converted(DType::float64);
     const auto width = static_cast<double>(x.size());
@@ -163,27 +176,28 @@ class Layer {
     Numbers normalised;
     for (const double deviation : deviations) normalised.push_back(deviation * factor);
 
-    Explanation::Sum total{"sum of x", {}, shown_number(sum)};
+    Explanation::Sum total{translated("sum of x"), {}, shown_number(sum)};
     for (const double value : x) total.terms.push_back(number_term(value));
-    to_.formula("mean = sum of x / " + size + ", variance = sum of (x - mean)² / " + size,
+    to_.formula(translated("mean = sum of x / {1}, variance = sum of (x - mean)² / {1}", size),
                 "\\mu = \\frac{1}{" + size + "} \\sum_d x_d, \\qquad \\sigma^2 = \\frac{1}{" +
                     size + "} \\sum_d (x_d - \\mu)^2");
-    Explanation::Sum squared{"sum of (x - mean)²", {}, shown_number(squares)};
+    Explanation::Sum squared{translated("sum of (x - mean)²"), {}, shown_number(squares)};
     for (const double deviation : deviations) {
       const std::string text = shown_number(deviation);
       squared.terms.push_back({false, (deviation < 0 ? "(" + text + ")" : text) + "²"});
     }
-    to_.put(Explanation::Sums{{std::move(total), std::move(squared)}, Excerpt::all(2), ""});
-    to_.item("mean = " + shown_number(sum) + " / " + size + " = " + shown_number(mean));
-    to_.item("variance = " + shown_number(squares) + " / " + size + " = " + shown_number(variance));
-    to_.item("factor = 1 / √(variance + eps) = 1 / √(" + shown_number(variance) + " + " +
-             shown_number(request_.eps) + ") = " + shown_number(factor));
-    to_.formula("y = (x - mean) · factor · weight + bias",
+    to_.put(Explanation::Sums{{std::move(total), std::move(squared)}, Excerpt::all(2), {}});
+    to_.item(translated("mean = {1} / {2} = {3}", shown_number(sum), size, shown_number(mean)));
+    to_.item(translated("variance = {1} / {2} = {3}", shown_number(squares), size,
+                        shown_number(variance)));
+    to_.item(translated("factor = 1 / √(variance + eps) = 1 / √({1} + {2}) = {3}",
+                        shown_number(variance), shown_number(request_.eps), shown_number(factor)));
+    to_.formula(translated("y = (x - mean) · factor · weight + bias"),
                 "y = \\frac{x - \\mu}{\\sqrt{\\sigma^2 + \\epsilon}} \\odot \\gamma + \\beta");
-    std::vector<Explanation::Vectors::Row> rows{named_vector("x - mean", deviations),
-                                                named_vector("· factor", normalised)};
-    if (weight) rows.push_back(named_vector("weight", weight.values<double>()));
-    if (bias) rows.push_back(named_vector("bias", bias.values<double>()));
+    std::vector<Explanation::Vectors::Row> rows{named_vector(translated("x - mean"), deviations),
+                                                named_vector(translated("· factor"), normalised)};
+    if (weight) rows.push_back(named_vector(translated("weight"), weight.values<double>()));
+    if (bias) rows.push_back(named_vector(translated("bias"), bias.values<double>()));
     rows.push_back(named_vector("y", y));
     show_vectors(std::move(rows), to_);
   }
@@ -196,18 +210,19 @@ class Layer {
     Numbers active;
     for (const double h : hidden) active.push_back(activated(h, request_.activation));
 
-    to_.step("Into the wider space");
+    to_.step(translated("Into the wider space"));
     to_.formula("h = x W1ᵀ + b1", "h = x\\,W_1^\\top + b_1");
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(layer_.linear1, x, 0, hidden, "h", to_);
-    to_.step("The activation");
+    to_.step(translated("The activation"));
     const ShownActivation& shown = shown_activation(request_.activation);
-    to_.formula(shown.text, shown.latex);
+    to_.formula(translated(shown.text), shown.latex);
     const std::string called = std::string(shown.name) + "(h)";
     show_vectors({named_vector("h", hidden), named_vector(called, active)}, to_);
     if (gated(request_.activation)) {
-      to_.step("The gate");
-      to_.paragraph("What linear3 makes of x is multiplied by the activated h, number by number.");
+      to_.step(translated("The gate"));
+      to_.paragraph(translated(
+          "What linear3 makes of x is multiplied by the activated h, number by number."));
       to_.formula(
           "g = x W3ᵀ + b3, a = " + called + " · g",
           "g = x\\,W_3^\\top + b_3, \\qquad a = " + std::string(shown.name) + "(h) \\odot g");
@@ -217,8 +232,8 @@ class Layer {
       for (std::size_t i = 0; i < active.size(); ++i) active[i] *= gate[i];
       show_vectors({named_vector("g", gate), named_vector("a", active)}, to_);
     }
-    to_.step("And back");
-    to_.formula("y = a W2ᵀ + b2, a being the activated h", "y = a\\,W_2^\\top + b_2");
+    to_.step(translated("And back"));
+    to_.formula(translated("y = a W2ᵀ + b2, a being the activated h"), "y = a\\,W_2^\\top + b_2");
     explain_linear(layer_.linear2, active, 0, output, "y", to_);
     show_vectors({named_vector("y", output)}, to_);
   }
@@ -228,7 +243,7 @@ class Layer {
   const TransformerResult::Layer& result_;
   std::span<const PlannedAttention> attentions_;  // from the layer's first on
   QueryChoice choice_;
-  std::string prefix_;
+  std::size_t layer_number_;
   Explanation& to_;
 };
 
@@ -240,16 +255,18 @@ void explain_layers(const TransformerRequest& request, const TransformerResult& 
   Layer(request, result, attentions, choice, layer, explanation).explain();
   if (request.layers.size() < 2) return;
 
-  explanation.part("All layers");
-  explanation.step("What each layer makes of this hidden state");
-  explanation.paragraph("The walk above is through layer " + std::to_string(layer + 1) +
-                        "; any other can be asked for.");
+  explanation.part(translated("All layers"));
+  explanation.step(translated("What each layer makes of this hidden state"));
+  explanation.paragraph(
+      translated("The walk above is through layer {1}; any other can be asked for.", layer + 1));
   Explanation::Vectors block{
-      {}, Excerpt(request.layers.size(), most_layers, first_layers, last_layers), "layers"};
+      {},
+      explanation.excerpt(request.layers.size(), most_layers, first_layers, last_layers),
+      {to_translate("… {1} more layer …"), to_translate("… {1} more layers …")}};
   block.rows.include(layer);
   show_vectors({{"x", state_of(result.layers[0].sublayers[0].before, choice)}}, explanation);
   for (const std::size_t i : block.rows.indices()) {
-    block.vectors.push_back({"after layer " + std::to_string(i + 1),
+    block.vectors.push_back({translated("after layer {1}", i + 1),
                              state_of(result.layers[i].sublayers.back().after, choice)});
   }
   explanation.put(std::move(block));

@@ -9,7 +9,8 @@ void explain_linear(const Linear& linear, std::span<const double> x, std::size_t
   constexpr std::size_t most_rows = 4, first_rows = 2, last_rows = 1;
   const Tensor weight = linear.weight.converted(DType::float64),
                bias = linear.bias.converted(DType::float64);
-  Explanation::Sums sums{{}, Excerpt(y.size(), most_rows, first_rows, last_rows), "components"};
+  Explanation::Sums sums{
+      {}, explanation.excerpt(y.size(), most_rows, first_rows, last_rows), components_left_out};
   for (const std::size_t row : sums.rows.indices()) {
     Explanation::Sum sum =
         product_sum(name + "[" + std::to_string(row) + "]", x,
@@ -26,7 +27,7 @@ Explanation::Vectors::Row named_vector(std::string name, std::span<const double>
 
 void show_vectors(std::vector<Explanation::Vectors::Row> rows, Explanation& explanation) {
   const Excerpt all = Excerpt::all(rows.size());
-  explanation.put(Explanation::Vectors{std::move(rows), all, ""});
+  explanation.put(Explanation::Vectors{std::move(rows), all, {}});
 }
 
 }  // namespace attn

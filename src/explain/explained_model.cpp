@@ -14,7 +14,7 @@
 #include "explain/explained_projections.hpp"
 #include "explain/shown_number.hpp"
 #include "run/model_computation.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -45,9 +45,10 @@ class ModelWalk {
                            : "encoder.") {
     keep_sample(request_.texts, choice.sample);
     if (choice.query >= ids().size()) {
-      throw input_error("there is no query " + std::to_string(choice.query) + ": the sample has " +
-                            count_text(ids().size(), "token"),
-                        "ExplainOptions::query", "give 0 to " + std::to_string(ids().size() - 1));
+      throw input_error(
+          translated_count(ids().size(), "there is no query {2}: the sample has {1} token",
+                           "there is no query {2}: the sample has {1} tokens", choice.query),
+          "ExplainOptions::query", translated("give 0 to {1}", ids().size() - 1));
     }
     labels_ = Labels::of_sample(planned.labels.query, choice.sample);
     labels_.resize(ids().size());
@@ -57,37 +58,52 @@ class ModelWalk {
   }
 
   void walk() {
-    const std::string stack = !both_ ? "" : decoder_ ? "the decoder's " : "the encoder's ";
-    const std::string layer = stack + "layer " + std::to_string(layer_ + 1);
-    to_.part("Into " + layer);
-    to_.step("The token's embedding");
-    to_.paragraph("\"" + one_line(labels_[choice_.query]) + "\" is the token " +
-                  std::to_string(ids()[choice_.query]) +
-                  " of the vocabulary. Its row of the table, with what positions and norms add "
-                  "before the first layer:");
+    const std::string layer = !both_     ? translated("layer {1}", layer_ + 1)
+                              : decoder_ ? translated("the decoder's layer {1}", layer_ + 1)
+                                         : translated("the encoder's layer {1}", layer_ + 1);
+    to_.part(translated("Into {1}", layer));
+    to_.step(translated("The token's embedding"));
+    to_.paragraph(
+        translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with what "
+                   "positions and norms add before the first layer:",
+                   one_line(labels_[choice_.query]), ids()[choice_.query]));
     show("x", before_ + "embedded");
     if (layer_ > 0) {
-      to_.step("What enters " + layer);
+      to_.step(translated("What enters {1}", layer));
+      if (layer_ == 1) {
+        to_.paragraph(
+            translated("Layer 1 is left out here; each layer can be asked for by its number."));
+      } else {
+        to_.paragraph(translated(
+            "Layers 1 to {1} are left out here; each can be asked for by its number.", layer_));
+      }
       show("x", output_of(layer_ - 1));
     }
-    const std::string head = "Head " + std::to_string(choice_.head + 1) + " of " + layer;
-    to_.part(crosses_ ? head + " over what the encoder gives" : head);
+    to_.part(crosses_ ? translated("Head {1} of {2} over what the encoder gives", choice_.head + 1,
+                                   layer)
+                      : translated("Head {1} of {2}", choice_.head + 1, layer));
     if (crosses_) encoder_output();
-    attention();
-    to_.part("Out of " + layer);
-    to_.step("What leaves " + layer);
     to_.paragraph(
-        crosses_
-            ? "What the layer's attention over itself adds to what entered, the heads above joined "
-              "and projected, and what the feed-forward adds:"
-        : decoder_
-            ? "The heads joined and projected, added to what entered, what the attention over the "
-              "encoder's output adds, and what the feed-forward adds:"
-            : "The heads joined and projected, added to what entered, and what the feed-forward "
-              "adds:");
+        translated("Left out here, as matrices of checkpoints are too large to read: the norm of "
+                   "what enters, and the projections that make queries, keys and values of it. "
+                   "What follows begins with what they give."));
+    attention();
+    to_.part(translated("Out of {1}", layer));
+    to_.step(translated("What leaves {1}", layer));
+    to_.paragraph(
+        crosses_   ? translated("What the layer's attention over itself adds to what entered, the "
+                                  "heads above joined and projected, and what the feed-forward adds:")
+        : decoder_ ? translated("The heads joined and projected, added to what entered, what the "
+                                "attention over the encoder's output adds, and what the "
+                                "feed-forward adds:")
+                   : translated("The heads joined and projected, added to what entered, and what "
+                                "the feed-forward adds:"));
     show("x", output_of(layer_));
+    to_.paragraph(
+        translated("Left out here: the other heads' steps, the output projection, the norms and "
+                   "the feed-forward's own steps, of which only the sum is shown."));
     if (gives_output()) {
-      to_.step("What leaves the model");
+      to_.step(translated("What leaves the model"));
       show("x", "output");
     }
     if (logits_) answer();
@@ -127,9 +143,13 @@ class ModelWalk {
   void encoder_output() {
     const Tensor& states = states_.at("encoder.output");
     const std::size_t width = states.shape().back();
-    to_.step("What the encoder gives");
-    to_.paragraph("Keys and values are made of what leaves the encoder, one for each of its " +
-                  count_text(key_labels_.size(), "token") + ". Of the first:");
+    to_.step(translated("What the encoder gives"));
+    to_.paragraph(translated_count(
+        key_labels_.size(),
+        "Keys and values are made of what leaves the encoder, one for each of its {1} token. Of "
+        "the first:",
+        "Keys and values are made of what leaves the encoder, one for each of its {1} tokens. Of "
+        "the first:"));
     show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
   }
 
@@ -151,19 +171,21 @@ class ModelWalk {
     const Geometry geometry = check_geometry(request);
     const PlannedAttention planned{"", request.mask, geometry, {{labels_}, {key_labels_}}};
     const AttentionResult result = attend(request);
-    explain_attention(ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query}),
-                      to_);
+    explain_attention(
+        ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query, choice_.full}),
+        to_);
   }
 
   void answer() {
     const bool next = request_.folder->architecture.stacks.back().causal;
-    to_.step("The likeliest tokens");
-    to_.paragraph(next ? "The state becomes one logit for each token of the vocabulary, and a "
-                         "softmax over them says what comes next:"
-                       : "The state becomes one logit for each token of the vocabulary, and a "
-                         "softmax over them says what stands here:");
+    to_.step(translated("The likeliest tokens"));
+    to_.paragraph(next ? translated("The state becomes one logit for each token of the vocabulary, "
+                                    "and a softmax over them says what comes next:")
+                       : translated("The state becomes one logit for each token of the vocabulary, "
+                                    "and a softmax over them says what stands here:"));
     const Prediction prediction = prediction_of(choice_.query, *logits_, *request_.folder);
-    Explanation::Column tokens{"token", {}, false, ""}, ids{"id", {}, true, ""};
+    Explanation::Column tokens{translated("token"), {}, false, ""},
+        ids{translated("id"), {}, true, ""};
     std::vector<double> logits, probabilities;
     for (const Prediction::Token& token : prediction.likeliest) {
       tokens.cells.push_back(token.text.empty() ? "" : "\"" + one_line(token.text) + "\"");
@@ -171,10 +193,10 @@ class ModelWalk {
       logits.push_back(logits_->values<double>()[static_cast<std::size_t>(token.id)]);
       probabilities.push_back(token.probability);
     }
-    to_.put(Explanation::Table{
-        {tokens, ids, number_column("logit", logits), number_column("probability", probabilities)},
-        Excerpt::all(logits.size()),
-        ""});
+    to_.put(Explanation::Table{{tokens, ids, number_column(translated("logit"), logits),
+                                number_column(translated("probability"), probabilities)},
+                               Excerpt::all(logits.size()),
+                               {}});
   }
 
   ModelRequest request_;

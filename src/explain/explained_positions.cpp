@@ -9,31 +9,44 @@
 
 #include "explain/explained_linear.hpp"
 #include "explain/shown_number.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 using Numbers = std::vector<double>;
 
-void explain_norm(const HeadNorm& norm, const ExplainedQuery& query, const std::string& of,
+void explain_norm(const HeadNorm& norm, const ExplainedQuery& query, bool of_query,
                   Explanation& to) {
   const bool layer = norm.kind == NormKind::layer;
-  to.step("The norm of the " + of);
-  to.paragraph(std::string("Each head's ") + of + " is divided by " +
-               (layer ? "its standard deviation, after its mean was taken away,"
-                      : "the root of its mean square") +
-               " and multiplied by the weight, eps being " + shown_number(query.request().eps) +
-               (norm.bias ? "; then the bias is added." : "."));
-  const std::string scaled =
-      layer ? "(x - mean) / √(variance + eps) · weight" : "x / √(mean of x² + eps) · weight";
-  to.formula("y = " + scaled + (norm.bias ? " + bias" : ""),
+  to.step(of_query ? translated("The norm of the query") : translated("The norm of the key"));
+  std::string text =
+      layer ? translated(of_query ? to_translate("Each head's query is divided by its standard "
+                                                 "deviation, after its mean was taken away, and "
+                                                 "multiplied by the weight, eps being {1}")
+                                  : to_translate("Each head's key is divided by its standard "
+                                                 "deviation, after its mean was taken away, and "
+                                                 "multiplied by the weight, eps being {1}"),
+                         shown_number(query.request().eps))
+            : translated(of_query ? to_translate("Each head's query is divided by the root of its "
+                                                 "mean square and multiplied by the weight, eps "
+                                                 "being {1}")
+                                  : to_translate("Each head's key is divided by the root of its "
+                                                 "mean square and multiplied by the weight, eps "
+                                                 "being {1}"),
+                         shown_number(query.request().eps));
+  to.paragraph(text + (norm.bias ? translated("; then the bias is added.") : translated(".")));
+  to.formula((layer ? translated("y = (x - mean) / √(variance + eps) · weight")
+                    : translated("y = x / √(mean of x² + eps) · weight")) +
+                 (norm.bias ? translated(" + bias") : ""),
              std::string(layer ? "y = \\frac{x - \\mu}{\\sqrt{\\sigma^2 + \\epsilon}}"
                                : "y = \\frac{x}{\\sqrt{\\frac{1}{d} \\sum_c x_c^2 + \\epsilon}}") +
                  " \\odot \\gamma" + (norm.bias ? " + \\beta" : ""));
   const Tensor weight = norm.weight.converted(DType::float64),
                bias = norm.bias.converted(DType::float64);
-  std::vector<Explanation::Vectors::Row> rows{named_vector("weight", weight.values<double>())};
-  if (bias) rows.push_back(named_vector("bias", bias.values<double>()));
+  std::vector<Explanation::Vectors::Row> rows{
+      named_vector(translated("weight"), weight.values<double>())};
+  if (bias) rows.push_back(named_vector(translated("bias"), bias.values<double>()));
   show_vectors(std::move(rows), to);
 }
 
@@ -46,12 +59,12 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
   const bool interleaved = preparation.rotary()->interleaved;
   const Numbers before = query.normed_query();
   const auto after = query.query();
-  Explanation::Column pair{"columns", {}, false, {}};
+  Explanation::Column pair{translated("columns"), {}, false, {}};
   Numbers turned_by, first, second, first_turned, second_turned, cosines, sines;
-  const Excerpt shown(angles.pairs, 16, 8, 4);
+  const Excerpt shown = to.excerpt(angles.pairs, 16, 8, 4);
   for (const std::size_t n : shown.indices()) {
     const std::size_t a = interleaved ? 2 * n : n, b = interleaved ? a + 1 : n + angles.pairs;
-    pair.cells.push_back(std::to_string(a) + " and " + std::to_string(b));
+    pair.cells.push_back(translated("{1} and {2}", a, b));
     if (preparation.frequencies()) {
       turned_by.push_back(static_cast<double>(position) * preparation.frequencies()->per_pair[n]);
     }
@@ -62,9 +75,12 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
     first_turned.push_back(after[a]);
     second_turned.push_back(after[b]);
   }
-  Explanation::Table table{{std::move(pair)}, shown, "pairs"};
+  Explanation::Table table{{std::move(pair)},
+                           shown,
+                           {to_translate("… {1} more pair …"), to_translate("… {1} more pairs …")}};
   // More columns do not fit a line: the frequency is the angle by the position.
-  if (preparation.frequencies()) table.columns.push_back(number_column("angle", turned_by));
+  if (preparation.frequencies())
+    table.columns.push_back(number_column(translated("angle"), turned_by));
   table.columns.push_back(number_column("cos", cosines));
   table.columns.push_back(number_column("sin", sines));
   table.columns.push_back(number_column("a", first));
@@ -77,37 +93,41 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
 void explain_rotary(const ExplainedQuery& query, Explanation& to) {
   const HeadPreparation& preparation = query.preparation();
   const QueryChoice& choice = query.choice();
-  to.step("The query and the keys are turned by their positions");
+  to.step(translated("The query and the keys are turned by their positions"));
   const std::int64_t position = preparation.query_positions().at(choice.sample, choice.query);
-  std::string text =
-      "The query stands at position " + std::to_string(position) + ", counted from 0. ";
+  std::string text = translated("The query stands at position {1}, counted from 0. ", position);
   if (preparation.frequencies()) {
-    text += "Each pair of columns (a, b) is turned by the angle position · frequency, in radians";
+    text += translated(
+        "Each pair of columns (a, b) is turned by the angle position · frequency, in radians");
     const double amplitude = preparation.frequencies()->amplitude;
-    if (amplitude != 1) text += "; cosines and sines are multiplied by " + shown_number(amplitude);
+    if (amplitude != 1) {
+      text += translated("; cosines and sines are multiplied by {1}", shown_number(amplitude));
+    }
   } else {
-    text += "The cosines and sines of its pairs of columns (a, b) are given";
+    text += translated("The cosines and sines of its pairs of columns (a, b) are given");
   }
-  to.paragraph(text + ".");
+  to.paragraph(text + translated("."));
   to.formula("a' = a·cos - b·sin, b' = b·cos + a·sin",
              "\\begin{pmatrix} a \\\\ b \\end{pmatrix} \\mapsto \\begin{pmatrix} \\cos & -\\sin "
              "\\\\ \\sin & \\cos \\end{pmatrix} \\begin{pmatrix} a \\\\ b \\end{pmatrix}");
   explain_angles(query, to);
   const Numbers before = query.normed_query();
-  show_vectors({named_vector("q", before), named_vector("q turned", query.query())}, to);
+  show_vectors({named_vector("q", before), named_vector(translated("q turned"), query.query())},
+               to);
 }
 
 void show_keys(const ExplainedQuery& query, Explanation& to) {
-  Explanation::Vectors given{{}, query.shown_keys(), "keys"}, compared = given;
+  Explanation::Vectors given{{}, query.shown_keys(), keys_left_out}, compared = given;
   for (const std::size_t j : query.shown_keys().indices()) {
     given.vectors.push_back(named_vector(query.key_names().in_table("k", j), query.given_key(j)));
     compared.vectors.push_back(named_vector(query.key_names().in_table("k", j), query.key(j)));
   }
-  to.paragraph("The keys before:");
+  to.paragraph(translated("The keys before:"));
   to.put(std::move(given));
-  to.paragraph(query.geometry().past > 0
-                   ? "The keys as they are compared; those of the cache were so already:"
-                   : "The keys as they are compared:");
+  to.paragraph(
+      query.geometry().past > 0
+          ? translated("The keys as they are compared; those of the cache were so already:")
+          : translated("The keys as they are compared:"));
   to.put(std::move(compared));
 }
 
@@ -117,11 +137,11 @@ void explain_preparation(const ExplainedQuery& query, Explanation& to) {
   if (!query.preparation()) return;
   const AttentionRequest& request = query.request();
   if (request.query_norm) {
-    explain_norm(*request.query_norm, query, "query", to);
+    explain_norm(*request.query_norm, query, true, to);
     show_vectors({named_vector("q", query.given_query()), named_vector("y", query.normed_query())},
                  to);
   }
-  if (request.key_norm) explain_norm(*request.key_norm, query, "key", to);
+  if (request.key_norm) explain_norm(*request.key_norm, query, false, to);
   if (request.rotary) explain_rotary(query, to);
   if (request.rotary || request.key_norm) show_keys(query, to);
 }
@@ -133,22 +153,25 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
   const std::ptrdiff_t place =
       static_cast<std::ptrdiff_t>(choice.query) + query.visibility().offset(choice.sample);
   const AttentionRequest& request = query.request();
-  to.step("What distances add");
-  to.paragraph("The query stands at position p = " + std::to_string(place + 1) +
-               " among the keys; the distance of key j is j - p.");
+  to.step(translated("What distances add"));
+  to.paragraph(translated(
+      "The query stands at position p = {1} among the keys; the distance of key j is j - p.",
+      place + 1));
   if (request.mask.alibi) {
     const double slope = bias.slope(choice.head);
-    to.formula("ALiBi adds -slope · |distance|, the slope of head " +
-                   std::to_string(choice.head + 1) + " being " + shown_number(slope) +
-                   (request.mask.alibi->symmetric ? "" : "; later keys get nothing"),
+    to.formula(translated("ALiBi adds -slope · |distance|, the slope of head {1} being {2}",
+                          choice.head + 1, shown_number(slope)) +
+                   (request.mask.alibi->symmetric ? "" : translated("; later keys get nothing")),
                "s_j \\leftarrow s_j - " + shown_number(slope) + "\\,|j - p|");
   }
   if (request.relative_bias) {
     to.paragraph(
-        "The relative bias adds what the table has for the bucket of the distance, one of " +
-        std::to_string(request.relative_bias->buckets) + ", and this head.");
+        translated("The relative bias adds what the table has for the bucket of the distance, one "
+                   "of {1}, and this head.",
+                   request.relative_bias->buckets));
   }
-  Explanation::Column distances{"distance", {}, true, {}}, buckets{"bucket", {}, true, {}};
+  Explanation::Column distances{translated("distance"), {}, true, {}},
+      buckets{translated("bucket"), {}, true, {}};
   Numbers alibi, relative, total;
   const auto capped = query.row(query.result().capped);
   for (const std::size_t j : query.shown_keys().indices()) {
@@ -159,14 +182,15 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
     relative.push_back(bias.relative(choice.head, distance));
     total.push_back(capped[j] + bias.term(choice.head, distance));
   }
-  Explanation::Table table{{query.key_column(), std::move(distances)}, query.shown_keys(), "keys"};
-  table.columns.push_back(query.key_numbers("score", capped));
+  Explanation::Table table{
+      {query.key_column(), std::move(distances)}, query.shown_keys(), keys_left_out};
+  table.columns.push_back(query.key_numbers(translated("score"), capped));
   if (request.mask.alibi) table.columns.push_back(number_column("ALiBi", alibi));
   if (request.relative_bias) {
     table.columns.push_back(std::move(buckets));
-    table.columns.push_back(number_column("bias", relative));
+    table.columns.push_back(number_column(translated("bias"), relative));
   }
-  table.columns.push_back(number_column("biased", total));
+  table.columns.push_back(number_column(translated("biased"), total));
   to.put(std::move(table));
 }
 

@@ -11,7 +11,7 @@
 #include "explain/explained_positions.hpp"
 #include "explain/explained_scores.hpp"
 #include "explain/explained_weights.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -45,9 +45,8 @@ Tensor joined_heads(const AttentionRequest& request, const AttentionResult& resu
 }
 
 std::string rows_text(std::size_t head, std::size_t width) {
-  return width == 1 ? "row " + std::to_string(head + 1)
-                    : "rows " + std::to_string(head * width + 1) + " to " +
-                          std::to_string((head + 1) * width);
+  return width == 1 ? translated("row {1}", head + 1)
+                    : translated("rows {1} to {2}", head * width + 1, (head + 1) * width);
 }
 
 class Projected {
@@ -80,37 +79,42 @@ class Projected {
   }
 
   void explain_query() {
-    to_.step("The query is projected");
+    to_.step(translated("The query is projected"));
     const auto x = states_(choice_.sample, 0, choice_.query);
-    to_.paragraph("The hidden state x of " + query_.query_names().in_prose(choice_.query) + ":");
+    to_.paragraph(
+        translated("The hidden state x of {1}:", query_.query_names().in_prose(choice_.query)));
     show_vectors({named_vector("x", x)}, to_);
     to_.formula(projections_.query.bias ? "q = x W_qᵀ + b_q" : "q = x W_qᵀ",
                 projections_.query.bias ? "q = x\\,W_q^\\top + b_q" : "q = x\\,W_q^\\top");
     const std::size_t width = geometry_.query_width;
     if (geometry_.heads > 1) {
-      to_.paragraph("Head " + std::to_string(choice_.head + 1) + " of " +
-                    std::to_string(geometry_.heads) + " has " + rows_text(choice_.head, width) +
-                    " of W_q to itself" +
-                    (projections_.query.bias ? "; the last term is the bias." : "."));
+      const std::string rows = rows_text(choice_.head, width);
+      to_.paragraph(
+          projections_.query.bias
+              ? translated("Head {1} of {2} has {3} of W_q to itself; the last term is the bias.",
+                           choice_.head + 1, geometry_.heads, rows)
+              : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head + 1,
+                           geometry_.heads, rows));
     } else if (projections_.query.bias) {
-      to_.paragraph("The last term is the bias.");
+      to_.paragraph(translated("The last term is the bias."));
     }
     explain_linear(projections_.query, x, choice_.head * width, query_.given_query(), "q", to_);
   }
 
   void explain_keys_and_values() {
-    to_.step("Keys and values are projected");
+    to_.step(translated("Keys and values are projected"));
     const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
-    std::string text = "Likewise each position that is attended to: k = x W_kᵀ";
-    text += projections_.key.bias ? " + b_k" : "";
-    text += ", v = x W_vᵀ";
-    text += projections_.value.bias ? " + b_v" : "";
-    if (geometry_.kv_heads > 1) {
-      text += "; of W_k, this head has " + rows_text(head, geometry_.key_width) + ", of W_v " +
-              rows_text(head, geometry_.value_width);
-    }
-    to_.paragraph(text + ".");
-    Explanation::Vectors keys{{}, query_.shown_keys(), "keys"}, values = keys;
+    const std::string formulas = std::string("k = x W_kᵀ") +
+                                 (projections_.key.bias ? " + b_k" : "") + ", v = x W_vᵀ" +
+                                 (projections_.value.bias ? " + b_v" : "");
+    to_.paragraph(
+        geometry_.kv_heads > 1
+            ? translated("Likewise each position that is attended to: {1}; of W_k, this head has "
+                         "{2}, of W_v {3}.",
+                         formulas, rows_text(head, geometry_.key_width),
+                         rows_text(head, geometry_.value_width))
+            : translated("Likewise each position that is attended to: {1}.", formulas));
+    Explanation::Vectors keys{{}, query_.shown_keys(), keys_left_out}, values = keys;
     for (const std::size_t j : query_.shown_keys().indices()) {
       keys.vectors.push_back(
           named_vector(query_.key_names().in_table("k", j), query_.given_key(j)));
@@ -127,28 +131,29 @@ class Projected {
   }
 
   void explain_joining() {
-    to_.step("The heads are joined");
-    to_.paragraph(
+    to_.step(translated("The heads are joined"));
+    to_.paragraph(translated(
         "Every head computes its own output for this query in the same way. They stand "
-        "side by side: " +
-        std::to_string(geometry_.heads) + " · " + std::to_string(geometry_.value_width) + " = " +
-        std::to_string(geometry_.heads * geometry_.value_width) + " numbers.");
+        "side by side: {1} · {2} = {3} numbers.",
+        geometry_.heads, geometry_.value_width, geometry_.heads * geometry_.value_width));
     Explanation::Vectors block{
-        {}, Excerpt(geometry_.heads, most_heads, first_heads, last_heads), "heads"};
+        {},
+        to_.excerpt(geometry_.heads, most_heads, first_heads, last_heads),
+        {to_translate("… {1} more head …"), to_translate("… {1} more heads …")}};
     block.rows.include(choice_.head);
     for (const std::size_t head : block.rows.indices()) {
       block.vectors.push_back(
-          named_vector("head " + std::to_string(head + 1),
+          named_vector(translated("head {1}", head + 1),
                        joined().subspan(head * geometry_.value_width, geometry_.value_width)));
     }
     to_.put(std::move(block));
   }
 
   void explain_output() {
-    to_.step("The output projection");
+    to_.step(translated("The output projection"));
     const Linear& linear = projections_.output;
-    const std::string o = geometry_.heads > 1 ? "joined" : "out";
-    to_.formula("y = " + o + " W_oᵀ" + (linear.bias ? " + b_o" : ""),
+    const std::string o = geometry_.heads > 1 ? translated("joined W_oᵀ") : "out W_oᵀ";
+    to_.formula("y = " + o + (linear.bias ? " + b_o" : ""),
                 "y = " +
                     (geometry_.heads > 1 ? std::string("[o_1; \\ldots; o_{" +
                                                        std::to_string(geometry_.heads) + "}]")

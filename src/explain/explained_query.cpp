@@ -7,6 +7,7 @@
 
 #include "support/display_width.hpp"
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -16,13 +17,14 @@ constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_ke
 
 }  // namespace
 
-PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count, std::string noun)
-    : labels_(std::move(labels)), count_(count), noun_(std::move(noun)) {}
+PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count,
+                             const char* numbered)
+    : labels_(std::move(labels)), count_(count), numbered_(numbered) {}
 
 std::string PositionNames::in_table(std::size_t position) const {
   const std::string number =
       padded_left(std::to_string(position + 1), std::to_string(count_).size());
-  if (labels_.empty()) return noun_ + " " + number;
+  if (labels_.empty()) return translated(numbered_, number);
   return number + " " + shortened(one_line(labels_[position]), widest_label);
 }
 
@@ -35,9 +37,10 @@ std::string PositionNames::in_table(const std::string& vector, std::size_t posit
 }
 
 std::string PositionNames::in_prose(std::size_t position) const {
-  std::string number = noun_ + " " + std::to_string(position + 1);
+  std::string number = translated(numbered_, position + 1);
   if (labels_.empty()) return number;
-  return number + " (\"" + shortened(one_line(labels_[position]), 2 * widest_label) + "\")";
+  return translated("{1} (\"{2}\")", number,
+                    shortened(one_line(labels_[position]), 2 * widest_label));
 }
 
 ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
@@ -50,9 +53,11 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
       preparation_(request, attention.geometry, visibility_),
       position_bias_(request, attention.geometry),
       query_names_(Labels::of_sample(attention.labels.query, choice.sample),
-                   attention.geometry.queries, "query"),
-      key_names_(Labels::of_sample(attention.labels.key, choice.sample), keys(), "key"),
-      shown_keys_(keys(), most_keys, first_keys, last_keys) {
+                   attention.geometry.queries, to_translate("query {1}")),
+      key_names_(Labels::of_sample(attention.labels.key, choice.sample), keys(),
+                 to_translate("key {1}")),
+      shown_keys_(choice.full ? Excerpt::all(keys())
+                              : Excerpt(keys(), most_keys, first_keys, last_keys)) {
   using Rows = HeadRows<double>;
   std::visit(Overloaded{[&](const GivenScores& given) {
                           scores_ = Rows(given.scores, 1);
@@ -150,7 +155,7 @@ bool ExplainedQuery::seen(std::size_t j) const {
 }
 
 Explanation::Column ExplainedQuery::key_column() const {
-  Explanation::Column column{"key", {}, false, {}};
+  Explanation::Column column{translated("key"), {}, false, {}};
   for (const std::size_t j : shown_keys_.indices()) column.cells.push_back(key_names_.in_table(j));
   return column;
 }

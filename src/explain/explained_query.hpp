@@ -20,14 +20,15 @@ namespace attn {
 /// Which query of which sample and head is explained, from 0.
 struct QueryChoice {
   std::size_t sample = 0, head = 0, query = 0;
+  bool full = false;  ///< all keys are shown
 };
 
 /// Names of positions for prose and tables: their labels, else their numbers. Words count from 1,
 /// elements of vectors from 0.
 class PositionNames {
  public:
-  /// `labels` may be empty; `noun` is "query" or "key".
-  PositionNames(std::vector<std::string> labels, std::size_t count, std::string noun);
+  /// `labels` may be empty; `numbered` is what a position is called without one, "key {1}".
+  PositionNames(std::vector<std::string> labels, std::size_t count, const char* numbered);
 
   /// "3 sat", or "key 3" without labels; numbers stand below each other.
   std::string in_table(std::size_t position) const;
@@ -39,7 +40,7 @@ class PositionNames {
  private:
   std::vector<std::string> labels_;
   std::size_t count_;
-  std::string noun_;
+  const char* numbered_;
 };
 
 /// One query of one attention: what was given, what was computed of it in double precision with all

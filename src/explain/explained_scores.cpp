@@ -5,7 +5,7 @@
 #include "attention/matrix.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/shown_number.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -36,23 +36,26 @@ class ScoreSteps {
 
   // The steps of each score. They give the unscaled score of every key.
   Vector operator()(const GivenScores&) {
-    to_.step("The given scores");
+    to_.step(translated("The given scores"));
     const auto scores = query_.given_scores();
-    to_.paragraph("The document gives the score of " +
-                  query_.query_names().in_prose(query_.choice().query) + " with each of the " +
-                  count_text(query_.keys(), "key") + ".");
-    to_.put(Explanation::Table{
-        {query_.key_column(), query_.key_numbers("score", scores)}, query_.shown_keys(), "keys"});
+    to_.paragraph(translated_count(query_.keys(),
+                                   "The document gives the score of {2} with each of the {1} key.",
+                                   "The document gives the score of {2} with each of the {1} keys.",
+                                   query_.query_names().in_prose(query_.choice().query)));
+    to_.put(
+        Explanation::Table{{query_.key_column(), query_.key_numbers(translated("score"), scores)},
+                           query_.shown_keys(),
+                           keys_left_out});
     return vector(scores);
   }
   Vector operator()(const DotProduct&) { return dot_products(); }
   Vector operator()(const ScaledDotProduct&) { return dot_products(); }
 
   Vector operator()(const General& score) {
-    to_.step("The query through the matrix W");
+    to_.step(translated("The query through the matrix W"));
     const Matrix W = matrix(score.W);
     const std::size_t rows = W.shape(0), columns = W.shape(1);
-    show_query("The query, d_q = " + std::to_string(rows) + " wide:");
+    show_query(translated("The query, d_q = {1} wide:", rows));
     to_.formula(
         "u = qᵀW: u[c] = " +
             series(rows, [](const std::string& r) { return "q[" + r + "]·W[" + r + ",c]"; }),
@@ -60,12 +63,12 @@ class ScoreSteps {
             "} q_r\\,W_{r,c}");
     const Matrix columns_of_W = xt::transpose(W);
     const Vector u = xt::sum(columns_of_W * vector(query_.query()), {1});
-    Explanation::Sums sums{{}, Excerpt::components(columns), ""};
+    Explanation::Sums sums{{}, to_.components(columns), {}};
     for (const std::size_t c : sums.rows.indices())
       sums.sums.push_back(
           product_sum(indexed("u", c), query_.query(), numbers(columns_of_W, c), u(c)));
     to_.put(std::move(sums));
-    to_.step("Dot products of u and the keys");
+    to_.step(translated("Dot products of u and the keys"));
     return times_keys(u, "u");
   }
 
@@ -73,29 +76,29 @@ class ScoreSteps {
     const Matrix W_q = matrix(score.W_q), W_k = matrix(score.W_k), w_v = matrix(score.w_v);
     const std::size_t hidden = W_k.shape(0);
     // 1. The query.
-    to_.step("The query in the hidden space");
-    show_query("The query, d_q = " + std::to_string(query_.geometry().query_width) + " wide:");
-    to_.formula("a = W_q q, h = " + std::to_string(hidden) + " numbers: a[u] = Σ W_q[u,c]·q[c]",
+    to_.step(translated("The query in the hidden space"));
+    show_query(translated("The query, d_q = {1} wide:", query_.geometry().query_width));
+    to_.formula(translated("a = W_q q, h = {1} numbers: a[u] = Σ W_q[u,c]·q[c]", hidden),
                 "a = W_q\\,q, \\qquad a_u = \\sum_c W_{q,u,c}\\,q_c");
     const Vector a = xt::sum(W_q * vector(query_.query()), {1});
-    Explanation::Sums sums{{}, Excerpt::components(hidden), ""};
+    Explanation::Sums sums{{}, to_.components(hidden), {}};
     for (const std::size_t u : sums.rows.indices())
       sums.sums.push_back(product_sum(indexed("a", u), numbers(W_q, u), query_.query(), a(u)));
     to_.put(std::move(sums));
     // 2. The keys.
-    to_.step("The keys in the hidden space");
-    to_.formula("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]",
+    to_.step(translated("The keys in the hidden space"));
+    to_.formula(translated("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]"),
                 "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
     const Matrix b = times_transposed(query_.all_keys(), W_k);
     put_of_keys("b", b);
     // 3. Together.
-    to_.step("tanh of their sum");
+    to_.step(translated("tanh of their sum"));
     to_.formula("t = tanh(a + b)", "t_j = \\tanh(a + b_j)");
     const Matrix t = xt::tanh(a + b);
     put_of_keys("t", t);
-    to_.step("The scores");
+    to_.step(translated("The scores"));
     to_.formula(
-        "score = w_v·t = " +
+        translated("score = w_v·t = ") +
             series(hidden, [](const std::string& u) { return "w_v[" + u + "]·t[" + u + "]"; }),
         "s_j = w_v \\cdot t_j = \\sum_{u=0}^{" + std::to_string(hidden - 1) +
             "} w_{v,u}\\,t_{j,u}");
@@ -106,19 +109,21 @@ class ScoreSteps {
   void show_query(const std::string& what) {
     const auto q = query_.query();
     to_.paragraph(what);
-    to_.put(Explanation::Vectors{{{"q", {q.begin(), q.end()}}}, Excerpt::all(1), ""});
+    to_.put(Explanation::Vectors{{{"q", {q.begin(), q.end()}}}, Excerpt::all(1), {}});
     const Geometry& geometry = query_.geometry();
     if (geometry.kv_heads < geometry.heads) {
-      to_.paragraph(
-          "Query head " + std::to_string(query_.choice().head + 1) + " reads key and value head " +
-          std::to_string(query_.choice().head / (geometry.heads / geometry.kv_heads) + 1) + ": " +
-          count_text(geometry.heads, "query head") + " share " +
-          count_text(geometry.kv_heads, "key head") + ".");
+      to_.paragraph(translated_count(
+          geometry.kv_heads,
+          "Query head {2} reads key and value head {3}: {4} query heads share {1} key head.",
+          "Query head {2} reads key and value head {3}: {4} query heads share {1} key heads.",
+          query_.choice().head + 1, query_.choice().head / (geometry.heads / geometry.kv_heads) + 1,
+          geometry.heads));
     }
     if (geometry.past > 0) {
-      to_.paragraph((geometry.past == 1 ? "Key 1 comes"
-                                        : "Keys 1 to " + std::to_string(geometry.past) + " come") +
-                    " from the cache, past_key and past_value.");
+      to_.paragraph(geometry.past == 1
+                        ? translated("Key 1 comes from the cache, past_key and past_value.")
+                        : translated("Keys 1 to {1} come from the cache, past_key and past_value.",
+                                     geometry.past));
     }
   }
 
@@ -135,7 +140,7 @@ class ScoreSteps {
   // The products of weights [1,n] with what each key has, [Lk,n].
   Vector of_keys(const Matrix& weights, const Matrix& of_key) {
     const Vector scores = xt::sum(weights * of_key, {1});
-    Explanation::Sums sums{{}, query_.shown_keys(), "keys"};
+    Explanation::Sums sums{{}, query_.shown_keys(), keys_left_out};
     for (const std::size_t j : query_.shown_keys().indices())
       sums.sums.push_back(product_sum(query_.key_names().in_table(j), numbers(weights, 0),
                                       numbers(of_key, j), scores(j)));
@@ -144,14 +149,13 @@ class ScoreSteps {
   }
 
   Vector dot_products() {
-    to_.step("Dot products of the query and the keys");
-    const std::string width = std::to_string(query_.geometry().query_width);
-    show_query("The query, d_k = " + width + " wide:");
+    to_.step(translated("Dot products of the query and the keys"));
+    show_query(translated("The query, d_k = {1} wide:", query_.geometry().query_width));
     return times_keys(vector(query_.query()), "q");
   }
 
   void put_of_keys(const std::string& name, const Matrix& vectors) {
-    Explanation::Vectors block{{}, query_.shown_keys(), "keys"};
+    Explanation::Vectors block{{}, query_.shown_keys(), keys_left_out};
     for (const std::size_t j : query_.shown_keys().indices())
       block.vectors.push_back(
           named_vector(query_.key_names().in_table(name, j), numbers(vectors, j)));
@@ -169,40 +173,44 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
   if (!by_width && scale == 1) return;
   const std::string width = std::to_string(query.geometry().query_width);
   const std::string shown = shown_number(scale);
-  to.step("Scale");
+  to.step(translated("Scale"));
   if (request.scale) {
-    to.paragraph("The scale is given: " + shown + "." +
-                 (by_width ? " Without it, it would be 1/√d_k = 1/√" + width + " = " +
-                                 shown_number(default_scale(request.score, query.geometry())) + "."
-                           : " Without it, it would be 1."));
-    to.formula("score = scale · product = " + shown + " · product",
+    to.paragraph(translated("The scale is given: {1}.", shown) +
+                 (by_width
+                      ? translated(" Without it, it would be 1/√d_k = 1/√{1} = {2}.", width,
+                                   shown_number(default_scale(request.score, query.geometry())))
+                      : translated(" Without it, it would be 1.")));
+    to.formula(translated("score = scale · product = {1} · product", shown),
                "s_j = " + shown + " \\cdot s_j'");
   } else {
-    to.paragraph("A sum of more products spreads wider; dividing by √d_k, d_k = " + width +
-                 " being the width of the query, keeps the scores alike for all widths.");
-    to.formula("scale = 1/√d_k = 1/√" + width + " = " + shown + ", score = scale · q·k",
+    to.paragraph(
+        translated("A sum of more products spreads wider; dividing by √d_k, d_k = {1} being the "
+                   "width of the query, keeps the scores alike for all widths.",
+                   width));
+    to.formula(translated("scale = 1/√d_k = 1/√{1} = {2}, score = scale · q·k", width, shown),
                "s_j = \\frac{q \\cdot k_j}{\\sqrt{d_k}} = \\frac{q \\cdot k_j}{\\sqrt{" + width +
                    "}} = " + shown + " \\cdot q \\cdot k_j");
   }
   to.put(Explanation::Table{
-      {query.key_column(), query.key_numbers("product", {unscaled.data(), unscaled.size()}),
-       query.key_numbers("score", query.row(query.result().scores))},
+      {query.key_column(),
+       query.key_numbers(translated("product"), {unscaled.data(), unscaled.size()}),
+       query.key_numbers(translated("score"), query.row(query.result().scores))},
       query.shown_keys(),
-      "keys"});
+      keys_left_out});
 }
 
 void explain_softcap(const ExplainedQuery& query, Explanation& to) {
   if (!query.request().softcap) return;
   const std::string c = shown_number(*query.request().softcap);
-  to.step("Softcap");
-  to.paragraph("No score leaves the range from -" + c + " to " + c + ".");
-  to.formula("capped = " + c + "·tanh(score / " + c + ")",
+  to.step(translated("Softcap"));
+  to.paragraph(translated("No score leaves the range from -{1} to {1}.", c));
+  to.formula(translated("capped = {1}·tanh(score / {1})", c),
              "s_j \\leftarrow " + c + "\\,\\tanh\\left(\\frac{s_j}{" + c + "}\\right)");
   to.put(Explanation::Table{
-      {query.key_column(), query.key_numbers("score", query.row(query.result().scores)),
-       query.key_numbers("capped", query.row(query.result().capped))},
+      {query.key_column(), query.key_numbers(translated("score"), query.row(query.result().scores)),
+       query.key_numbers(translated("capped"), query.row(query.result().capped))},
       query.shown_keys(),
-      "keys"});
+      keys_left_out});
 }
 
 }  // namespace

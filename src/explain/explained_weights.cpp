@@ -7,6 +7,7 @@
 #include <span>
 
 #include "explain/shown_number.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -28,38 +29,39 @@ void explain_exceptions(const ExplainedQuery& query, std::span<const double> mas
   };
   const std::size_t nan = first([](double score) { return std::isnan(score); });
   if (nan < masked.size()) {
-    to.paragraph("The score of " + query.key_names().in_prose(nan) +
-                 " is not a number (nan). It enters the sum, so the sum and every weight that is "
-                 "not hidden are nan too.");
+    to.paragraph(
+        translated("The score of {1} is not a number (nan). It enters the sum, so the sum and "
+                   "every weight that is not hidden are nan too.",
+                   query.key_names().in_prose(nan)));
   } else if (largest == infinity) {
-    to.paragraph("The score of " +
-                 query.key_names().in_prose(first([](double s) { return s == infinity; })) +
-                 " is infinite: inf - inf is not a number, so the sum and every weight that is not "
-                 "hidden are nan.");
+    to.paragraph(
+        translated("The score of {1} is infinite: inf - inf is not a number, so the sum and every "
+                   "weight that is not hidden are nan.",
+                   query.key_names().in_prose(first([](double s) { return s == infinity; }))));
   }
   if (query.request().mask.fill) {
     bool none_seen = true;
     for (std::size_t j = 0; j < query.keys(); ++j) none_seen = none_seen && !query.seen(j);
     if (none_seen) {
       to.paragraph(
-          "No key can be seen, but the fill is a finite number: all the keys that hold it "
-          "weigh the same.");
+          translated("No key can be seen, but the fill is a finite number: all the keys that hold "
+                     "it weigh the same."));
     }
   }
 }
 
 void explain_softmax(const ExplainedQuery& query, Explanation& to) {
-  to.step("Softmax");
+  to.step(translated("Softmax"));
   const auto masked = query.row(query.result().masked);
   const auto weights = query.row(query.result().weights);
   if (std::none_of(masked.begin(), masked.end(), is_left)) {
     to.paragraph(
-        "No key is left for this query: every score is -inf, and the softmax would be "
-        "0 / 0. Its weights are defined as 0, and so is its output.");
-    to.put(Explanation::Table{{query.key_column(), query.key_numbers("score", masked),
-                               query.key_numbers("weight", weights)},
+        translated("No key is left for this query: every score is -inf, and the softmax would be "
+                   "0 / 0. Its weights are defined as 0, and so is its output."));
+    to.put(Explanation::Table{{query.key_column(), query.key_numbers(translated("score"), masked),
+                               query.key_numbers(translated("weight"), weights)},
                               query.shown_keys(),
-                              "keys"});
+                              keys_left_out});
     return;
   }
   // 1. The largest score.
@@ -73,15 +75,16 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   }
   explain_exceptions(query, masked, largest, to);
   if (std::isfinite(largest)) {
-    to.paragraph("The largest score is m = " + shown_number(largest) + ", of " +
-                 query.key_names().in_prose(at) +
-                 ". Taking m away from every score changes no weight, and no exponential can "
-                 "overflow.");
+    to.paragraph(
+        translated("The largest score is m = {1}, of {2}. Taking m away from every score changes "
+                   "no weight, and no exponential can overflow.",
+                   shown_number(largest), query.key_names().in_prose(at)));
   }
   const Tensor sinks = query.request().sinks.converted(DType::float64);
   const bool has_sink = static_cast<bool>(sinks);
-  to.formula(has_sink ? "weight = exp(score - m) / (sum of all exp(score - m) + exp(sink - m))"
-                      : "weight = exp(score - m) / sum of all exp(score - m)",
+  to.formula(has_sink ? translated("weight = exp(score - m) / (sum of all exp(score - m) + "
+                                   "exp(sink - m))")
+                      : translated("weight = exp(score - m) / sum of all exp(score - m)"),
              has_sink ? "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m} + e^{sink - m}}"
                       : "w_j = \\frac{e^{s_j - m}}{\\sum_t e^{s_t - m}}");
   // 2. Exponentials, their sum, weights.
@@ -93,80 +96,85 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   const double sum = std::accumulate(exponentials.begin(), exponentials.end(), 0.0);
   const double weight_sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   Explanation::Column key = query.key_column();
-  key.total = "sum";
+  key.total = translated("sum");
   const auto with_total = [&](std::string header, std::span<const double> row, double total) {
     Numbers shown;
     for (const std::size_t j : query.shown_keys().indices()) shown.push_back(row[j]);
     return number_column(std::move(header), shown, total);
   };
-  to.put(Explanation::Table{
-      {std::move(key), query.key_numbers("score", masked),
-       query.key_numbers("score - m", distances), with_total("exp(score - m)", exponentials, sum),
-       with_total("weight", weights, weight_sum)},
-      query.shown_keys(),
-      "keys"});
+  to.put(Explanation::Table{{std::move(key), query.key_numbers(translated("score"), masked),
+                             query.key_numbers(translated("score - m"), distances),
+                             with_total(translated("exp(score - m)"), exponentials, sum),
+                             with_total(translated("weight"), weights, weight_sum)},
+                            query.shown_keys(),
+                            keys_left_out});
   double whole = sum;
   if (has_sink) {
     const double sink = sinks.values<double>()[query.choice().head];
     const double power = std::exp(sink - largest);
     whole += power;
-    to.paragraph("The sink of this head is " + shown_number(sink) +
-                 ": exp(sink - m) = " + shown_number(power) + " is one more term of the sum, " +
-                 shown_number(whole) + ", and has no value. Its share is " + shown_number(power) +
-                 " / " + shown_number(whole) + " = " + shown_number(power / whole) +
-                 "; the weights sum to what is left.");
+    to.paragraph(translated(
+        "The sink of this head is {1}: exp(sink - m) = {2} is one more term of the sum, "
+        "{3}, and has no value. Its share is {2} / {3} = {4}; the weights sum to what "
+        "is left.",
+        shown_number(sink), shown_number(power), shown_number(whole), shown_number(power / whole)));
   }
   if (std::isfinite(query.lse())) {
-    to.paragraph("log-sum-exp of the row: m + ln(" + shown_number(whole) +
-                 ") = " + shown_number(query.lse()) + ".");
+    to.paragraph(translated("log-sum-exp of the row: m + ln({1}) = {2}.", shown_number(whole),
+                            shown_number(query.lse())));
   }
 }
 
 void explain_dropout(const ExplainedQuery& query, Explanation& to) {
   if (!query.result().dropped) return;
   const double p = query.request().dropout->p;
-  to.step("Dropout");
-  to.paragraph("Each weight is dropped with the probability p = " + shown_number(p) +
-               (p < 1 ? "; what is kept is divided by 1 - p = " + shown_number(1 - p) +
-                            ", so that its expected value stays."
-                      : ", so nothing is kept."));
+  to.step(translated("Dropout"));
+  to.paragraph(p < 1 ? translated("Each weight is dropped with the probability p = {1}; what is "
+                                  "kept is divided by 1 - p = {2}, so that its expected value "
+                                  "stays.",
+                                  shown_number(p), shown_number(1 - p))
+                     : translated("Each weight is dropped with the probability p = {1}, so nothing "
+                                  "is kept.",
+                                  shown_number(p)));
   to.put(Explanation::Table{
-      {query.key_column(), query.key_numbers("weight", query.row(query.result().weights)),
-       query.key_numbers("after dropout", query.row(query.result().dropped))},
+      {query.key_column(),
+       query.key_numbers(translated("weight"), query.row(query.result().weights)),
+       query.key_numbers(translated("after dropout"), query.row(query.result().dropped))},
       query.shown_keys(),
-      "keys"});
+      keys_left_out});
 }
 
 void explain_output(const ExplainedQuery& query, Explanation& to) {
   if (!query.has_value()) {
-    to.paragraph("There is no value, so the weights are the result.");
+    to.paragraph(translated("There is no value, so the weights are the result."));
     return;
   }
   const AttentionResult& result = query.result();
   const auto masked = query.row(result.masked);
   const auto weights = query.row(result.dropped ? result.dropped : result.weights);
   const auto output = query.output();
-  to.step("The weighted sum of the values");
+  to.step(translated("The weighted sum of the values"));
   const std::string last = std::to_string(output.size() - 1);
   const bool several = output.size() > 1;
-  to.formula("out[c] = Σ weight[j]·v[j][c], c = 0" + (several ? " … " + last : ""),
+  to.formula(translated("out[c] = Σ weight[j]·v[j][c], c = 0") + (several ? " … " + last : ""),
              "o_c = \\sum_j w_j\\,v_{j,c}, \\qquad c = 0" + (several ? " \\ldots " + last : ""));
   std::vector<std::size_t> left;
   for (std::size_t j = 0; j < query.keys(); ++j) {
     if (is_left(masked[j])) left.push_back(j);
   }
   if (left.empty()) {
-    to.paragraph("No key is left, so there is nothing to sum up: the output is 0.");
+    to.paragraph(translated("No key is left, so there is nothing to sum up: the output is 0."));
   } else {
     if (left.size() < query.keys()) {
-      to.paragraph((left.size() == 1 ? std::string("Only one key is left to take part")
-                                     : "Only the " + std::to_string(left.size()) +
-                                           " keys that are left take part") +
-                   "; a key whose score is -inf adds nothing, whatever it holds.");
+      to.paragraph(translated_count(left.size(),
+                                    "Only one key is left to take part; a key whose score is -inf "
+                                    "adds nothing, whatever it holds.",
+                                    "Only the {1} keys that are left take part; a key whose score "
+                                    "is -inf adds nothing, whatever it holds."));
     }
     Numbers factors;
     for (const std::size_t j : left) factors.push_back(weights[j]);
-    Explanation::Sums sums{{}, Excerpt::components(output.size()), "components"};
+    Explanation::Sums sums{{}, to.components(output.size()), components_left_out};
     for (const std::size_t c : sums.rows.indices()) {
       Numbers column;
       for (const std::size_t j : left) column.push_back(query.value(j)[c]);
@@ -175,7 +183,7 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     }
     to.put(std::move(sums));
   }
-  to.put(Explanation::Vectors{{{"out", {output.begin(), output.end()}}}, Excerpt::all(1), ""});
+  to.put(Explanation::Vectors{{{"out", {output.begin(), output.end()}}}, Excerpt::all(1), {}});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "explain/shown_number.hpp"
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -46,10 +47,9 @@ Explanation::Sum product_sum(std::string name, std::span<const double> a, std::s
   return sum;
 }
 
-std::string left_out(std::size_t count, const std::string& noun) {
-  std::string text = "… " + std::to_string(count) + " more";
-  if (!noun.empty()) text += " " + (count == 1 ? noun.substr(0, noun.size() - 1) : noun);
-  return text + " …";
+std::string left_out(std::size_t count, const RowNoun& noun) {
+  if (*noun.many == '\0') return translated("… {1} more …", count);
+  return translated(count == 1 ? noun.one : noun.many, count);
 }
 
 std::string one_line(const std::string& text) {

@@ -8,8 +8,18 @@
 #include <vector>
 
 #include "explain/excerpt.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
+
+/// What is said of rows that are left out, {1} being how many they are.
+struct RowNoun {
+  const char *one = "", *many = "";  ///< of one, of several; empty where the rows have no name
+};
+inline constexpr RowNoun keys_left_out{to_translate("… {1} more key …"),
+                                       to_translate("… {1} more keys …")};
+inline constexpr RowNoun components_left_out{to_translate("… {1} more component …"),
+                                             to_translate("… {1} more components …")};
 
 /// What there is to read about a computation, step by step, whatever it is set as.
 struct Explanation {
@@ -32,7 +42,7 @@ struct Explanation {
   struct Table {
     std::vector<Column> columns;
     Excerpt rows;
-    std::string noun;  ///< what the rows are: "keys"
+    RowNoun noun;
   };
   /// Vectors of one width below each other; components that do not fit are left out and counted.
   struct Vectors {
@@ -42,7 +52,7 @@ struct Explanation {
     };
     std::vector<Row> vectors;  ///< those that are shown
     Excerpt rows;
-    std::string noun;
+    RowNoun noun;
   };
   struct Term {
     bool negative = false;
@@ -57,7 +67,7 @@ struct Explanation {
   struct Sums {
     std::vector<Sum> sums;  ///< those that are shown
     Excerpt rows;
-    std::string noun;
+    RowNoun noun;
   };
   using Block = std::variant<Paragraph, Item, Formula, Table, Vectors, Sums>;
   struct Step {
@@ -69,6 +79,14 @@ struct Explanation {
   std::string title;
   std::vector<Block> introduction;
   std::vector<Step> steps;
+  bool full = false;  ///< nothing is left out, however long it is
+
+  /// Which of so many things are shown: all if all of it is, else as Excerpt has it.
+  Excerpt excerpt(std::size_t total, std::size_t most, std::size_t first, std::size_t last) const {
+    return full ? Excerpt::all(total) : Excerpt(total, most, first, last);
+  }
+  /// Of the components of a head.
+  Excerpt components(std::size_t total) const { return excerpt(total, 8, 4, 2); }
 
   /// Begins a step; blocks are put into the last one, or into the introduction before the first.
   void step(std::string step_title);
@@ -99,13 +117,13 @@ Explanation::Term number_term(double number);
 Explanation::Sum product_sum(std::string name, std::span<const double> a, std::span<const double> b,
                              double total);
 
-/// "… 58 more keys …"; the noun is a plural, or empty.
-std::string left_out(std::size_t count, const std::string& noun);
+/// "… 58 more keys …"
+std::string left_out(std::size_t count, const RowNoun& noun = {});
 
 /// For a terminal of 80 columns.
 std::string explanation_text(const Explanation& explanation);
-/// The blocks of one step alone, after a margin of so many columns.
-std::string step_text(const Explanation::Step& step, std::size_t margin);
+/// The blocks of one step alone, after a margin of so many columns; `full`: all of them.
+std::string step_text(const Explanation::Step& step, std::size_t margin, bool full = false);
 /// Markdown with tables, and formulas in $$…$$.
 std::string explanation_markdown(const Explanation& explanation);
 

@@ -5,7 +5,7 @@
 
 #include "explain/explanation.hpp"
 #include "explain/shown_number.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -57,6 +57,8 @@ std::string plain_line(std::string_view text) {
 
 class MarkdownWriter {
  public:
+  explicit MarkdownWriter(bool full) : full_(full) {}
+
   void heading(std::size_t level, const std::string& title) {
     if (!text.empty()) text += '\n';
     text += std::string(level, '#') + " " + plain(title) + "\n";
@@ -84,7 +86,7 @@ class MarkdownWriter {
   }
 
   template <class Row>
-  void rows(const Excerpt& excerpt, const std::string& noun, std::size_t width, Row&& put_row) {
+  void rows(const Excerpt& excerpt, const RowNoun& noun, std::size_t width, Row&& put_row) {
     const auto skip = [&](std::size_t count) {
       if (count == 0) return;
       std::vector<std::string> cells(width);
@@ -124,12 +126,13 @@ class MarkdownWriter {
       numbers.insert(numbers.end(), vector.values.begin(), vector.values.end());
     const std::vector<std::string> texts = shown_column(numbers);
     const std::size_t size = block.vectors[0].values.size();
-    const Excerpt shown(size, most_columns, first_columns, last_columns);
+    const Excerpt shown =
+        full_ ? Excerpt::all(size) : Excerpt(size, most_columns, first_columns, last_columns);
     const auto cells = [&](const std::string& name, bool header, const auto& cell_of) {
       std::vector<std::string> result{name};
       for (std::size_t n = 0; n < shown.indices().size(); ++n) {
         if (const std::size_t skipped = shown.skipped_before(n); skipped > 0)
-          result.push_back(header ? left_out(skipped, "") : "…");
+          result.push_back(header ? left_out(skipped) : "…");
         result.push_back(cell_of(shown.indices()[n]));
       }
       return result;
@@ -146,15 +149,16 @@ class MarkdownWriter {
   }
 
   void set(const Explanation::Sums& block) {
-    row({"", "terms", "sum"});
+    row({"", translated("terms"), translated("sum")});
     text += "| --- | --- | ---: |\n";
     rows(block.rows, block.noun, 3, [&](std::size_t n) {
       const Explanation::Sum& sum = block.sums[n];
-      const Excerpt shown(sum.terms.size(), most_terms, first_terms, last_terms);
+      const Excerpt shown = full_ ? Excerpt::all(sum.terms.size())
+                                  : Excerpt(sum.terms.size(), most_terms, first_terms, last_terms);
       std::string terms;
       for (std::size_t t = 0; t < shown.indices().size(); ++t) {
         if (const std::size_t skipped = shown.skipped_before(t); skipped > 0)
-          terms += " + … " + count_text(skipped, "more term", "more terms") + " …";
+          terms += " " + translated_count(skipped, "+ … {1} more term …", "+ … {1} more terms …");
         const Explanation::Term& term = sum.terms[shown.indices()[t]];
         terms += terms.empty() ? (term.negative ? "-" : "") : term.negative ? " - " : " + ";
         terms += term.text;
@@ -163,13 +167,14 @@ class MarkdownWriter {
     });
   }
 
+  bool full_;
   bool after_item_ = false;
 };
 
 }  // namespace
 
 std::string explanation_markdown(const Explanation& explanation) {
-  MarkdownWriter writer;
+  MarkdownWriter writer(explanation.full);
   writer.heading(1, explanation.title);
   for (const Explanation::Block& block : explanation.introduction) writer.put(block);
   std::size_t number = 0;

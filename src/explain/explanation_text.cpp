@@ -3,8 +3,8 @@
 
 #include "explain/explanation.hpp"
 #include "explain/shown_number.hpp"
-#include "support/count_text.hpp"
 #include "support/display_width.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -17,8 +17,78 @@ constexpr std::size_t most_lines_of_a_sum = 3, lines_of_a_shortened_sum = 2;
 
 constexpr std::string_view no_break_space = "\u00a0";
 
+// What must not begin a line of Chinese text.
+bool closes(std::string_view character) {
+  constexpr std::string_view closing[]{"，", "。", "；", "：", "、", "！",
+                                       "？", "）", "”",  "》", "」"};
+  return std::find(std::begin(closing), std::end(closing), character) != std::end(closing);
+}
+
+std::string_view first_of(std::string_view text) {
+  return text.substr(0, std::max<std::size_t>(utf8_length(text), 1));
+}
+
+// Where a line of Chinese text may end: behind each wide character and before it, but not before
+// what closes a phrase.
+Strings breakable(std::string_view word) {
+  Strings pieces;
+  bool wide_before = true;
+  while (!word.empty()) {
+    const std::string_view character = first_of(word);
+    const bool wide = display_width(character) > 1;
+    if (pieces.empty() || ((wide || wide_before) && !closes(character))) pieces.emplace_back();
+    pieces.back() += character;
+    wide_before = wide;
+    word.remove_prefix(character.size());
+  }
+  return pieces;
+}
+
+// Lines of at most `width` columns, broken inside the words of a sentence that was translated into
+// a language without spaces.
+Strings wrapped_pieces(const Strings& words, std::size_t width) {
+  Strings lines(1);
+  std::size_t used = 0;
+  for (const std::string& word : words) {
+    bool first = true;
+    for (const std::string& piece : breakable(word)) {
+      const std::size_t needed = display_width(piece), gap = first && used > 0 ? 1 : 0;
+      if (used > 0 && used + gap + needed > width) {
+        lines.emplace_back();
+        used = 0;
+      } else if (gap > 0) {
+        lines.back() += ' ';
+        ++used;
+      }
+      for (std::string_view rest = piece; !rest.empty();) {
+        const std::string_view character = first_of(rest);
+        if (used > 0 && used + display_width(character) > width) {
+          lines.emplace_back();
+          used = 0;
+        }
+        lines.back() += character == no_break_space ? " " : character;
+        used += display_width(character);
+        rest.remove_prefix(character.size());
+      }
+      first = false;
+    }
+  }
+  return lines;
+}
+
+// Whether it is a sentence of a language without spaces; a label alone is none.
+bool without_spaces(const Strings& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    const Strings pieces = breakable(word);
+    return std::any_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
+      return piece.size() > first_of(piece).size() && display_width(first_of(piece)) > 1;
+    });
+  });
+}
+
 // Lines of at most `width` columns. A word that is wider by itself is broken, as Chinese text is.
 Strings wrapped(const Strings& words, std::size_t width) {
+  if (without_spaces(words)) return wrapped_pieces(words, width);
   Strings lines(1);
   std::size_t used = 0;
   for (const std::string& word : words) {
@@ -32,8 +102,7 @@ Strings wrapped(const Strings& words, std::size_t width) {
       ++used;
     }
     for (std::string_view rest = word; !rest.empty();) {
-      const std::string_view character =
-          rest.substr(0, std::max<std::size_t>(utf8_length(rest), 1));
+      const std::string_view character = first_of(rest);
       const std::size_t wide = display_width(character);
       if (used + wide > width) {
         lines.emplace_back();
@@ -61,7 +130,7 @@ Strings words_of(const std::string& text) {
 
 class TextWriter {
  public:
-  explicit TextWriter(std::size_t margin) : margin_(margin, ' ') {}
+  TextWriter(std::size_t margin, bool full) : margin_(margin, ' '), full_(full) {}
 
   // Blocks are apart by an empty line, entries of one list not.
   void put(const Explanation::Block& block) {
@@ -96,7 +165,7 @@ class TextWriter {
   void set(const Explanation::Formula& formula) { hanging("  ", words_of(formula.text)); }
 
   template <class Row>
-  void rows(const Excerpt& excerpt, const std::string& noun, Row&& row) {
+  void rows(const Excerpt& excerpt, const RowNoun& noun, Row&& row) {
     for (std::size_t n = 0; n < excerpt.indices().size(); ++n) {
       skip(excerpt.skipped_before(n), noun);
       row(n);
@@ -104,7 +173,7 @@ class TextWriter {
     skip(excerpt.skipped_before(excerpt.indices().size()), noun);
   }
 
-  void skip(std::size_t count, const std::string& noun) {
+  void skip(std::size_t count, const RowNoun& noun) {
     if (count > 0) line(left_out(count, noun));
   }
 
@@ -149,17 +218,26 @@ class TextWriter {
     const std::size_t size = block.vectors[0].values.size();
     std::size_t cell_width = std::to_string(size - 1).size() + 2;
     for (const std::string& cell : cells) cell_width = std::max(cell_width, display_width(cell));
-    // 2. As many components as fit.
+    // 2. As many components as fit; all of them take several lines.
     const std::size_t room = width() - name_width;
     Excerpt shown = Excerpt::all(size);
     std::string gap;
-    if (size * (cell_width + 2) > room) {
-      const std::size_t gap_width = display_width(left_out(size, "")) + 2;
+    const bool fits = size * (cell_width + 2) <= room;
+    if (full_ && !fits) {
+      const std::size_t a_line =
+          room > cell_width + 2 ? std::max<std::size_t>(room / (cell_width + 2), 1) : 1;
+      for (std::size_t first = 0; first < size; first += a_line) {
+        put_components(block, cells, name_width, cell_width, first, std::min(first + a_line, size));
+      }
+      return;
+    }
+    if (!fits) {
+      const std::size_t gap_width = display_width(left_out(size)) + 2;
       const std::size_t fitting =
           room > gap_width ? std::max<std::size_t>((room - gap_width) / (cell_width + 2), 1) : 1;
       const std::size_t last = fitting > 1 ? std::max<std::size_t>(fitting / 3, 1) : 0;
       shown = Excerpt(size, fitting, fitting - last, last);
-      gap = left_out(size - shown.indices().size(), "");
+      gap = left_out(size - shown.indices().size());
     }
     // 3. A header of indices, then a line each.
     const auto put_row = [&](const std::string& name, const std::string& between,
@@ -183,6 +261,24 @@ class TextWriter {
     });
   }
 
+  // A header of indices and a line each, of some of the components.
+  void put_components(const Explanation::Vectors& block, const Strings& cells,
+                      std::size_t name_width, std::size_t cell_width, std::size_t first,
+                      std::size_t end) {
+    if (first > 0) text += '\n';
+    const auto put_row = [&](const std::string& name, const auto& cell_of) {
+      std::string content = padded_right(name, name_width);
+      for (std::size_t i = first; i < end; ++i)
+        content += "  " + padded_left(cell_of(i), cell_width);
+      line(content);
+    };
+    put_row("", [](std::size_t i) { return "[" + std::to_string(i) + "]"; });
+    const std::size_t size = block.vectors[0].values.size();
+    rows(block.rows, block.noun, [&](std::size_t n) {
+      put_row(block.vectors[n].name, [&](std::size_t i) { return cells[n * size + i]; });
+    });
+  }
+
   void set(const Explanation::Sums& block) {
     std::size_t name_width = 0;
     for (const Explanation::Sum& sum : block.sums)
@@ -192,7 +288,7 @@ class TextWriter {
       const std::string head = padded_right(sum.name, name_width) + (name_width > 0 ? "  " : "");
       const std::size_t room = width() - display_width(head);
       Strings words = sum_words(sum, Excerpt::all(sum.terms.size()));
-      if (wrapped(words, room).size() > most_lines_of_a_sum) {
+      if (!full_ && wrapped(words, room).size() > most_lines_of_a_sum) {
         for (std::size_t kept = std::min<std::size_t>(sum.terms.size() - 1, 20); kept > 0; --kept) {
           const std::size_t last = kept > 1 ? std::max<std::size_t>(kept / 3, 1) : 0;
           words = sum_words(sum, Excerpt(sum.terms.size(), kept, kept - last, last));
@@ -207,7 +303,7 @@ class TextWriter {
     Strings words;
     for (std::size_t n = 0; n <= shown.indices().size(); ++n) {
       if (const std::size_t skipped = shown.skipped_before(n); skipped > 0) {
-        words.push_back("+ … " + count_text(skipped, "more term", "more terms") + " …");
+        words.push_back(translated_count(skipped, "+ … {1} more term …", "+ … {1} more terms …"));
       }
       if (n == shown.indices().size()) break;
       const Explanation::Term& term = sum.terms[shown.indices()[n]];
@@ -223,6 +319,7 @@ class TextWriter {
   }
 
   std::string margin_;
+  bool full_;
   bool after_item_ = false;
 };
 
@@ -238,21 +335,22 @@ std::string underlined(const std::string& title, char with) {
 
 }  // namespace
 
-std::string step_text(const Explanation::Step& step, std::size_t margin) {
-  TextWriter writer(margin);
+std::string step_text(const Explanation::Step& step, std::size_t margin, bool full) {
+  TextWriter writer(margin, full);
   for (const Explanation::Block& block : step.blocks) writer.put(block);
   return writer.text;
 }
 
 std::string explanation_text(const Explanation& explanation) {
   std::string text = underlined(explanation.title, '=') + "\n";
-  TextWriter introduction(0);
+  TextWriter introduction(0, explanation.full);
   for (const Explanation::Block& block : explanation.introduction) introduction.put(block);
   text += introduction.text;
   std::size_t number = 0;
   for (const Explanation::Step& step : explanation.steps) {
     if (!step.part.empty()) text += "\n\n" + underlined(step.part, '-');
-    text += "\n" + std::to_string(++number) + ". " + step.title + "\n\n" + step_text(step, 3);
+    text += "\n" + std::to_string(++number) + ". " + step.title + "\n\n" +
+            step_text(step, 3, explanation.full);
   }
   return text;
 }

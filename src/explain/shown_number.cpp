@@ -8,13 +8,15 @@
 namespace attn {
 namespace {
 
-constexpr int most_decimals = 4;
 constexpr double largest_fixed = 1e6, smallest_fixed = 1e-3;
+
+// Of the explanation that this thread writes.
+thread_local int most_decimals = usual_decimals;
 
 // The decimals that lose nothing that float32 could hold; more than `most_decimals` if there are
 // too many.
 int decimals(double number) {
-  constexpr double float32_error = 1e-7;
+  const double float32_error = most_decimals > 6 ? std::pow(10.0, -most_decimals) : 1e-7;
   double unit = 1;
   for (int count = 0; count <= most_decimals; ++count, unit *= 10) {
     const double scaled = number * unit;
@@ -40,10 +42,19 @@ std::string with_decimals(double number, int count) {
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   if (number == 0) return formatted("%.*f", 0, 0);  // never -0; alone it is exact
   if (fixed(number)) return formatted("%.*f", count, number);
-  return std::abs(number) < 1 ? formatted("%.*e", 2, number) : formatted("%.*g", 6, number);
+  return std::abs(number) < 1 ? formatted("%.*e", most_decimals - 2, number)
+                              : formatted("%.*g", most_decimals + 2, number);
 }
 
 }  // namespace
+
+ShownDecimals::ShownDecimals(int most) : before_(most_decimals) {
+  most_decimals = most;
+}
+
+ShownDecimals::~ShownDecimals() {
+  most_decimals = before_;
+}
 
 std::string shown_number(double number) {
   const int count = std::isfinite(number) ? decimals(number) : 0;

@@ -16,6 +16,7 @@
 #include "result/tensor_meaning.hpp"
 #include "run/computation.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 #include "tensor/tensor_part.hpp"
 
@@ -198,12 +199,13 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
     sketch.options().threads = options.document.threads;
   });
   if (plans.size() > 1) {
-    throw Error(ErrorKind::usage, "the document asks for several kinds of attention",
-                "DocumentOptions::attention", "choose one of them");
+    throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
+                "DocumentOptions::attention", translated("choose one of them"));
   }
   if (plans[0].options().pool) {
-    throw Error(ErrorKind::usage, "pooled weights have no single positions to tell statistics of",
-                "DocumentOptions::pool", "leave the pooling out");
+    throw Error(ErrorKind::usage,
+                translated("pooled weights have no single positions to tell statistics of"),
+                "DocumentOptions::pool", translated("leave the pooling out"));
   }
   return std::move(plans[0]);
 }
@@ -261,18 +263,18 @@ void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std
                const std::function<void(const AttentionMaps&)>& take) {
   const std::vector<std::string> names = map_names(file);
   if (names.empty()) {
-    throw input_error("the file holds no maps", file.name(),
-                      "give weights of attention: [queries,keys] or with axes of samples and heads "
-                      "before them");
+    throw input_error(translated("the file holds no maps"), file.name(),
+                      translated("give weights of attention: [queries,keys] or with axes of "
+                                 "samples and heads before them"));
   }
   bool samples_only = false;
   for (const std::string& tensor : names) {
     const Tensor weights = file.numbers(tensor);
     const Shape& shape = weights.shape();
     if (shape.size() < 2 || shape.size() > 5) {
-      throw input_error("the tensor \"" + tensor + "\" " + text(shape) + " holds no maps",
-                        file.name(),
-                        "give [queries,keys], or with axes of samples and heads before them");
+      throw input_error(
+          translated("the tensor \"{1}\" {2} holds no maps", tensor, text(shape)), file.name(),
+          translated("give [queries,keys], or with axes of samples and heads before them"));
     }
     // Layers in one tensor.
     const std::size_t layers = shape.size() == 5 ? shape[0] : 1;
@@ -320,9 +322,9 @@ void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std
     }
   }
   if (samples_only) {
-    warnings.emplace_back(
+    warnings.emplace_back(translated(
         "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
-        "reshape it to [1,heads,queries,keys] if they are heads");
+        "reshape it to [1,heads,queries,keys] if they are heads"));
   }
 }
 

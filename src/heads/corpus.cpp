@@ -22,6 +22,7 @@
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -104,8 +105,8 @@ class CorpusReading {
     outcome.texts = sums.texts;
     outcome.failed = sums.failed;
     for (const FailedText& failure : sums.failures) {
-      outcome.warnings.push_back("text " + std::to_string(failure.line) +
-                                 " is left out: " + failure.problem);
+      outcome.warnings.push_back(
+          translated("text {1} is left out: {2}", failure.line, failure.problem));
     }
     outcome.files.push_back(path);
     return outcome;
@@ -125,17 +126,18 @@ class CorpusReading {
     if (!std::filesystem::exists(path_, none)) return;
     const StoredSums stored = stored_in(path_);
     if (stored.fingerprint != fingerprint_) {
-      throw input_error("the sums were made with another model or other options", path_.string(),
-                        "give the same as before, or another folder with HeadsOptions::out");
+      throw input_error(
+          translated("the sums were made with another model or other options"), path_.string(),
+          translated("give the same as before, or another folder with HeadsOptions::out"));
     }
     const std::string wanted = stored.sums.lines_hash;
     for (std::size_t i = 0; i < stored.sums.lines && i < texts.size(); ++i) {
       before_.lines_hash = next_hash(texts, i);
     }
     if (before_.lines_hash != wanted || stored.sums.lines > texts.size()) {
-      throw input_error("the lines that were read already have changed since",
+      throw input_error(translated("the lines that were read already have changed since"),
                         options_.corpus.string(),
-                        "begin anew, into another folder with HeadsOptions::out");
+                        translated("begin anew, into another folder with HeadsOptions::out"));
     }
     before_ = stored.sums;
   }
@@ -230,8 +232,8 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
   }
   std::sort(files.begin(), files.end());
   if (files.empty()) {
-    throw input_error("there are no sums of shards", options.out.string(),
-                      "name the folder that the shards were read into");
+    throw input_error(translated("there are no sums of shards"), options.out.string(),
+                      translated("name the folder that the shards were read into"));
   }
   CorpusSums all;
   std::string fingerprint;
@@ -247,22 +249,23 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
       all.lines_hash = stored.sums.lines_hash;
     }
     if (!stored.sums.done) {
-      throw input_error("the shard is not finished", path.string(),
-                        "go on with it by HeadsCorpusOptions::resume");
+      throw input_error(translated("the shard is not finished"), path.string(),
+                        translated("go on with it by HeadsCorpusOptions::resume"));
     }
     if (stored.fingerprint != fingerprint || stored.shard.count != count ||
         stored.sums.lines_hash != all.lines_hash || stored.shard.index >= count) {
-      throw input_error("the shard is of another corpus, model or number of shards than " +
-                            files[0].filename().string(),
-                        path.string(), "keep the shards of one corpus in a folder of their own");
+      throw input_error(
+          translated("the shard is of another corpus, model or number of shards than {1}",
+                     files[0].filename().string()),
+          path.string(), translated("keep the shards of one corpus in a folder of their own"));
     }
     found[stored.shard.index] = true;
     all.add(stored.sums, options);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (found[i]) continue;
-    throw input_error("shard " + std::to_string(i) + " of " + std::to_string(count) + " is missing",
-                      options.out.string(), "read it, or bring its file here");
+    throw input_error(translated("shard {1} of {2} is missing", i, count), options.out.string(),
+                      translated("read it, or bring its file here"));
   }
   all.done = true;
   const std::filesystem::path path = options.out / file_of({});

@@ -8,6 +8,7 @@
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -132,10 +133,10 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
     }
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
   }
-  means.counted = "Means over " + std::to_string(sums.texts) +
-                  " texts; heads.csv has deviations, "
-                  "standard errors and the texts where each is most, by_offset.csv weights by "
-                  "relative position.";
+  means.counted = translated(
+      "Means over {1} texts; heads.csv has deviations, standard errors and the texts where each is "
+      "most, by_offset.csv weights by relative position.",
+      sums.texts);
   outcome.table = heads_text(means);
 }
 

@@ -12,6 +12,7 @@
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "pictures/map_selection.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -51,8 +52,8 @@ std::vector<double> means_by_offset(const Tensor& map, std::size_t length, std::
 const JsonValue& member(const JsonValue& object, std::string_view key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr) {
-    throw input_error("there is no \"" + std::string(key) + "\"", pointer_to("", key),
-                      "the file was changed or is not whole: begin anew without it");
+    throw input_error(translated("there is no \"{1}\"", key), pointer_to("", key),
+                      translated("the file was changed or is not whole: begin anew without it"));
   }
   return *value;
 }
@@ -108,8 +109,8 @@ void CorpusSums::add(std::size_t at, const AttentionMaps& maps,
     for (HeadSums& head : attention.heads) head.by_offset.resize(2 * options.reach + 1);
   }
   if (attention.name != maps.name || attention.heads.size() != values.size()) {
-    throw input_error("the documents of the corpus have different attentions", "",
-                      "give documents of one kind, with as many layers and heads");
+    throw input_error(translated("the documents of the corpus have different attentions"), "",
+                      translated("give documents of one kind, with as many layers and heads"));
   }
   for (std::size_t h = 0; h < values.size(); ++h) {
     HeadSums& head = attention.heads[h];
@@ -160,8 +161,8 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
             attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size();
   }
   if (!alike) {
-    throw input_error("the documents of the corpus have different attentions", "",
-                      "give documents of one kind, with as many layers and heads");
+    throw input_error(translated("the documents of the corpus have different attentions"), "",
+                      translated("give documents of one kind, with as many layers and heads"));
   }
   for (std::size_t at = 0; at < attentions.size(); ++at) {
     AttentionSums& own = attentions[at];

@@ -10,6 +10,7 @@
 
 #include "pictures/map_selection.hpp"
 #include "run/kind_run.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -140,7 +141,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   }
   if (!last_rollout.empty()) {
     pictures.add_map("rollout", *find(tensors, last_rollout), 0, "Attention Rollout" + sample,
-                     "Share of the Input Token");
+                     translated("Share of the Input Token"));
   }
   if (const Tensor* places = find(tensors, "head_map")) {
     PointMap map;
@@ -155,7 +156,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       map.groups.push_back(map.group_names.size() - 1);
       map.names.push_back(std::to_string(map.group_names.size()) + "." + std::to_string(++head));
     }
-    map.title = "Heads with Like Maps Stand Near Each Other";
+    map.title = translated("Heads with Like Maps Stand Near Each Other");
     pictures.add("head_map", draw_points(map, options.plot, options.format));
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
@@ -181,7 +182,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
       heatmap.key_labels = pictures.tokens(shape[2]);
       PlotOptions plot = options.plot;
-      if (!plot.title) plot.title = "Logit Lens: the Likeliest Token and Its Probability" + sample;
+      if (!plot.title) {
+        plot.title = translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
+      }
       if (!plot.xlabel) plot.xlabel = "Token That Was Read";
       if (!plot.ylabel) plot.ylabel = "Layer";
       if (!plot.colorbar_label) plot.colorbar_label = "Probability";

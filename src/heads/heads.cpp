@@ -19,6 +19,7 @@
 #include "support/count_text.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -51,14 +52,15 @@ std::string stack_of(const std::string& attention) {
 }
 
 std::string in_words(const HeadCounting& counting) {
-  std::string text = counting.ignore_special ? "Rows of special tokens do not count."
-                                             : "Rows of all tokens count, also of special ones.";
-  text +=
-      " Rows without any weight, as those of padding, never count; keys that a mask hides have"
-      " no weight, and the largest possible entropy is that of the keys that are seen.";
+  std::string text = counting.ignore_special
+                         ? translated("Rows of special tokens do not count.")
+                         : translated("Rows of all tokens count, also of special ones.");
+  text += translated(
+      " Rows without any weight, as those of padding, never count; keys that a mask hides have no "
+      "weight, and the largest possible entropy is that of the keys that are seen.");
   text += " Separators: ";
   if (counting.separators.empty()) {
-    text += "those of the tokenizer or, without one, [SEP], </s> and the like.";
+    text += translated("those of the tokenizer or, without one, [SEP], </s> and the like.");
   } else {
     for (const std::string& name : counting.separators) {
       text += (name == counting.separators.front() ? "" : ", ") + in_quotes(name);
@@ -118,12 +120,13 @@ class Reading {
                              info.analysis == HeadAnalysis::induction;
       if (!of_models || !wants(info.analysis)) continue;
       throw Error(ErrorKind::usage,
-                  "the analysis " + std::string(info.name) + " takes a model, not maps alone",
-                  "HeadsOptions::analyses", "leave it out, or name a model and a text");
+                  translated("the analysis {1} takes a model, not maps alone", info.name),
+                  "HeadsOptions::analyses", translated("leave it out, or name a model and a text"));
     }
     if (options_.without_heads_of.empty()) return;
-    throw Error(ErrorKind::usage, "only a model can be computed without one of its heads",
-                "HeadsOptions::without_heads_of", "leave it out, or name a model and a text");
+    throw Error(
+        ErrorKind::usage, translated("only a model can be computed without one of its heads"),
+        "HeadsOptions::without_heads_of", translated("leave it out, or name a model and a text"));
   }
 
   void compute(const Document& document) {
@@ -184,7 +187,7 @@ class Reading {
     if (!wants(HeadAnalysis::distances)) return;
     if (heads_on_map_.empty()) {
       outcome_.warnings.emplace_back(
-          "no map of heads is made: there is no attention of a text over itself");
+          translated("no map of heads is made: there is no attention of a text over itself"));
       return;
     }
     const Tensor distances = distances_.distances();
@@ -254,24 +257,25 @@ class Reading {
 };
 
 void check(const HeadsOptions& options) {
-  const auto refuse = [](const std::string& what, const char* field, const char* help) {
+  const auto refuse = [](const std::string& what, const char* field, const std::string& help) {
     throw Error(ErrorKind::usage, what, field, help);
   };
   const RolloutOptions& rollout = options.rollout;
   if (!(rollout.residual >= 0 && rollout.residual <= 1)) {
-    refuse("the residual's share is not between 0 and 1", "RolloutOptions::residual",
-           "give the share of a layer's own input in its output, such as 0.5");
+    refuse(translated("the residual's share is not between 0 and 1"), "RolloutOptions::residual",
+           translated("give the share of a layer's own input in its output, such as 0.5"));
   }
   if (!(rollout.discarded >= 0 && rollout.discarded < 1)) {
-    refuse("the share of discarded weights is not between 0 and 1", "RolloutOptions::discarded",
-           "give the share of the smallest weights of a row to leave out, such as 0.9");
+    refuse(translated("the share of discarded weights is not between 0 and 1"),
+           "RolloutOptions::discarded",
+           translated("give the share of the smallest weights of a row to leave out, such as 0.9"));
   }
   if (options.lens_tokens == 0 || options.induction_length < 2 || options.induction_samples == 0) {
-    refuse("a count is too small",
+    refuse(translated("a count is too small"),
            options.lens_tokens == 0       ? "HeadsOptions::lens_tokens"
            : options.induction_length < 2 ? "HeadsOptions::induction_length"
                                           : "HeadsOptions::induction_samples",
-           "give at least 1, and at least 2 tokens to repeat");
+           translated("give at least 1, and at least 2 tokens to repeat"));
   }
 }
 

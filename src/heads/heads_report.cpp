@@ -9,6 +9,7 @@
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -137,19 +138,19 @@ std::string heads_text(const HeadsOutcome& outcome) {
   std::string text = statistics_table(outcome);
   text += "\n" + outcome.counted + "\n";
   if (!outcome.induction.empty()) {
-    text +=
+    text += translated(
         "\nRandom tokens repeated once: weight on the previous token, on the same token in the "
-        "first half (duplicate) and on the one after that (induction)\n\n" +
-        induction_table(outcome);
+        "first half (duplicate) and on the one after that (induction)\n\n{1}",
+        induction_table(outcome));
   }
   if (!outcome.differences.empty()) {
-    text +=
-        "\nWithout a head: the probability of what was likeliest, and how far all predictions "
-        "move (Kullback-Leibler, nats)\n\n" +
-        differences_table(outcome);
+    text += translated(
+        "\nWithout a head: the probability of what was likeliest, and how far all predictions move "
+        "(Kullback-Leibler, nats)\n\n{1}",
+        differences_table(outcome));
   }
   if (!outcome.lens.empty()) {
-    text += "\nWhat each layer's states would say\n\n" + lens_table(outcome);
+    text += translated("\nWhat each layer's states would say\n\n{1}", lens_table(outcome));
   }
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";

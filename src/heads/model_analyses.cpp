@@ -14,6 +14,7 @@
 #include "models/term_norms.hpp"
 #include "run/model_computation.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "tensor/torch_random.hpp"
 
 namespace attn {
@@ -51,11 +52,11 @@ std::vector<std::vector<double>> predicted(const ModelRequest& request) {
 
 [[noreturn]] void refuse_without_predictions() {
   throw input_error(
-      "the model predicts nothing here: it has no head for logits, or no text has a "
-      "mask token",
+      translated("the model predicts nothing here: it has no head for logits, or no text has a "
+                 "mask token"),
       "HeadsOptions::without_heads_of",
-      "take the folder of the whole model, and of a masked one a text with its mask "
-      "token");
+      translated(
+          "take the folder of the whole model, and of a masked one a text with its mask token"));
 }
 
 }  // namespace
@@ -91,9 +92,10 @@ Lens::Lens(ModelRequest& request, std::size_t likeliest)
       longest_(longest_of(request.texts.read_by(request.folder->architecture.stacks.back()))) {
   const ModelFolder& folder = *request.folder;
   if (!has_head(folder.architecture, folder.weights)) {
-    throw input_error("the checkpoint has no head that gives logits, through which a lens looks",
-                      "HeadsOptions::analyses",
-                      "leave the lens out, or take the folder of the whole model");
+    throw input_error(
+        translated("the checkpoint has no head that gives logits, through which a lens looks"),
+        "HeadsOptions::analyses",
+        translated("leave the lens out, or take the folder of the whole model"));
   }
   const std::size_t samples = request.texts.read_by(folder.architecture.stacks.back()).size();
   ids_.assign(samples * layers_ * longest_ * likeliest_, -1);
@@ -150,8 +152,8 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
   if (model.encoder_decoder()) {
-    throw input_error("the induction test reads one text, and an encoder-decoder two",
-                      "HeadsOptions::analyses", "leave the induction test out");
+    throw input_error(translated("the induction test reads one text, and an encoder-decoder two"),
+                      "HeadsOptions::analyses", translated("leave the induction test out"));
   }
   const std::size_t m = options.induction_length;
   const auto words = static_cast<std::size_t>(
@@ -167,8 +169,8 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
     }
   }
   if (words <= special.size()) {
-    throw input_error("the vocabulary has no token to repeat", "HeadsOptions::analyses",
-                      "leave the induction test out");
+    throw input_error(translated("the vocabulary has no token to repeat"), "HeadsOptions::analyses",
+                      translated("leave the induction test out"));
   }
   const std::size_t before = first ? 1 : 0;
   TorchRandom random(static_cast<std::uint64_t>(options.document.seed.value_or(0)));
@@ -238,10 +240,9 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
   const ModelStack& stack = model.stacks.back();
   for (const std::size_t layer : layers) {
     if (layer >= stack.layers.size()) {
-      throw input_error("there is no layer " + std::to_string(layer) + ": the model has " +
-                            std::to_string(stack.layers.size()),
-                        "HeadsOptions::without_heads_of",
-                        "give 0 to " + std::to_string(stack.layers.size() - 1));
+      throw input_error(
+          translated("there is no layer {1}: the model has {2}", layer, stack.layers.size()),
+          "HeadsOptions::without_heads_of", translated("give 0 to {1}", stack.layers.size() - 1));
     }
     for (std::size_t head = 0; head < model.heads; ++head) {
       ModelRequest without = whole;

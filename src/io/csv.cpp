@@ -4,6 +4,8 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -34,9 +36,10 @@ std::string comma_separated(const Tensor& matrix) {
 
 std::string csv_text(const Tensor& matrix) {
   if (matrix.rank() != 2 || matrix.size() == 0) {
-    throw input_error("a tensor of shape " + text(matrix.shape()) +
-                          " cannot be written as comma-separated values, which hold one matrix",
-                      "", "choose another format, or one matrix of the tensor");
+    throw input_error(translated("a tensor of shape {1} cannot be written as comma-separated "
+                                 "values, which hold one matrix",
+                                 text(matrix.shape())),
+                      "", translated("choose another format, or one matrix of the tensor"));
   }
   switch (matrix.dtype()) {
     case DType::float32:

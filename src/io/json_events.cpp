@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -40,8 +41,8 @@ JsonEvents::JsonEvents(std::string_view text) : text_(text) {
 // The parser of whole texts says what is wrong and where.
 void JsonEvents::fail() const {
   parse_json_by_element(text_, most_levels);
-  throw Error(ErrorKind::internal, "two readers of JSON disagree", "byte " + std::to_string(at_),
-              "");
+  throw Error(ErrorKind::internal, translated("two readers of JSON disagree"),
+              "byte " + std::to_string(at_), "");
 }
 
 void JsonEvents::skip_space() noexcept {

@@ -15,6 +15,7 @@
 #include "io/number_array.hpp"
 #include "io/number_block.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -80,7 +81,7 @@ class Builder {
                    const nlohmann::detail::exception& exception) {
     constexpr int number_overflow = 406;
     if (exception.id == number_overflow) {
-      throw input_error("the number " + last_token + " is beyond the range of a double",
+      throw input_error(translated("the number {1} is beyond the range of a double", last_token),
                         pointer(open_.size()), R"(infinities are written "inf" and "-inf")");
     }
     throw_json_syntax_error(text_);
@@ -118,9 +119,10 @@ class Builder {
       constexpr std::size_t steps_shown = 8;
       const bool cut = open_.size() > steps_shown;
       throw input_error(
-          "arrays and objects are nested deeper than " + std::to_string(depth_) + " levels",
+          translated("arrays and objects are nested deeper than {1} levels", depth_),
           pointer(std::min(open_.size(), steps_shown)) + (cut ? "/…" : ""),
-          "look for brackets that are not closed, or raise the limit with Limits::nesting");
+          translated(
+              "look for brackets that are not closed, or raise the limit with Limits::nesting"));
     }
   }
 
@@ -147,8 +149,9 @@ class Builder {
     }
     if (repeated == members.size()) return;
     const std::string& name = members[repeated].key;
-    throw input_error("the key " + in_quotes(name) + " is given twice",
-                      pointer_to(pointer(open_.size() - 1), name), "remove one of the two");
+    throw input_error(translated("the key {1} is given twice", in_quotes(name)),
+                      pointer_to(pointer(open_.size() - 1), name),
+                      translated("remove one of the two"));
   }
 
   // The pointer to what is being read inside the outermost `depth` open values.

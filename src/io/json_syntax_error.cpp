@@ -8,15 +8,17 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
-constexpr const char* help_quotes = "strings and keys stand in straight double quotes";
+constexpr const char* help_quotes =
+    to_translate("strings and keys stand in straight double quotes");
 constexpr const char* help_backslash = "write a backslash itself as \\\\";
-constexpr const char* help_utf8 = "save the text as UTF-8";
+constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -69,16 +71,16 @@ Number number_in(std::string_view word) {
   if (next_is("0")) {
     ++at;
   } else if (!digits()) {
-    return {at, " has no digit after '-'"};
+    return {at, to_translate(" has no digit after '-'")};
   }
   if (next_is(".")) {
     ++at;
-    if (!digits()) return {at, " has no digit after its point"};
+    if (!digits()) return {at, to_translate(" has no digit after its point")};
   }
   if (next_is("eE")) {
     ++at;
     if (next_is("+-")) ++at;
-    if (!digits()) return {at, " has no digit in its exponent"};
+    if (!digits()) return {at, to_translate(" has no digit in its exponent")};
   }
   return {at, nullptr};
 }
@@ -118,7 +120,7 @@ std::string help_for_punctuation(std::string_view text) {
     const std::size_t at = text.find(mark);
     if (at >= first) continue;
     first = at;
-    help = std::string(mark) + " is no punctuation of JSON: write " + std::string(instead);
+    help = translated("{1} is no punctuation of JSON: write {2}", mark, instead);
   }
   return help;
 }
@@ -130,13 +132,13 @@ std::string help_for_word(std::string_view word) {
   }
   const std::string small = lower_case(word);
   if (small == "true" || small == "false" || small == "none") {
-    return "JSON writes true, false and null, in small letters";
+    return translated("JSON writes true, false and null, in small letters");
   }
-  if (word[0] == '+' || word[0] == '.') return "a number starts with a digit or '-'";
+  if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
   if (word[0] == '0' && word.size() > 1 && is_digit(word[1]))
-    return "a number has no leading zeros";
+    return translated("a number has no leading zeros");
   if (is_digit(word[0]) || word[0] == '-') return "";
-  return help_quotes;
+  return translated(help_quotes);
 }
 
 // Goes over a text by the grammar of JSON up to its first fault.
@@ -182,7 +184,7 @@ class Search {
 
   [[noreturn]] void fail(const std::string& problem, std::size_t offset,
                          const std::string& help) const {
-    throw input_error("not valid JSON: " + problem, place(text_, offset), help);
+    throw input_error(translated("not valid JSON: {1}", problem), place(text_, offset), help);
   }
 
   // Moves behind the next token: a string, a word or one character. What is wrong inside it comes
@@ -202,13 +204,13 @@ class Search {
       ++at_;
       return;
     }
-    if (!is_utf8(word_)) fail("a byte is not UTF-8", begin_, help_utf8);
+    if (!is_utf8(word_)) fail(translated("a byte is not UTF-8"), begin_, translated(help_utf8));
     is_value_ = word_ == "true" || word_ == "false" || word_ == "null";
     if (!is_digit(word_[0]) && word_[0] != '-') return;
     const Number number = number_in(word_);
     is_value_ = number.problem == nullptr && number.length == word_.size();
     if (number.problem == nullptr || is_special_number(word_)) return;
-    fail(shown(word_) + number.problem, begin_, "");
+    fail(shown(word_) + translated(number.problem), begin_, "");
   }
 
   void read_string() {
@@ -219,11 +221,11 @@ class Search {
         return;
       }
       if (c == '\n') {
-        fail("a string runs over the end of its line", at_,
+        fail(translated("a string runs over the end of its line"), at_,
              "close the string, or write the line break as \\n");
       }
       if (static_cast<unsigned char>(c) < 0x20) {
-        fail("a string holds a control character", at_,
+        fail(translated("a string holds a control character"), at_,
              "write a tab as \\t and other control characters as \\u00XX");
       }
       if (c == '\\') {
@@ -231,10 +233,11 @@ class Search {
         continue;
       }
       const std::size_t length = utf8_length(text_.substr(at_));
-      if (length == 0) fail("a string holds a byte that is not UTF-8", at_, help_utf8);
+      if (length == 0)
+        fail(translated("a string holds a byte that is not UTF-8"), at_, translated(help_utf8));
       at_ += length - 1;
     }
-    fail("a string has no closing quote", begin_, "add the closing quote");
+    fail(translated("a string has no closing quote"), begin_, translated("add the closing quote"));
   }
 
   // From a backslash to the last character of its escape.
@@ -244,7 +247,8 @@ class Search {
     if (text_[at_] != 'u') {
       constexpr std::string_view escapes = "\"\\/bfnrt";
       if (escapes.find(text_[at_]) != std::string_view::npos) return;
-      fail("a string has a backslash before a character that takes none", at_, help_backslash);
+      fail(translated("a string has a backslash before a character that takes none"), at_,
+           help_backslash);
     }
     unsigned code = 0;
     read_digits(code);
@@ -255,7 +259,7 @@ class Search {
       read_digits(second);
     }
     if (second >= 0xDC00 && second <= 0xDFFF) return;
-    fail("a string holds half of a surrogate pair", begin,
+    fail(translated("a string holds half of a surrogate pair"), begin,
          "write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
          "itself");
   }
@@ -274,29 +278,31 @@ class Search {
 
   // The token is right, but not here.
   [[noreturn]] void throw_misplaced(Expected expected) const {
-    const auto refuse = [&](const char* wanted, const std::string& help) {
+    const auto refuse = [&](const std::string& wanted, const std::string& help) {
       fail(std::string("expected ") + wanted + ", found " + found(), begin_, help);
     };
     const std::string help = help_for_token();
-    if (expected == Expected::end) refuse("the end of the text", "one text holds one value");
+    if (expected == Expected::end)
+      refuse(translated("the end of the text"), translated("one text holds one value"));
     if (expected == Expected::key || expected == Expected::key_or_end) {
-      refuse("a key", help.empty() ? help_quotes : help);
+      refuse(translated("a key"), help.empty() ? translated(help_quotes) : help);
     }
-    if (!word_.empty() && !is_value_) fail(found() + " is no JSON value", begin_, help);
-    if (expected == Expected::colon) refuse("':' after the key", help);
+    if (!word_.empty() && !is_value_)
+      fail(translated("{1} is no JSON value", found()), begin_, help);
+    if (expected == Expected::colon) refuse(translated("':' after the key"), help);
     if (expected == Expected::comma)
       refuse(open_.back() == '[' ? "',' or ']'" : "',' or '}'", help);
-    refuse("a value", help);
-    throw Error(ErrorKind::internal, "a text was refused that is JSON", "", "");
+    refuse(translated("a value"), help);
+    throw Error(ErrorKind::internal, translated("a text was refused that is JSON"), "", "");
   }
 
   std::string found() const {
     if (!word_.empty()) return shown(word_);
-    if (begin_ == text_.size()) return "the end of the text";
+    if (begin_ == text_.size()) return translated("the end of the text");
     const char c = text_[begin_];
-    if (c == '"') return "a string";
+    if (c == '"') return translated("a string");
     if (c == '\'') return in_quotes("'");
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return "a control character";
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return translated("a control character");
     return std::string({'\'', c, '\''});
   }
 
@@ -304,15 +310,15 @@ class Search {
     if (is_value_) return "";
     if (!word_.empty()) return help_for_word(word_);
     if (begin_ == text_.size()) {
-      return "the text seems to be cut off: a bracket or a quote is not closed";
+      return translated("the text seems to be cut off: a bracket or a quote is not closed");
     }
     const char c = text_[begin_];
     const std::size_t before = text_.substr(0, begin_).find_last_not_of(white_space);
     if ((c == ']' || c == '}') && before != std::string_view::npos && text_[before] == ',') {
-      return std::string("remove the comma before '") + c + "'";
+      return std::string(translated("remove the comma before '")) + c + "'";
     }
-    if (c == '\'') return help_quotes;
-    if (c == '#' || c == '/') return "JSON has no comments";
+    if (c == '\'') return translated(help_quotes);
+    if (c == '#' || c == '/') return translated("JSON has no comments");
     return "";
   }
 
@@ -328,11 +334,12 @@ class Search {
 void throw_json_syntax_error(std::string_view text) {
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
-    throw input_error("not valid JSON: the text holds a zero byte", place(text, zero), help_utf8);
+    throw input_error(translated("not valid JSON: the text holds a zero byte"), place(text, zero),
+                      translated(help_utf8));
   }
   const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
   if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
-    throw input_error("not valid JSON: the text is empty", "", "");
+    throw input_error(translated("not valid JSON: the text is empty"), "", "");
   }
   Search(text).throw_first_fault();
 }

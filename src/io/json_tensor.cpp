@@ -10,6 +10,7 @@
 #include "io/raw_array.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -39,9 +40,11 @@ const double* special_number(const std::string& text) {
 }
 
 std::string described(const JsonValue& value) {
-  if (value.is(JsonValue::Type::string)) return "the string " + in_quotes(value.string());
-  if (value.is(JsonValue::Type::number)) return "the number " + number_text(value.number());
-  return std::string(type_text(value));
+  if (value.is(JsonValue::Type::string))
+    return translated("the string {1}", in_quotes(value.string()));
+  if (value.is(JsonValue::Type::number))
+    return translated("the number {1}", number_text(value.number()));
+  return translated(type_text(value));
 }
 
 template <class T>
@@ -82,18 +85,18 @@ class Reader {
     if (value.size() == shape_[axis]) return;
     bool second = index_[axis - 1] == 1;
     for (std::size_t i = 0; i + 1 < axis; ++i) second = second && index_[i] == 0;
-    throw input_error(std::string(noun(axes).one) + " " + std::to_string(index_[axis - 1]) +
-                          " has " + counted(value.size(), axes - 1) + ", but the " +
-                          (second ? noun(axes).one : noun(axes).many) + " before it " +
-                          (second ? "has " : "have ") + std::to_string(shape_[axis]),
-                      place(axis), "give all rows of a tensor the same length");
+    throw input_error(translated("{1} {2} has {3}, but the {4} before it {5}{6}", noun(axes).one,
+                                 index_[axis - 1], counted(value.size(), axes - 1),
+                                 (second ? noun(axes).one : noun(axes).many),
+                                 second ? translated("has ") : translated("have "), shape_[axis]),
+                      place(axis), translated("give all rows of a tensor the same length"));
   }
 
   [[noreturn]] void throw_not_a_row(const JsonValue& value, std::size_t axis) const {
     const std::size_t axes = shape_.size() - axis;
-    throw input_error(described(value) + " stands where a " + noun(axes).one + " of " +
-                          counted(shape_[axis], axes - 1) + " should",
-                      place(axis), "nest all parts of a tensor equally deep");
+    throw input_error(translated("{1} stands where a {2} of {3} should", described(value),
+                                 noun(axes).one, counted(shape_[axis], axes - 1)),
+                      place(axis), translated("nest all parts of a tensor equally deep"));
   }
 
   T leaf(const JsonValue& value, std::size_t axis) const {
@@ -105,20 +108,20 @@ class Reader {
     }
     if (value.is(JsonValue::Type::boolean)) return static_cast<T>(value.boolean());
     if (value.is(JsonValue::Type::array)) {
-      throw input_error("an array stands where a number should", place(axis),
-                        "nest all parts of a tensor equally deep");
+      throw input_error(translated("an array stands where a number should"), place(axis),
+                        translated("nest all parts of a tensor equally deep"));
     }
     if (value.is(JsonValue::Type::string)) {
       if (const double* number = special_number(value.string())) {
         if constexpr (std::is_floating_point_v<T>) return static_cast<T>(*number);
       }
     }
-    throw input_error(described(value) + " stands where a number should", place(axis),
+    throw input_error(translated("{1} stands where a number should", described(value)), place(axis),
                       std::is_floating_point_v<T>
                           ? R"(numbers, true, false, "inf", "-inf" and "nan" can stand in a tensor)"
                       : std::is_same_v<T, std::int64_t>
-                          ? "integers alone can stand here"
-                          : "true, false, 1 and 0 alone can stand here");
+                          ? translated("integers alone can stand here")
+                          : translated("true, false, 1 and 0 alone can stand here"));
   }
 
   T converted(double number) const {
@@ -127,25 +130,28 @@ class Reader {
     } else if constexpr (std::is_same_v<T, float>) {
       const float rounded = static_cast<float>(number);
       if (std::isinf(rounded)) {
-        throw input_error("the number " + number_text(number) + " is beyond the range of float32",
-                          place(shape_.size()),
-                          R"(use the dtype "float64", or write "inf" and "-inf" for infinities)");
+        throw input_error(
+            translated("the number {1} is beyond the range of float32", number_text(number)),
+            place(shape_.size()),
+            R"(use the dtype "float64", or write "inf" and "-inf" for infinities)");
       }
       return rounded;
     } else if constexpr (std::is_same_v<T, std::int64_t>) {
       if (!(number >= -0x1p63 && number < 0x1p63)) {
-        throw input_error("the number " + number_text(number) + " is beyond the range of int64",
-                          place(shape_.size()), "integers alone can stand here");
+        throw input_error(
+            translated("the number {1} is beyond the range of int64", number_text(number)),
+            place(shape_.size()), translated("integers alone can stand here"));
       }
       if (std::trunc(number) != number) {
-        throw input_error("the number " + number_text(number) + " is no integer",
-                          place(shape_.size()), "integers alone can stand here");
+        throw input_error(translated("the number {1} is no integer", number_text(number)),
+                          place(shape_.size()), translated("integers alone can stand here"));
       }
       return static_cast<std::int64_t>(number);
     } else {
       if (number != 0 && number != 1) {
-        throw input_error("the number " + number_text(number) + " is neither true nor false",
-                          place(shape_.size()), "true, false, 1 and 0 alone can stand here");
+        throw input_error(
+            translated("the number {1} is neither true nor false", number_text(number)),
+            place(shape_.size()), translated("true, false, 1 and 0 alone can stand here"));
       }
       return number == 1;
     }
@@ -160,7 +166,8 @@ class Reader {
 
  public:
   [[noreturn]] static void throw_empty(const std::string& pointer) {
-    throw input_error("an array is empty: no axis of a tensor may have the size 0", pointer, "");
+    throw input_error(translated("an array is empty: no axis of a tensor may have the size 0"),
+                      pointer, "");
   }
 
  private:
@@ -211,9 +218,10 @@ const JsonValue& member(const JsonValue& object, const char* key, const char* be
                         const std::string& pointer) {
   if (const JsonValue* value = object.find(key)) return *value;
   const std::string name = in_quotes(key);
-  throw input_error(in_quotes(beside) + " is given without " + name, pointer,
-                    std::string(key) == "data" ? "add \"data\", the numbers as one flat array"
-                                               : "add \"shape\", such as [2,3,4]");
+  throw input_error(translated("{1} is given without {2}", in_quotes(beside), name), pointer,
+                    std::string(key) == "data"
+                        ? translated("add \"data\", the numbers as one flat array")
+                        : translated("add \"shape\", such as [2,3,4]"));
 }
 
 Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer) {
@@ -222,42 +230,45 @@ Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer
       shape_from_json(member(value, "shape", "data", pointer), pointer_to(pointer, "shape"));
   const std::string data_pointer = pointer_to(pointer, "data");
   if (!data.is(JsonValue::Type::array)) {
-    throw input_error(described(data) + " stands where a flat array of numbers should",
-                      data_pointer, "");
+    throw input_error(
+        translated("{1} stands where a flat array of numbers should", described(data)),
+        data_pointer, "");
   }
   const std::size_t count = element_count(shape);
   if (data.size() != count) {
-    throw input_error("the shape " + text(shape) + " takes " + counted(count, 0) + ", but there " +
-                          (data.size() == 1 ? "is " : "are ") + std::to_string(data.size()),
-                      data_pointer,
-                      "make the product of the sizes equal to the number of elements");
+    throw input_error(
+        translated("the shape {1} takes {2}, but there {3}{4}", text(shape), counted(count, 0),
+                   data.size() == 1 ? translated("is ") : translated("are "), data.size()),
+        data_pointer, translated("make the product of the sizes equal to the number of elements"));
   }
   return read_elements(data, dtype, {count}, data_pointer).reshaped(std::move(shape));
 }
 
 void check_stated(const JsonValue& reference, const Tensor& tensor, const std::string& pointer) {
-  constexpr const char* help = "name the file that was written with this entry, or leave this out";
+  const std::string help =
+      translated("name the file that was written with this entry, or leave this out");
   if (const JsonValue* shape = reference.find("shape")) {
     const std::string at = pointer_to(pointer, "shape");
     const Shape stated = shape_from_json(*shape, at);
     if (stated != tensor.shape()) {
-      throw input_error(
-          "the tensor in the file has the shape " + text(tensor.shape()) + ", not " + text(stated),
-          at, help);
+      throw input_error(translated("the tensor in the file has the shape {1}, not {2}",
+                                   text(tensor.shape()), text(stated)),
+                        at, help);
     }
   }
   if (const JsonValue* dtype = reference.find("dtype")) {
     const std::string at = pointer_to(pointer, "dtype");
     if (!dtype->is(JsonValue::Type::string)) {
-      throw input_error(described(*dtype) + " is no type of elements", at,
-                        "the types are \"float32\", \"float64\", \"int64\" and \"bool\"");
+      throw input_error(
+          translated("{1} is no type of elements", described(*dtype)), at,
+          translated("the types are \"float32\", \"float64\", \"int64\" and \"bool\""));
     }
     // A narrow type is read as the one that holds its numbers.
     const bool narrow =
         dtype->string() == name(DType::bfloat16) || dtype->string() == name(DType::float16);
     if (dtype->string() != name(tensor.dtype()) && !(narrow && tensor.dtype() == DType::float32)) {
-      throw input_error("the tensor in the file is of " + std::string(name(tensor.dtype())) +
-                            ", not " + in_quotes(dtype->string()),
+      throw input_error(translated("the tensor in the file is of {1}, not {2}",
+                                   name(tensor.dtype()), in_quotes(dtype->string())),
                         at, help);
     }
   }
@@ -268,8 +279,8 @@ Tensor read_reference(const JsonValue& value, const std::string& pointer, const 
     const JsonValue* const text = value.find(key);
     if (text == nullptr) return std::string();
     if (text->is(JsonValue::Type::string)) return text->string();
-    throw input_error(described(*text) + " stands where a name should", pointer_to(pointer, key),
-                      "");
+    throw input_error(translated("{1} stands where a name should", described(*text)),
+                      pointer_to(pointer, key), "");
   };
   const std::string file = string_in("file"), name = string_in("name");
   Tensor tensor;
@@ -306,27 +317,29 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   }
   if (open && value.find("file") != nullptr) return read_reference(value, pointer, open);
   if (value.find("files") != nullptr) {
-    throw input_error("the tensor stands in comma-separated files, which are not read back",
-                      pointer,
-                      "write the result with RunOptions::tensors json, npy, npz or safetensors");
+    throw input_error(
+        translated("the tensor stands in comma-separated files, which are not read back"), pointer,
+        translated("write the result with RunOptions::tensors json, npy, npz or safetensors"));
   }
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);
   }
-  std::string help = "give nested arrays of numbers, such as [[1,2],[3,4]]";
   // A name with an extension is that of a file.
   const bool names_file = value.is(JsonValue::Type::string) &&
                           value.string().find_last_of('.') != std::string::npos &&
                           value.string().find(' ') == std::string::npos;
-  if (names_file) help += ", or a file, {\"file\": …}";
-  throw input_error(described(value) + " is no tensor", pointer, help);
+  throw input_error(
+      translated("{1} is no tensor", described(value)), pointer,
+      names_file ? translated("give nested arrays of numbers, such as [[1,2],[3,4]], or a file, "
+                              "{\"file\": …}")
+                 : translated("give nested arrays of numbers, such as [[1,2],[3,4]]"));
 }
 
 std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t least,
                                          const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error(described(value) + " stands where an array of sizes should", pointer,
-                      "give an array of whole numbers, such as [2,3,4]");
+    throw input_error(translated("{1} stands where an array of sizes should", described(value)),
+                      pointer, translated("give an array of whole numbers, such as [2,3,4]"));
   }
   check_axes(value.size(), pointer);
   std::vector<std::size_t> sizes;
@@ -334,8 +347,8 @@ std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t le
     const JsonValue& element = value.element(i);
     constexpr std::int64_t most = std::int64_t{1} << 53;
     if (!element.is_integer() || element.integer() < least || element.integer() > most) {
-      throw input_error(described(element) + " is no size", pointer_to(pointer, i),
-                        "give whole numbers from " + std::to_string(least) + " to 2^53");
+      throw input_error(translated("{1} is no size", described(element)), pointer_to(pointer, i),
+                        translated("give whole numbers from {1} to 2^53", least));
     }
     sizes.push_back(static_cast<std::size_t>(element.integer()));
   }

@@ -6,14 +6,15 @@
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char* help =
+constexpr const char* help = to_translate(
     "a file of tensors is a result of attn-cli, nested arrays of numbers, or an object of such "
-    "arrays";
+    "arrays");
 
 }  // namespace
 
@@ -41,8 +42,9 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     return;
   }
   if (!root.is(JsonValue::Type::object)) {
-    throw input_error("the JSON text holds no tensors but " + std::string(type_text(root)), "",
-                      help);
+    throw input_error(
+        translated("the JSON text holds no tensors but {1}", translated(type_text(root))), "",
+        translated(help));
   }
   const JsonValue* dtype = root.find("dtype");
   // Numbers of the narrow types are written as those of float32.
@@ -66,7 +68,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     }
   }
   if (names_.empty()) {
-    throw input_error("the JSON object holds no tensor", "", help);
+    throw input_error(translated("the JSON object holds no tensor"), "", translated(help));
   }
 }
 

@@ -5,13 +5,16 @@
 #include "attn/error.hpp"
 
 #include "io/number_block.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 [[noreturn]] void throw_misread(const JsonValue& value, const char* wanted) {
-  throw Error(ErrorKind::internal, std::string(type_text(value)) + " in JSON was read as " + wanted,
-              "", "");
+  throw Error(
+      ErrorKind::internal,
+      translated("{1} in JSON was read as {2}", translated(type_text(value)), translated(wanted)),
+      "", "");
 }
 
 }  // namespace
@@ -30,12 +33,12 @@ JsonValue::Type JsonValue::type() const noexcept {
 
 bool JsonValue::boolean() const {
   if (const auto* truth = std::get_if<bool>(&data)) return *truth;
-  throw_misread(*this, "a boolean");
+  throw_misread(*this, to_translate("a boolean"));
 }
 
 double JsonValue::number() const {
   if (const auto* number = std::get_if<Number>(&data)) return number->value;
-  throw_misread(*this, "a number");
+  throw_misread(*this, to_translate("a number"));
 }
 
 bool JsonValue::is_integer() const noexcept {
@@ -45,25 +48,25 @@ bool JsonValue::is_integer() const noexcept {
 
 std::int64_t JsonValue::integer() const {
   if (is_integer()) return std::get<Number>(data).integer;
-  throw_misread(*this, "an integer");
+  throw_misread(*this, to_translate("an integer"));
 }
 
 const std::string& JsonValue::string() const {
   if (const auto* text = std::get_if<std::string>(&data)) return *text;
-  throw_misread(*this, "a string");
+  throw_misread(*this, to_translate("a string"));
 }
 
 std::size_t JsonValue::size() const {
   if (const auto* array = std::get_if<Array>(&data)) return array->size();
   if (const NumberBlock* numbers = block()) return numbers->shape()[0];
   if (const auto* object = std::get_if<Object>(&data)) return object->size();
-  throw_misread(*this, "an array");
+  throw_misread(*this, to_translate("an array"));
 }
 
 const JsonValue& JsonValue::element(std::size_t i) const {
   if (const NumberBlock* numbers = block()) return numbers->by_element().element(i);
   if (const auto* array = std::get_if<Array>(&data)) return array->at(i);
-  throw_misread(*this, "an array");
+  throw_misread(*this, to_translate("an array"));
 }
 
 const NumberBlock* JsonValue::block() const noexcept {
@@ -73,7 +76,7 @@ const NumberBlock* JsonValue::block() const noexcept {
 
 std::span<const JsonMember> JsonValue::members() const {
   if (const auto* object = std::get_if<Object>(&data)) return *object;
-  throw_misread(*this, "an object");
+  throw_misread(*this, to_translate("an object"));
 }
 
 const JsonValue* JsonValue::find(std::string_view key) const noexcept {
@@ -107,17 +110,17 @@ std::string pointer_to(std::string_view pointer, std::size_t index) {
 std::string_view type_text(const JsonValue& value) noexcept {
   switch (value.type()) {
     case JsonValue::Type::null:
-      return "null";
+      return to_translate("null");
     case JsonValue::Type::boolean:
       return value.boolean() ? "true" : "false";
     case JsonValue::Type::number:
-      return "a number";
+      return to_translate("a number");
     case JsonValue::Type::string:
-      return "a string";
+      return to_translate("a string");
     case JsonValue::Type::array:
-      return "an array";
+      return to_translate("an array");
     case JsonValue::Type::object:
-      return "an object";
+      return to_translate("an object");
   }
   return "";
 }

@@ -12,6 +12,7 @@
 #include "attn/error.hpp"
 
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -230,7 +231,8 @@ struct JsonWriter::State {
       return;
     }
     if (open.empty()) return;
-    if (open.back().object) throw Error(ErrorKind::internal, "a JSON member has no key", "", "");
+    if (open.back().object)
+      throw Error(ErrorKind::internal, translated("a JSON member has no key"), "", "");
     new_line(open.size(), !open.back().empty);
     open.back().empty = false;
   }
@@ -243,7 +245,7 @@ struct JsonWriter::State {
 
   void end(bool object) {
     if (open.empty() || open.back().object != object || after_key) {
-      throw Error(ErrorKind::internal, "JSON brackets do not match", "", "");
+      throw Error(ErrorKind::internal, translated("JSON brackets do not match"), "", "");
     }
     const bool empty = open.back().empty;
     open.pop_back();
@@ -315,7 +317,7 @@ void JsonWriter::end_array() {
 void JsonWriter::key(std::string_view name) {
   State& state = *state_;
   if (state.open.empty() || !state.open.back().object || state.after_key) {
-    throw Error(ErrorKind::internal, "a JSON key stands where none can", "", "");
+    throw Error(ErrorKind::internal, translated("a JSON key stands where none can"), "", "");
   }
   state.new_line(state.open.size(), !state.open.back().empty);
   state.open.back().empty = false;
@@ -354,7 +356,7 @@ void JsonWriter::null() {
 
 void JsonWriter::value(const Tensor& tensor) {
   if (!tensor || tensor.size() == 0) {
-    throw Error(ErrorKind::internal, "an absent tensor was written as JSON", "", "");
+    throw Error(ErrorKind::internal, translated("an absent tensor was written as JSON"), "", "");
   }
   switch (tensor.dtype()) {
     case DType::float32:
@@ -384,7 +386,7 @@ void JsonWriter::value(const std::vector<std::string>& texts) {
 
 void JsonWriter::finish() {
   if (!state_->open.empty() || state_->after_key) {
-    throw Error(ErrorKind::internal, "a JSON array or object was left open", "", "");
+    throw Error(ErrorKind::internal, translated("a JSON array or object was left open"), "", "");
   }
   state_->put("\n");
   state_->hand_on();

@@ -11,11 +11,12 @@
 
 #include "io/raw_array.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char* save_array_again = "save the array again with numpy.save";
+constexpr const char* save_array_again = to_translate("save the array again with numpy.save");
 
 std::string byte_place(std::size_t offset) {
   return "byte " + std::to_string(offset);
@@ -33,21 +34,21 @@ struct Header {
 };
 
 // What a letter of a dtype stands for, of those that hold no real numbers.
-std::string_view refused_kind(char kind) {
+std::string refused_kind(char kind) {
   switch (kind) {
     case 'O':
-      return "Python objects";
+      return translated("Python objects");
     case 'V':
-      return "structures";
+      return translated("structures");
     case 'c':
-      return "complex numbers";
+      return translated("complex numbers");
     case 'S':
     case 'a':
     case 'U':
-      return "strings";
+      return translated("strings");
     case 'M':
     case 'm':
-      return "dates and times";
+      return translated("dates and times");
     default:
       return "";
   }
@@ -77,11 +78,11 @@ Descriptor descriptor_of(const std::string& text, std::size_t offset) {
   for (const auto& [name, element] : types) {
     if (type == name) return {element, big_endian};
   }
-  const std::string_view kind = type.empty() ? "" : refused_kind(type[0]);
-  throw input_error("the array holds " + (kind.empty() ? "elements" : std::string(kind)) +
-                        " (dtype " + in_quotes(text) + "), which are no tensor elements",
+  const std::string kind = type.empty() ? "" : refused_kind(type[0]);
+  throw input_error(translated("the array holds {1} (dtype {2}), which are no tensor elements",
+                               kind.empty() ? translated("elements") : kind, in_quotes(text)),
                     byte_place(offset),
-                    "convert it first, for example with array.astype(numpy.float32)");
+                    translated("convert it first, for example with array.astype(numpy.float32)"));
 }
 
 // Reads the Python dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3,
@@ -100,8 +101,9 @@ class HeaderReader {
       const std::size_t value_at = position();
       if (key == "descr" && !header.descriptor) {
         if (peek() == '[') {
-          throw input_error("the array holds structures, which are no tensor elements",
-                            byte_place(value_at), "save its fields as arrays of their own");
+          throw input_error(translated("the array holds structures, which are no tensor elements"),
+                            byte_place(value_at),
+                            translated("save its fields as arrays of their own"));
         }
         header.descriptor = descriptor_of(string(), value_at);
       } else if (key == "fortran_order" && !header.column_major) {
@@ -109,7 +111,7 @@ class HeaderReader {
       } else if (key == "shape" && !header.shape) {
         header.shape = shape();
       } else {
-        fail("an unknown or repeated key " + in_quotes(key), key_at);
+        fail(translated("an unknown or repeated key {1}", in_quotes(key)), key_at);
       }
       if (!accept(',')) {
         expect('}');
@@ -117,7 +119,7 @@ class HeaderReader {
       }
     }
     const std::size_t end = position();
-    if (at_ < text_.size()) fail("something after its closing '}'", end);
+    if (at_ < text_.size()) fail(translated("something after its closing '}'"), end);
     if (!header.descriptor) fail("no 'descr'", offset_);
     if (!header.column_major) fail("no 'fortran_order'", offset_);
     if (!header.shape) fail("no 'shape'", offset_);
@@ -145,14 +147,15 @@ class HeaderReader {
 
   void expect(char wanted) {
     if (!accept(wanted))
-      fail(std::string("no '") + wanted + "' where there must be one", position());
+      fail(translated("no '{1}' where there must be one", std::string(1, wanted)), position());
   }
 
   std::string string() {
     const char quote = peek();
-    if (quote != '\'' && quote != '"') fail("no string where there must be one", position());
+    if (quote != '\'' && quote != '"')
+      fail(translated("no string where there must be one"), position());
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail("a string without an end", position());
+    if (end == std::string_view::npos) fail(translated("a string without an end"), position());
     std::string result(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return result;
@@ -167,7 +170,7 @@ class HeaderReader {
         return truth;
       }
     }
-    fail("neither True nor False where one must be", position());
+    fail(translated("neither True nor False where one must be"), position());
   }
 
   Shape shape() {
@@ -177,7 +180,7 @@ class HeaderReader {
     while (!accept(')')) {
       result.push_back(size());
       if (accept(',')) continue;
-      if (result.size() == 1) fail("a shape in parentheses without a comma", begin);
+      if (result.size() == 1) fail(translated("a shape in parentheses without a comma"), begin);
       expect(')');
       break;
     }
@@ -190,16 +193,16 @@ class HeaderReader {
   }
 
   std::size_t size() {
-    if (peek() == '-') fail("a negative size in its shape", position());
+    if (peek() == '-') fail(translated("a negative size in its shape"), position());
     if (peek() < '0' || peek() > '9')
-      fail("no size in its shape where there must be one", position());
+      fail(translated("no size in its shape where there must be one"), position());
     const std::size_t begin = position();
     std::size_t result = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const auto digit = static_cast<std::size_t>(text_[at_] - '0');
       if (__builtin_mul_overflow(result, std::size_t{10}, &result) ||
           __builtin_add_overflow(result, digit, &result)) {
-        fail("a size in its shape that no memory can hold", begin);
+        fail(translated("a size in its shape that no memory can hold"), begin);
       }
     }
     // Python 2 wrote large integers with an L.
@@ -208,8 +211,8 @@ class HeaderReader {
   }
 
   [[noreturn]] void fail(const std::string& what, std::size_t offset) const {
-    throw input_error("the header of the .npy file has " + what, byte_place(offset),
-                      save_array_again);
+    throw input_error(translated("the header of the .npy file has {1}", what), byte_place(offset),
+                      translated(save_array_again));
   }
 
   std::string_view text_;
@@ -218,7 +221,8 @@ class HeaderReader {
 };
 
 [[noreturn]] void throw_cut_off(std::size_t offset) {
-  throw input_error("the .npy file is cut off in its header", byte_place(offset), save_array_again);
+  throw input_error(translated("the .npy file is cut off in its header"), byte_place(offset),
+                    translated(save_array_again));
 }
 
 std::string counted_bytes(std::size_t count) {
@@ -231,7 +235,8 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
                  ElementType* type) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(npy_magic)) {
-    throw input_error("this is no .npy file", byte_place(0), save_array_again);
+    throw input_error(translated("this is no .npy file"), byte_place(0),
+                      translated(save_array_again));
   }
   constexpr std::size_t version_at = npy_magic.size();
   constexpr std::size_t length_at = version_at + 2;
@@ -239,9 +244,8 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
   const auto major = std::to_integer<unsigned>(bytes[version_at]);
   const auto minor = std::to_integer<unsigned>(bytes[version_at + 1]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw input_error("version " + std::to_string(major) + "." + std::to_string(minor) +
-                          " of the .npy format is unknown",
-                      byte_place(version_at), "versions 1.0, 2.0 and 3.0 can be read");
+    throw input_error(translated("version {1}.{2} of the .npy format is unknown", major, minor),
+                      byte_place(version_at), translated("versions 1.0, 2.0 and 3.0 can be read"));
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t header_at = length_at + length_bytes;
@@ -251,9 +255,9 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
     header_bytes = header_bytes << 8 | std::to_integer<std::size_t>(bytes[length_at + i]);
   }
   if (header_bytes > text.size() - header_at) {
-    throw input_error("the .npy file claims a header of " + counted_bytes(header_bytes) +
-                          ", but ends after " + std::to_string(text.size() - header_at),
-                      byte_place(length_at), save_array_again);
+    throw input_error(translated("the .npy file claims a header of {1}, but ends after {2}",
+                                 counted_bytes(header_bytes), text.size() - header_at),
+                      byte_place(length_at), translated(save_array_again));
   }
   const Header header = HeaderReader(text.substr(header_at, header_bytes), header_at).read();
 
@@ -266,17 +270,17 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
   const std::size_t data_at = header_at + header_bytes;
   const std::size_t wanted = element_count(array.shape) * size_of(array.type);
   const std::size_t present = text.size() - data_at;
-  const std::string claim = "the shape " + attn::text(array.shape) + " of " + name(array.type) +
-                            " takes " + counted_bytes(wanted);
+  const std::string claim = translated("the shape {1} of {2} takes {3}", attn::text(array.shape),
+                                       name(array.type), counted_bytes(wanted));
   if (present < wanted) {
     throw input_error(
-        "the .npy file is cut off: " + claim + ", but there are " + std::to_string(present),
-        byte_place(text.size()), save_array_again);
+        translated("the .npy file is cut off: {1}, but there are {2}", claim, present),
+        byte_place(text.size()), translated(save_array_again));
   }
   if (present > wanted) {
-    throw input_error(claim + ", but " + std::to_string(present) + " follow the header",
+    throw input_error(translated("{1}, but {2} follow the header", claim, present),
                       byte_place(data_at + wanted),
-                      "a .npy file holds one array: save several with numpy.savez");
+                      translated("a .npy file holds one array: save several with numpy.savez"));
   }
   array.bytes = bytes.subspan(data_at);
   if (type != nullptr) *type = array.type;
@@ -327,7 +331,8 @@ std::string npy_header(const Shape& shape, DType dtype) {
 }
 
 void write_npy(const Tensor& given, const ByteSink& to) {
-  if (!given) throw Error(ErrorKind::internal, "an absent tensor was written as .npy", "", "");
+  if (!given)
+    throw Error(ErrorKind::internal, translated("an absent tensor was written as .npy"), "", "");
   // NumPy has no bfloat16; float32 holds its numbers exactly.
   const Tensor tensor = given.dtype() == DType::bfloat16 ? given.converted(DType::float32) : given;
   to(npy_header(tensor.shape(), tensor.dtype()));

@@ -12,12 +12,13 @@
 #include "io/npy.hpp"
 #include "support/in_quotes.hpp"
 #include "support/memory_limit.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::string_view extension = ".npy";
-constexpr const char* save_archive_again = "save the arrays again with numpy.savez";
+constexpr const char* save_archive_again = to_translate("save the arrays again with numpy.savez");
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -50,8 +51,8 @@ Archive open_archive(std::span<const std::byte> bytes) {
       source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, error.get());
   if (archive == nullptr) {
     if (source != nullptr) zip_source_free(source);
-    throw input_error("the zip archive cannot be read: " + error.text(), "",
-                      "the file is damaged or cut off: copy or download it again");
+    throw input_error(translated("the zip archive cannot be read: {1}", error.text()), "",
+                      translated("the file is damaged or cut off: copy or download it again"));
   }
   return Archive(archive);
 }
@@ -111,7 +112,7 @@ class ArchiveWriter {
 
  private:
   [[noreturn]] static void fail(const std::string& reason) {
-    throw Error(ErrorKind::internal, "cannot make a zip archive: " + reason, "", "");
+    throw Error(ErrorKind::internal, translated("cannot make a zip archive: {1}", reason), "", "");
   }
   [[noreturn]] void fail_and_free(const std::string& reason) {
     zip_source_free(source_);
@@ -131,23 +132,26 @@ bool is_data_pickle(std::string_view name) {
 void check_claims(const zip_stat_t& status, const Limits& limits) {
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((status.valid & needed) != needed) {
-    throw input_error("the zip archive does not say how large the member is", "",
-                      save_archive_again);
+    throw input_error(translated("the zip archive does not say how large the member is"), "",
+                      translated(save_archive_again));
   }
   if ((status.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && status.encryption_method != ZIP_EM_NONE) {
-    throw input_error("the member is encrypted", "", "save it without a password");
+    throw input_error(translated("the member is encrypted"), "",
+                      translated("save it without a password"));
   }
   if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE) {
-    throw input_error("the member is compressed by method " + std::to_string(status.comp_method) +
-                          " of the zip format, which is not supported",
-                      "", "save it with numpy.savez or numpy.savez_compressed");
+    throw input_error(
+        translated(
+            "the member is compressed by method {1} of the zip format, which is not supported",
+            status.comp_method),
+        "", translated("save it with numpy.savez or numpy.savez_compressed"));
   }
   if (status.size > limits.unpacked_bytes) {
-    throw input_error("the member takes " + std::to_string(status.size) +
-                          " bytes, and the limit is " + std::to_string(limits.unpacked_bytes),
+    throw input_error(translated("the member takes {1} bytes, and the limit is {2}", status.size,
+                                 limits.unpacked_bytes),
                       "",
-                      "save it as a .npy file, which need not be unpacked, or raise the limit with "
-                      "Limits::unpacked_bytes");
+                      translated("save it as a .npy file, which need not be unpacked, or raise the "
+                                 "limit with Limits::unpacked_bytes"));
   }
   // Deflate turns no byte into more than 1032; beyond that the claim is a lie and not worth the
   // memory.
@@ -156,24 +160,25 @@ void check_claims(const zip_stat_t& status, const Limits& limits) {
                             ? status.size == status.comp_size
                             : status.size / highest_ratio <= status.comp_size;
   if (!possible) {
-    throw input_error("the member claims to be " + std::to_string(status.size) + " bytes, which " +
-                          std::to_string(status.comp_size) + " compressed ones cannot be",
-                      "", "the file is damaged: copy or download it again");
+    throw input_error(
+        translated("the member claims to be {1} bytes, which {2} compressed ones cannot be",
+                   status.size, status.comp_size),
+        "", translated("the file is damaged: copy or download it again"));
   }
 }
 
 Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits, ElementType* type) {
   zip_stat_t status;
   if (zip_stat_index(archive, index, 0, &status) != 0) {
-    throw input_error(zip_strerror(archive), "", save_archive_again);
+    throw input_error(zip_strerror(archive), "", translated(save_archive_again));
   }
   check_claims(status, limits);
-  check_memory(status.size, 1, "the unpacked member", "",
-               "save it as a .npy file, which need not be unpacked");
+  check_memory(status.size, 1, translated("the unpacked member"), "",
+               translated("save it as a .npy file, which need not be unpacked"));
   const Member member(zip_fopen_index(archive, index, 0));
   if (!member) {
-    throw input_error(std::string("the member cannot be read: ") + zip_strerror(archive), "",
-                      save_archive_again);
+    throw input_error(translated("the member cannot be read: {1}", zip_strerror(archive)), "",
+                      translated(save_archive_again));
   }
   const auto buffer =
       std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(status.size));
@@ -188,12 +193,12 @@ Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits, El
     if (count > 0) used += static_cast<std::uint64_t>(count);
   } while (count > 0 && used <= status.size);
   if (count < 0) {
-    throw input_error(std::string("the member is damaged: ") + zip_file_strerror(member.get()), "",
-                      "copy or download the file again");
+    throw input_error(translated("the member is damaged: {1}", zip_file_strerror(member.get())), "",
+                      translated("copy or download the file again"));
   }
   if (used != status.size) {
-    throw input_error("the member is not as large as the zip archive says", "",
-                      "the file is damaged: copy or download it again");
+    throw input_error(translated("the member is not as large as the zip archive says"), "",
+                      translated("the file is damaged: copy or download it again"));
   }
   return parse_npy({buffer.get(), status.size}, buffer, type);
 }
@@ -210,8 +215,8 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
     const char* const given = zip_get_name(archive.get(), i, 0);
     if (given == nullptr) {
       throw input_error(
-          std::string("the zip archive cannot be read: ") + zip_strerror(archive.get()), "",
-          "the file is damaged: copy or download it again");
+          translated("the zip archive cannot be read: {1}", zip_strerror(archive.get())), "",
+          translated("the file is damaged: copy or download it again"));
     }
     zip_stat_t status;
     zip_stat_init(&status);
@@ -220,7 +225,8 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
         (__builtin_add_overflow(stored_bytes, status.comp_size, &stored_bytes) ||
          stored_bytes > bytes.size())) {
       // The same bytes would be unpacked again and again.
-      throw input_error("the members of the zip archive overlap", "", save_archive_again);
+      throw input_error(translated("the members of the zip archive overlap"), "",
+                        translated(save_archive_again));
     }
     std::string name = given;
     if (name.ends_with('/')) continue;
@@ -233,19 +239,20 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
     members_.push_back(i);
   }
   if (pickle) {
-    throw input_error("this is a PyTorch checkpoint, whose pickles are programs and are not run",
-                      "", "save its tensors with safetensors.torch.save_file or numpy.savez");
+    throw input_error(
+        translated("this is a PyTorch checkpoint, whose pickles are programs and are not run"), "",
+        translated("save its tensors with safetensors.torch.save_file or numpy.savez"));
   }
   if (!arrays && !names_.empty()) {
-    throw input_error("this is a zip archive without a .npy file", "",
-                      "a .npz file is what numpy.savez writes");
+    throw input_error(translated("this is a zip archive without a .npy file"), "",
+                      translated("a .npz file is what numpy.savez writes"));
   }
   std::vector<std::string_view> sorted(names_.begin(), names_.end());
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    throw input_error("the zip archive holds " + in_quotes(*repeated) + " twice", "",
-                      save_archive_again);
+    throw input_error(translated("the zip archive holds {1} twice", in_quotes(*repeated)), "",
+                      translated(save_archive_again));
   }
 }
 

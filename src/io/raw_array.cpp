@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "support/memory_limit.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -147,8 +148,8 @@ Tensor convert(const RawArray& array, std::size_t count) {
     const auto stored = std::bit_cast<Stored>(bytes);
     if constexpr (std::is_same_v<Stored, std::uint64_t>) {
       if (!std::in_range<std::int64_t>(stored)) {
-        throw input_error("the number " + std::to_string(stored) + " is beyond the range of int64",
-                          "element " + std::to_string(i), "save it as a float64");
+        throw input_error(translated("the number {1} is beyond the range of int64", stored),
+                          "element " + std::to_string(i), translated("save it as a float64"));
       }
     }
     elements[i] = static_cast<To>(stored);  // NOLINT(bugprone-signed-char-misuse): a number
@@ -194,7 +195,7 @@ DType widened(ElementType type) noexcept {
 
 void check_axes(std::size_t axes, const std::string& where) {
   if (axes <= most_axes) return;
-  throw input_error("the tensor has more than " + std::to_string(most_axes) + " axes", where, "");
+  throw input_error(translated("the tensor has more than {1} axes", most_axes), where, "");
 }
 
 void widen(ElementType type, const std::byte* from, std::size_t count, float* to) {
@@ -209,18 +210,19 @@ Tensor tensor_from(const RawArray& array) {
   check_axes(array.shape.size(), "");
   const std::size_t count = element_count(array.shape);
   if (count == 0) {
-    throw input_error("the shape " + text(array.shape) + " has an axis of size 0", "",
-                      "sizes of axes are 1 or more: check what was saved");
+    throw input_error(translated("the shape {1} has an axis of size 0", text(array.shape)), "",
+                      translated("sizes of axes are 1 or more: check what was saved"));
   }
   if (count > std::numeric_limits<std::size_t>::max() / 8 ||
       array.bytes.size() != count * size_of(array.type)) {
-    throw Error(ErrorKind::internal, "the bytes of an array are not those of its shape", "", "");
+    throw Error(ErrorKind::internal, translated("the bytes of an array are not those of its shape"),
+                "", "");
   }
   const DType dtype = widened(array.type);
   if (stored_alike(array, dtype)) {
     return Tensor::borrowed(array.shape, dtype, array.bytes.data(), array.owner);
   }
-  check_memory(count, size_of(dtype), "the tensor " + text(array.shape), "");
+  check_memory(count, size_of(dtype), translated("the tensor {1}", text(array.shape)), "");
   return with_stored_type(array.type, [&]<class Stored>(Stored*) {
     return convert<typename Widened<Stored>::type, Stored>(array, count);
   });

@@ -14,6 +14,7 @@
 #include "io/json_writer.hpp"
 #include "io/raw_array.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 // The format's own limit.
 constexpr std::size_t longest_header = 100'000'000;
-constexpr const char* write_again = "write the file again";
+constexpr const char* write_again = to_translate("write the file again");
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 13> element_types = {{
     {"F16", ElementType::float16},
@@ -51,12 +52,12 @@ std::string header_place(const std::string& pointer) {
 }
 
 [[noreturn]] void fail(const std::string& problem, const std::string& pointer) {
-  throw input_error(problem, header_place(pointer), write_again);
+  throw input_error(problem, header_place(pointer), translated(write_again));
 }
 
 const JsonValue& member(const JsonValue& object, const char* key, const std::string& pointer) {
   const JsonValue* value = object.find(key);
-  if (value == nullptr) fail(std::string("the tensor has no \"") + key + "\"", pointer);
+  if (value == nullptr) fail(std::string(translated("the tensor has no \"")) + key + "\"", pointer);
   return *value;
 }
 
@@ -91,19 +92,22 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept {
 Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
     : owner_(std::move(owner)) {
   if (bytes.size() < length_bytes) {
-    throw input_error("the .safetensors file is cut off", "byte " + std::to_string(bytes.size()),
-                      write_again);
+    throw input_error(translated("the .safetensors file is cut off"),
+                      "byte " + std::to_string(bytes.size()), translated(write_again));
   }
   const std::size_t length = header_length(bytes);
   if (length > longest_header) {
-    throw input_error("the .safetensors file claims a header of " + std::to_string(length) +
-                          " bytes, but the format allows 100000000",
-                      "byte 0", write_again);
+    throw input_error(
+        translated(
+            "the .safetensors file claims a header of {1} bytes, but the format allows 100000000",
+            length),
+        "byte 0", translated(write_again));
   }
   if (length > bytes.size() - length_bytes) {
-    throw input_error("the .safetensors file claims a header of " + std::to_string(length) +
-                          " bytes, but ends after " + std::to_string(bytes.size() - length_bytes),
-                      "byte 0", "the file is cut off: copy or download it again");
+    throw input_error(
+        translated("the .safetensors file claims a header of {1} bytes, but ends after {2}", length,
+                   bytes.size() - length_bytes),
+        "byte 0", translated("the file is cut off: copy or download it again"));
   }
   const auto header_bytes = bytes.subspan(length_bytes, length);
   data_ = bytes.subspan(length_bytes + length);
@@ -115,19 +119,21 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     throw error.inside("header");
   }
   if (!header.is(JsonValue::Type::object)) {
-    throw input_error("the header of the .safetensors file is no JSON object", "byte 8",
-                      write_again);
+    throw input_error(translated("the header of the .safetensors file is no JSON object"), "byte 8",
+                      translated(write_again));
   }
   for (const JsonMember& tensor : header.members()) {
     if (tensor.key == "__metadata__") continue;
     const std::string pointer = pointer_to("", tensor.key);
     if (!tensor.value.is(JsonValue::Type::object)) {
-      fail(std::string(type_text(tensor.value)) + " stands where a tensor should", pointer);
+      fail(translated("{1} stands where a tensor should", translated(type_text(tensor.value))),
+           pointer);
     }
     Entry entry;
     const JsonValue& dtype = member(tensor.value, "dtype", pointer);
     if (!dtype.is(JsonValue::Type::string)) {
-      fail(std::string(type_text(dtype)) + " is no dtype", pointer_to(pointer, "dtype"));
+      fail(translated("{1} is no dtype", translated(type_text(dtype))),
+           pointer_to(pointer, "dtype"));
     }
     entry.dtype = dtype.string();
     const std::string shape_pointer = pointer_to(pointer, "shape");
@@ -135,15 +141,16 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
     const auto offsets = sizes(tensor.value, "data_offsets", pointer);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-      fail("data_offsets must be a begin and an end that is no less", offsets_pointer);
+      fail(translated("data_offsets must be a begin and an end that is no less"), offsets_pointer);
     }
     entry.begin = offsets[0];
     entry.end = offsets[1];
     if (entry.end > data_.size()) {
-      throw input_error("the tensor ends at byte " + std::to_string(entry.end) +
-                            " of the data, of which there are " + std::to_string(data_.size()),
-                        header_place(offsets_pointer),
-                        "the file is cut off: copy or download it again");
+      throw input_error(
+          translated("the tensor ends at byte {1} of the data, of which there are {2}", entry.end,
+                     data_.size()),
+          header_place(offsets_pointer),
+          translated("the file is cut off: copy or download it again"));
     }
     std::size_t count = 0;
     try {
@@ -153,9 +160,9 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     }
     const auto type = element_type(entry.dtype);
     if (type && entry.end - entry.begin != count * size_of(*type)) {
-      fail("the shape " + text(entry.shape) + " of " + entry.dtype + " takes " +
-               std::to_string(count * size_of(*type)) + " bytes, but data_offsets span " +
-               std::to_string(entry.end - entry.begin),
+      fail(translated("the shape {1} of {2} takes {3} bytes, but data_offsets span {4}",
+                      text(entry.shape), entry.dtype, count * size_of(*type),
+                      entry.end - entry.begin),
            offsets_pointer);
     }
     names_.push_back(tensor.key);
@@ -173,20 +180,22 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     const Entry& entry = entries_[i];
     const std::string pointer = pointer_to(pointer_to("", names_[i]), "data_offsets");
     if (entry.begin < covered) {
-      fail("the tensor overlaps another: its bytes " + range_text(entry.begin, entry.end) +
-               " start before " + std::to_string(covered),
+      fail(translated("the tensor overlaps another: its bytes {1} start before {2}",
+                      range_text(entry.begin, entry.end), covered),
            pointer);
     }
     if (entry.begin > covered) {
-      fail("the bytes " + range_text(covered, entry.begin) + " of the data belong to no tensor",
+      fail(translated("the bytes {1} of the data belong to no tensor",
+                      range_text(covered, entry.begin)),
            pointer);
     }
     covered = entry.end;
   }
   if (covered != data_.size()) {
-    throw input_error(
-        "the bytes " + range_text(covered, data_.size()) + " of the data belong to no tensor",
-        "byte " + std::to_string(length_bytes + length + covered), write_again);
+    throw input_error(translated("the bytes {1} of the data belong to no tensor",
+                                 range_text(covered, data_.size())),
+                      "byte " + std::to_string(length_bytes + length + covered),
+                      translated(write_again));
   }
 }
 
@@ -199,8 +208,9 @@ RawArray Safetensors::raw(std::size_t index) const {
       known += known.empty() ? "known: " : ", ";
       known += name;
     }
-    throw input_error("elements of the dtype " + in_quotes(entry.dtype) + " cannot be read",
-                      header_place(pointer_to(pointer_to("", names_[index]), "dtype")), known);
+    throw input_error(
+        translated("elements of the dtype {1} cannot be read", in_quotes(entry.dtype)),
+        header_place(pointer_to(pointer_to("", names_[index]), "dtype")), known);
   }
   RawArray array;
   array.shape = entry.shape;
@@ -223,7 +233,8 @@ std::string safetensors_header(std::span<const NamedTensor> tensors) {
   std::string header = "{";
   std::size_t begin = 0;
   for (const auto& [name, tensor] : tensors) {
-    if (!tensor) throw Error(ErrorKind::internal, "an absent tensor was written", name, "");
+    if (!tensor)
+      throw Error(ErrorKind::internal, translated("an absent tensor was written"), name, "");
     const std::size_t end = begin + tensor.size() * size_of(tensor.dtype());
     const char* dtype = "";
     switch (tensor.dtype()) {

@@ -15,40 +15,41 @@
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char* known_formats = "known formats: .npy, .npz, .safetensors, JSON";
+constexpr const char* known_formats = to_translate("known formats: .npy, .npz, .safetensors, JSON");
 
 struct Signature {
   std::string_view start, what;
 };
 constexpr std::array<Signature, 12> other_formats = {{
-    {"\x1F\x8B", "a gzip file: unpack it first"},
-    {"\x89HDF", "an HDF5 file"},
-    {"\x80\x02", "a Python pickle, or a PyTorch file of the old format"},
-    {"\x80\x03", "a Python pickle"},
-    {"\x80\x04", "a Python pickle"},
-    {"\x80\x05", "a Python pickle"},
-    {"GGUF", "a GGUF file"},
-    {"\x89PNG", "a PNG picture"},
-    {"%PDF", "a PDF document"},
-    {"\xFF\xFE", "a text in UTF-16: save it as UTF-8"},
-    {"\xFE\xFF", "a text in UTF-16: save it as UTF-8"},
-    {"MATLAB", "a MATLAB file"},
+    {"\x1F\x8B", to_translate("a gzip file: unpack it first")},
+    {"\x89HDF", to_translate("an HDF5 file")},
+    {"\x80\x02", to_translate("a Python pickle, or a PyTorch file of the old format")},
+    {"\x80\x03", to_translate("a Python pickle")},
+    {"\x80\x04", to_translate("a Python pickle")},
+    {"\x80\x05", to_translate("a Python pickle")},
+    {"GGUF", to_translate("a GGUF file")},
+    {"\x89PNG", to_translate("a PNG picture")},
+    {"%PDF", to_translate("a PDF document")},
+    {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
+    {"\xFE\xFF", to_translate("a text in UTF-16: save it as UTF-8")},
+    {"MATLAB", to_translate("a MATLAB file")},
 }};
 
 // What bytes of no known format seem to be.
-std::string_view guess(std::string_view bytes) {
+std::string guess(std::string_view bytes) {
   for (const auto& [start, what] : other_formats) {
-    if (bytes.starts_with(start)) return what;
+    if (bytes.starts_with(start)) return translated(what);
   }
   for (const char c : bytes.substr(0, 4096)) {
     const auto u = static_cast<unsigned char>(c);
     if ((u < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f') || u == 0x7F) return "";
   }
-  return "a text";
+  return translated("a text");
 }
 
 struct Npy {
@@ -73,11 +74,13 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
   }
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
   if (looks_like_json(bytes)) return JsonTensorFile(text, std::move(owner), limits.nesting);
-  if (text.empty()) throw input_error("the file is empty", "", known_formats);
-  const std::string_view what = guess(text);
-  throw input_error("this is no file of tensors that can be read" +
-                        (what.empty() ? std::string() : "; it seems to be " + std::string(what)),
-                    "", known_formats);
+  if (text.empty())
+    throw input_error(translated("the file is empty"), "", translated(known_formats));
+  const std::string what = guess(text);
+  throw input_error(
+      translated("this is no file of tensors that can be read{1}",
+                 what.empty() ? std::string() : translated("; it seems to be {1}", what)),
+      "", translated(known_formats));
 }
 
 }  // namespace
@@ -172,30 +175,33 @@ class TensorFile::Content {
   std::size_t find(std::string_view name) const {
     const std::vector<std::string>& known = names();
     if (const auto found = index_.find(name); found != index_.end()) return found->second;
-    if (known.empty()) throw input_error("the file holds no tensors", "", "");
+    if (known.empty()) throw input_error(translated("the file holds no tensors"), "", "");
     if (name.empty() && known.size() == 1) return 0;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
     if (name.empty()) {
-      throw input_error(
-          "the file holds " + std::to_string(known.size()) + " tensors, and none was named", "",
-          "name one of them; " + suggestion("", candidates));
+      throw input_error(translated("the file holds {1} tensors, and none was named", known.size()),
+                        "", translated("name one of them; {1}", suggestion("", candidates)));
     }
     if (std::holds_alternative<Npy>(parsed_)) {
-      throw input_error("a .npy file holds one array without a name, not " + in_quotes(name), "",
-                        "leave the name out");
+      throw input_error(
+          translated("a .npy file holds one array without a name, not {1}", in_quotes(name)), "",
+          translated("leave the name out"));
     }
-    throw input_error("there is no tensor " + in_quotes(name), "", suggestion(name, candidates));
+    throw input_error(translated("there is no tensor {1}", in_quotes(name)), "",
+                      suggestion(name, candidates));
   }
 
   Tensor follow(const std::string& file, const std::string& tensor, int references) const {
     if (!folder_) {
-      throw input_error("a tensor stands in the file " + in_quotes(file) +
-                            ", but what is read from memory can refer to no file",
-                        "", "");
+      throw input_error(
+          translated(
+              "a tensor stands in the file {1}, but what is read from memory can refer to no file",
+              in_quotes(file)),
+          "", "");
     }
     constexpr int most_references = 8;
     if (references >= most_references) {
-      throw input_error("the files refer to one another in a circle", "", "");
+      throw input_error(translated("the files refer to one another in a circle"), "", "");
     }
     return open(*folder_ / file, access_)->read(tensor, references + 1);
   }

@@ -15,6 +15,7 @@
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -35,21 +36,22 @@ Value named(const JsonValue& row, const char* key,
     if (name == value->string()) return meaning;
     names.push_back(name);
   }
-  throw input_error("the row says \"" + std::string(key) + "\": " + in_quotes(value->string()),
+  throw input_error(translated("the row says \"{1}\": {2}", key, in_quotes(value->string())),
                     pointer_to("", key), suggestion(value->string(), names));
 }
 
 void refuse_unsupported(const JsonValue& config) {
   if (present_member(config, "quantization_config") != nullptr) {
     refuse_key("quantization_config",
-               "the weights are quantised, and what they stand for is not known",
-               "take the model's unquantised folder");
+               translated("the weights are quantised, and what they stand for is not known"),
+               translated("take the model's unquantised folder"));
   }
   if (const JsonValue* type = present_member(config, "position_embedding_type")) {
     if (type->is(JsonValue::Type::string) && type->string() != "absolute") {
-      refuse_key("position_embedding_type",
-                 "positions of the type " + in_quotes(type->string()) + " are not computed",
-                 "the maps would lack the scores of their distances");
+      refuse_key(
+          "position_embedding_type",
+          translated("positions of the type {1} are not computed", in_quotes(type->string())),
+          translated("the maps would lack the scores of their distances"));
     }
   }
   struct Neutral {
@@ -58,28 +60,29 @@ void refuse_unsupported(const JsonValue& config) {
     const char* wrong;
   };
   constexpr std::array<Neutral, 9> neutral{
-      {{"num_hidden_groups", 1, "all layers would be taken for one"},
-       {"inner_group_num", 1, "layers within layers would be left out"},
-       {"residual_multiplier", 1, "branches would be added as they are"},
-       {"embedding_multiplier", 1, "embeddings would stay as they are"},
-       {"logits_scaling", 1, "logits would stay as they are"},
-       {"logit_scale", 1, "logits would stay as they are"},
-       {"clip_qkv", 0, "queries, keys and values would stay as they are"},
-       {"num_kv_shared_layers", 0, "layers would have keys of their own"},
-       {"attention_chunk_size", 0, "queries would see keys of other chunks"}}};
+      {{"num_hidden_groups", 1, to_translate("all layers would be taken for one")},
+       {"inner_group_num", 1, to_translate("layers within layers would be left out")},
+       {"residual_multiplier", 1, to_translate("branches would be added as they are")},
+       {"embedding_multiplier", 1, to_translate("embeddings would stay as they are")},
+       {"logits_scaling", 1, to_translate("logits would stay as they are")},
+       {"logit_scale", 1, to_translate("logits would stay as they are")},
+       {"clip_qkv", 0, to_translate("queries, keys and values would stay as they are")},
+       {"num_kv_shared_layers", 0, to_translate("layers would have keys of their own")},
+       {"attention_chunk_size", 0, to_translate("queries would see keys of other chunks")}}};
   for (const Neutral& known : neutral) {
     const JsonValue* value = present_member(config, known.key);
     if (value == nullptr || !value->is(JsonValue::Type::number) || value->number() == known.value) {
       continue;
     }
     std::string shown = number_text(value->number());
-    refuse_key(known.key, std::string("\"") + known.key + "\": " + shown + " is not supported",
-               known.wrong);
+    refuse_key(known.key, translated("\"{1}\": {2} is not supported", known.key, shown),
+               translated(known.wrong));
   }
   const JsonValue* crosses = present_member(config, "add_cross_attention");
   if (crosses != nullptr && crosses->is(JsonValue::Type::boolean) && crosses->boolean()) {
-    refuse_key("add_cross_attention", "decoders that read another model's states are not computed",
-               "their maps need that model's states");
+    refuse_key("add_cross_attention",
+               translated("decoders that read another model's states are not computed"),
+               translated("their maps need that model's states"));
   }
 }
 
@@ -116,42 +119,45 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   model.family = std::move(family);
   // 1. Sizes.
   model.width = reader.required("width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"});
-  model.heads = reader.required("number of heads", {"num_attention_heads", "n_head", "num_heads",
-                                                    "n_heads", "encoder_attention_heads"});
+  model.heads = reader.required(
+      translated("number of heads"),
+      {"num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads"});
   model.kv_heads = reader.first_count({"num_key_value_heads"}).value_or(model.heads);
   if (const auto own = reader.chosen(row, "kv_heads", "kv_heads_keys")) {
     model.kv_heads = size_of_number(*own);
   }
   if (const auto other = reader.first_count({"decoder_attention_heads"});
       other && *other != model.heads) {
-    refuse_key("decoder_attention_heads", "encoder and decoder have different numbers of heads",
-               "the decoder's heads would be cut wrongly");
+    refuse_key("decoder_attention_heads",
+               translated("encoder and decoder have different numbers of heads"),
+               translated("the decoder's heads would be cut wrongly"));
   }
   if (model.kv_heads == 0 || model.heads % model.kv_heads != 0) {
-    refuse_key("num_key_value_heads",
-               std::to_string(model.heads) + " query heads cannot share " +
-                   std::to_string(model.kv_heads) + " key heads",
-               "the number of query heads must be a multiple");
+    refuse_key(
+        "num_key_value_heads",
+        translated("{1} query heads cannot share {2} key heads", model.heads, model.kv_heads),
+        translated("the number of query heads must be a multiple"));
   }
   model.head_width = reader.first_count({"head_dim", "d_kv"}).value_or(model.width / model.heads);
-  if (model.head_width == 0) refuse_key("head_dim", "the heads have no width", "check the sizes");
+  if (model.head_width == 0)
+    refuse_key("head_dim", translated("the heads have no width"), translated("check the sizes"));
   model.vocabulary = reader.first_count({"vocab_size"}).value_or(0);
   const std::size_t layers =
-      reader.required("number of layers",
+      reader.required(translated("number of layers"),
                       {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"});
 
   // What no model has.
   constexpr std::size_t most = 1 << 20U, most_layers = 10'000;
   for (const std::size_t size : {model.width, model.heads, model.head_width}) {
     if (size <= most) continue;
-    throw input_error("the configuration asks for a size of " + std::to_string(size), "",
-                      "no size of a model is beyond " + std::to_string(most));
+    throw input_error(translated("the configuration asks for a size of {1}", size), "",
+                      translated("no size of a model is beyond {1}", most));
   }
   for (const std::size_t count :
        {layers, reader.first_count({"num_decoder_layers", "decoder_layers"}).value_or(1)}) {
     if (count <= most_layers) continue;
-    throw input_error("the configuration asks for " + std::to_string(count) + " layers", "",
-                      "no model has more than " + std::to_string(most_layers));
+    throw input_error(translated("the configuration asks for {1} layers", count), "",
+                      translated("no model has more than {1}", most_layers));
   }
 
   // 2. What all layers share.
@@ -209,8 +215,8 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     }
   }
   if (model.first_position > 1 << 20U) {
-    refuse_key("pad_token_id", "positions cannot begin at " + std::to_string(model.first_position),
-               "they begin behind the id of the padding token");
+    refuse_key("pad_token_id", translated("positions cannot begin at {1}", model.first_position),
+               translated("they begin behind the id of the padding token"));
   }
   if (const JsonValue* buckets = present_member(row, "buckets")) {
     model.buckets.count =
@@ -219,11 +225,10 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
         reader.chosen(*buckets, "distance", "distance_keys").value_or(128));
     if (model.buckets.count < 4 || model.buckets.count > 65536 ||
         model.buckets.max_distance <= model.buckets.count / 2) {
-      throw input_error("distances up to " + std::to_string(model.buckets.max_distance) +
-                            " cannot be put into " + std::to_string(model.buckets.count) +
-                            " buckets",
+      throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
+                                   model.buckets.max_distance, model.buckets.count),
                         "/relative_attention_num_buckets",
-                        "give at least 4, and a distance of more than half as many");
+                        translated("give at least 4, and a distance of more than half as many"));
     }
   }
 
@@ -245,15 +250,15 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     own.limit = reader.chosen(*experts, "limit", "limit_keys").value_or(7);
     if (own.chosen == 0 || own.chosen > own.count) {
       refuse_key("num_experts_per_tok",
-                 "each token takes " + std::to_string(own.chosen) + " of " +
-                     std::to_string(own.count) + " experts",
-                 "from one to all of them can be taken");
+                 translated("each token takes {1} of {2} experts", own.chosen, own.count),
+                 translated("from one to all of them can be taken"));
     }
     model.experts = own;
   } else if (const auto other = reader.first_count({"num_local_experts", "num_experts"});
              other && *other > 1) {
-    refuse_key("num_local_experts", "feed-forwards that choose among experts are not computed",
-               "of this kind gpt_oss alone is known");
+    refuse_key("num_local_experts",
+               translated("feed-forwards that choose among experts are not computed"),
+               translated("of this kind gpt_oss alone is known"));
   }
 
   // 5. The head.
@@ -281,7 +286,8 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     stack.causal = causal;
     stack.crosses = crosses;
     const JsonValue* names = present_member(part, "names");
-    if (names == nullptr) refuse_key("names", "the row names no tensors", "give \"names\"");
+    if (names == nullptr)
+      refuse_key("names", translated("the row names no tensors"), "give \"names\"");
     stack.names = read_names(*names);
     std::optional<RotaryReader> rotary;
     if (model.positions == ModelPositions::rotary) rotary.emplace(reader, model.head_width);
@@ -356,8 +362,9 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
 
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   if (!config.is(JsonValue::Type::object)) {
-    throw input_error("the configuration is " + std::string(type_text(config)) + ", no object", "",
-                      "this is no config.json of a model");
+    throw input_error(
+        translated("the configuration is {1}, no object", translated(type_text(config))), "",
+        translated("this is no config.json of a model"));
   }
   refuse_unsupported(config);
   const JsonValue& part = language_part(config);
@@ -370,8 +377,8 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
       return normalised(part, complete, family.empty() ? "own row" : family);
     } catch (const std::bad_variant_access&) {
       throw input_error(
-          "a value of the configuration or of the row has another type than it should", "",
-          "model_row() gives a row as it should be");
+          translated("a value of the configuration or of the row has another type than it should"),
+          "", translated("model_row() gives a row as it should be"));
     }
   };
   Architecture model = read();

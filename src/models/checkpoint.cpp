@@ -9,6 +9,7 @@
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -22,9 +23,9 @@ void refuse_pointer(const fs::path& path, const FileAccess& access) {
   if (error || size > 1024) return;
   const auto file = MappedFile::open(path, access);
   if (!file->text().starts_with("version https://git-lfs")) return;
-  throw input_error(in_quotes(path.native()) + " is a Git LFS pointer of " + std::to_string(size) +
-                        " bytes, not the weights",
-                    "", "fetch the file itself: git lfs pull");
+  throw input_error(translated("{1} is a Git LFS pointer of {2} bytes, not the weights",
+                               in_quotes(path.native()), size),
+                    "", translated("fetch the file itself: git lfs pull"));
 }
 
 }  // namespace
@@ -50,15 +51,15 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
       const JsonValue root = parse_json(text->text(), {.depth = access.limits.nesting});
       const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
       if (map == nullptr || !map->is(JsonValue::Type::object)) {
-        throw input_error("the index has no object \"weight_map\"", "/weight_map",
-                          "it tells which part holds which tensor");
+        throw input_error(translated("the index has no object \"weight_map\""), "/weight_map",
+                          translated("it tells which part holds which tensor"));
       }
       for (const JsonMember& entry : map->members()) {
         if (!entry.value.is(JsonValue::Type::string) ||
             fs::path(entry.value.string()).filename() != entry.value.string()) {
-          throw input_error("no name of a part of the weights stands here",
+          throw input_error(translated("no name of a part of the weights stands here"),
                             pointer_to("/weight_map", entry.key),
-                            "parts are files in the same folder");
+                            translated("parts are files in the same folder"));
         }
         expected.emplace(entry.key, entry.value.string());
         const fs::path part = folder / entry.value.string();
@@ -70,27 +71,32 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   } else if (is_there(folder / "pytorch_model.bin") ||
              is_there(folder / "pytorch_model.bin.index.json")) {
     throw input_error(
-        "the folder holds its weights as pytorch_model.bin, a Python pickle, which is not read",
+        translated("the folder holds its weights as pytorch_model.bin, a Python pickle, which is "
+                   "not read"),
         folder.string(),
-        "convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch as s; "
-        "s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
-        "map_location='cpu').items()}, 'model.safetensors')\"");
+        translated(
+            "convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch as s; "
+            "s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
+            "map_location='cpu').items()}, 'model.safetensors')\""));
   } else {
-    throw Error(ErrorKind::file, "there are no weights in the folder " + in_quotes(folder.native()),
-                "",
-                "it should hold model.safetensors, or model.safetensors.index.json and its parts");
+    throw Error(
+        ErrorKind::file,
+        translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
+        translated(
+            "it should hold model.safetensors, or model.safetensors.index.json and its parts"));
   }
   for (const fs::path& part : parts) {
     if (!is_there(part)) {
-      throw Error(ErrorKind::file,
-                  "the part " + in_quotes(part.filename().native()) + " of the weights is missing",
-                  weights.place_, "fetch it too: the index names it");
+      throw Error(
+          ErrorKind::file,
+          translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
+          weights.place_, translated("fetch it too: the index names it"));
     }
     refuse_pointer(part, access);
     const auto file = MappedFile::open(part, access);
     if (!looks_like_safetensors(file->bytes())) {
-      throw input_error("the weights are no .safetensors file", part.string(),
-                        "fetch the file again");
+      throw input_error(translated("the weights are no .safetensors file"), part.string(),
+                        translated("fetch the file again"));
     }
     const auto tensors = [&] {
       try {
@@ -103,8 +109,8 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   }
   for (const auto& [name, part] : expected) {
     if (weights.has(name)) continue;
-    throw input_error("the tensor " + in_quotes(name) + " is not in " + in_quotes(part),
-                      weights.place_, "the index and the parts do not belong together");
+    throw input_error(translated("the tensor {1} is not in {2}", in_quotes(name), in_quotes(part)),
+                      weights.place_, translated("the index and the parts do not belong together"));
   }
   return weights;
 }
@@ -134,7 +140,7 @@ const CheckpointWeights::Place& CheckpointWeights::find(const std::string& name)
   const auto place = places_.find(name);
   if (place == places_.end()) {
     const std::vector<std::string_view> known(names_.begin(), names_.end());
-    throw input_error("the weights have no tensor " + in_quotes(name), place_,
+    throw input_error(translated("the weights have no tensor {1}", in_quotes(name)), place_,
                       suggestion(name, known));
   }
   return place->second;
@@ -249,13 +255,13 @@ StoredLinear StackWeights::linear(std::string_view purpose, std::size_t layer) c
   if (!weight) {
     const std::string wanted = name(purpose, layer) + ".weight";
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
-    throw input_error("the weights have no tensor " + in_quotes(wanted), weights_.place(),
-                      suggestion(wanted, known));
+    throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
+                      weights_.place(), suggestion(wanted, known));
   }
   RawArray stored = weights_.raw(*weight);
   if (stored.shape.size() != 2) {
-    throw input_error(*weight + " " + text(stored.shape) + " is no matrix", weights_.place(),
-                      "the weights do not fit the configuration");
+    throw input_error(translated("{1} {2} is no matrix", *weight, text(stored.shape)),
+                      weights_.place(), translated("the weights do not fit the configuration"));
   }
   return {StoredMatrix(std::move(stored), model_.stored_transposed), find(purpose, layer, "bias")};
 }
@@ -269,8 +275,9 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
       StackWeights(weights, model, stack, model.prefixes.front()).name("tokens", std::nullopt) +
       ".weight";
   const std::vector<std::string_view> known(weights.names().begin(), weights.names().end());
-  throw input_error("the weights have no token embeddings: no tensor " + in_quotes(wanted),
-                    weights.place(), suggestion(wanted, known));
+  throw input_error(
+      translated("the weights have no token embeddings: no tensor {1}", in_quotes(wanted)),
+      weights.place(), suggestion(wanted, known));
 }
 
 }  // namespace attn

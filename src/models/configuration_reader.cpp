@@ -10,6 +10,7 @@
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -23,16 +24,18 @@ void refuse_key(const std::string& key, const std::string& problem, const std::s
   throw input_error(problem, pointer_to("", key), help);
 }
 
-void refuse_type(const std::string& key, const JsonValue& value, const char* wanted) {
-  throw input_error("expected " + std::string(wanted) + ", found " + std::string(type_text(value)),
-                    pointer_to("", key), "this is no configuration as the libraries write it");
+void refuse_type(const std::string& key, const JsonValue& value, const std::string& wanted) {
+  throw input_error(
+      translated("expected {1}, found {2}", translated(wanted), translated(type_text(value))),
+      pointer_to("", key), translated("this is no configuration as the libraries write it"));
 }
 
 double positive(const std::string& key, double number, const std::string& part) {
   if (number > 0 && std::isfinite(number)) return number;
-  throw input_error(in_quotes(key) + " is " + number_text(number) + ", which is no positive number",
-                    pointer_to(part, key),
-                    "the states would be no numbers: take the configuration as it was published");
+  throw input_error(
+      translated("{1} is {2}, which is no positive number", in_quotes(key), number_text(number)),
+      pointer_to(part, key),
+      translated("the states would be no numbers: take the configuration as it was published"));
 }
 
 std::vector<std::string> strings_of(const JsonValue& value) {
@@ -62,12 +65,12 @@ const JsonValue* ConfigurationReader::find(const std::string& key, JsonValue::Ty
 }
 
 std::optional<double> ConfigurationReader::number(const std::string& key) const {
-  const JsonValue* value = find(key, JsonValue::Type::number, "a number");
+  const JsonValue* value = find(key, JsonValue::Type::number, to_translate("a number"));
   return value == nullptr ? std::nullopt : std::optional(value->number());
 }
 
 std::optional<std::size_t> ConfigurationReader::count(const std::string& key) const {
-  constexpr const char* wanted = "a whole number from 0 on";
+  constexpr const char* wanted = to_translate("a whole number from 0 on");
   const JsonValue* value = find(key, JsonValue::Type::number, wanted);
   if (value == nullptr) return std::nullopt;
   if (!value->is_integer() || value->integer() < 0) refuse_type(key, *value, wanted);
@@ -75,12 +78,12 @@ std::optional<std::size_t> ConfigurationReader::count(const std::string& key) co
 }
 
 std::optional<bool> ConfigurationReader::boolean(const std::string& key) const {
-  const JsonValue* value = find(key, JsonValue::Type::boolean, "true or false");
+  const JsonValue* value = find(key, JsonValue::Type::boolean, to_translate("true or false"));
   return value == nullptr ? std::nullopt : std::optional(value->boolean());
 }
 
 std::optional<std::string> ConfigurationReader::text(const std::string& key) const {
-  const JsonValue* value = find(key, JsonValue::Type::string, "a string");
+  const JsonValue* value = find(key, JsonValue::Type::string, to_translate("a string"));
   return value == nullptr ? std::nullopt : std::optional(value->string());
 }
 
@@ -92,14 +95,14 @@ std::optional<std::size_t> ConfigurationReader::first_count(
   return std::nullopt;
 }
 
-std::size_t ConfigurationReader::required(const char* meaning,
+std::size_t ConfigurationReader::required(const std::string& meaning,
                                           std::initializer_list<const char*> keys) const {
   const auto found = first_count(keys);
   if (found && *found > 0) return *found;
   std::string names;
   for (const char* key : keys) names += (names.empty() ? "" : ", ") + std::string(key);
-  throw input_error("the configuration does not say the " + std::string(meaning), "",
-                    "it is looked for under " + names);
+  throw input_error(translated("the configuration does not say the {1}", meaning), "",
+                    translated("it is looked for under {1}", names));
 }
 
 std::optional<std::string> ConfigurationReader::listed(const JsonValue& part,
@@ -155,7 +158,8 @@ ModelActivation activation_of(const std::string& name, const std::string& key) {
     if (other == name) return activation;
     names.push_back(other);
   }
-  refuse_key(key, "the activation " + in_quotes(name) + " is not known", suggestion(name, names));
+  refuse_key(key, translated("the activation {1} is not known", in_quotes(name)),
+             suggestion(name, names));
 }
 
 ModelActivation read_activation(const ConfigurationReader& reader, const JsonValue& part,

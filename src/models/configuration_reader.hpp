@@ -20,7 +20,8 @@ const JsonValue* present_member(const JsonValue& object, std::string_view key);
 [[noreturn]] void refuse_key(const std::string& key, const std::string& problem,
                              const std::string& help);
 /// The same for a value of another type than `wanted`.
-[[noreturn]] void refuse_type(const std::string& key, const JsonValue& value, const char* wanted);
+[[noreturn]] void refuse_type(const std::string& key, const JsonValue& value,
+                              const std::string& wanted);
 
 /// The number, which must be finite and more than 0. Throws Error(input) at the key of the part of
 /// the configuration otherwise.
@@ -45,7 +46,7 @@ class ConfigurationReader {
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;
   std::optional<std::size_t> first_count(std::initializer_list<const char*> keys) const;
-  std::size_t required(const char* meaning, std::initializer_list<const char*> keys) const;
+  std::size_t required(const std::string& meaning, std::initializer_list<const char*> keys) const;
   /// The first of the keys that a part of the row lists under `list`.
   std::optional<std::string> listed(const JsonValue& part, std::string_view list) const;
   /// The number under one of the keys listed, else the one that the row itself gives.

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "kernels/activation.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -89,8 +90,8 @@ Finish adding(const Tensor& base) {
 
 void check_alike(const CheckpointWeights& weights, const Shape& a, const Shape& b) {
   if (a == b) return;
-  throw input_error("states " + text(a) + " and " + text(b) + " cannot be added", weights.place(),
-                    "the configuration and the weights differ");
+  throw input_error(translated("states {1} and {2} cannot be added", text(a), text(b)),
+                    weights.place(), translated("the configuration and the weights differ"));
 }
 
 Tensor sum(const CheckpointWeights& weights, const Tensor& a, const Tensor& b,

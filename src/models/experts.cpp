@@ -13,6 +13,7 @@
 #include "io/raw_array.hpp"
 #include "models/elementwise.hpp"
 #include "models/stored_matrix.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -57,11 +58,11 @@ Tensor chosen_experts(const Architecture& model, const CheckpointWeights& weight
   const auto stored = [&](const char* part) {
     const auto name = names.found("experts", n, part);
     if (name && weights.shape(*name)[0] == experts.count) return *name;
-    throw input_error("the experts of " + names.name("experts", n) + " are missing, or are not " +
-                          std::to_string(experts.count),
-                      weights.place(),
-                      "released weights hold them as MXFP4, which is not "
-                      "read: convert them to BF16");
+    throw input_error(
+        translated("the experts of {1} are missing, or are not {2}", names.name("experts", n),
+                   experts.count),
+        weights.place(),
+        translated("released weights hold them as MXFP4, which is not read: convert them to BF16"));
   };
   const std::string up = stored(".gate_up_proj"), up_bias = stored(".gate_up_proj_bias");
   const std::string down = stored(".down_proj"), down_bias = stored(".down_proj_bias");

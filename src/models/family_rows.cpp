@@ -13,6 +13,7 @@
 #include "models/configuration_reader.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -46,8 +47,8 @@ const JsonValue& table() {
 struct Refused {
   std::string_view family, reason;
 };
-constexpr std::string_view no_text = "they read pictures or sound";
-constexpr std::string_view mixture = "their feed-forwards choose among experts";
+constexpr std::string_view no_text = to_translate("they read pictures or sound");
+constexpr std::string_view mixture = to_translate("their feed-forwards choose among experts");
 constexpr std::array<Refused, 24> refused_families{{
     {"vit", no_text},
     {"clip", no_text},
@@ -59,20 +60,20 @@ constexpr std::array<Refused, 24> refused_families{{
     {"olmoe", mixture},
     {"phimoe", mixture},
     {"dbrx", mixture},
-    {"longformer", "their windows have weights of their own for global positions"},
-    {"xlnet", "their scores have terms between contents and positions"},
-    {"deberta", "their scores have terms between contents and positions"},
-    {"deberta-v2", "their scores have terms between contents and positions"},
-    {"deepseek_v2", "their keys and values are compressed into one latent vector"},
-    {"deepseek_v3", "their keys and values are compressed into one latent vector"},
-    {"mamba", "their layers have no attention"},
-    {"mamba2", "their layers have no attention"},
-    {"nemotron_h", "most of their layers have no attention"},
-    {"qwen3_5", "most of their layers are linear attention without weights"},
-    {"qwen3_next", "most of their layers are linear attention without weights"},
-    {"lfm2", "most of their layers are convolutions"},
-    {"gemma3n", "their layers share keys and values and mix several states"},
-    {"mixtral", "their feed-forwards choose among experts"},
+    {"longformer", to_translate("their windows have weights of their own for global positions")},
+    {"xlnet", to_translate("their scores have terms between contents and positions")},
+    {"deberta", to_translate("their scores have terms between contents and positions")},
+    {"deberta-v2", to_translate("their scores have terms between contents and positions")},
+    {"deepseek_v2", to_translate("their keys and values are compressed into one latent vector")},
+    {"deepseek_v3", to_translate("their keys and values are compressed into one latent vector")},
+    {"mamba", to_translate("their layers have no attention")},
+    {"mamba2", to_translate("their layers have no attention")},
+    {"nemotron_h", to_translate("most of their layers have no attention")},
+    {"qwen3_5", to_translate("most of their layers are linear attention without weights")},
+    {"qwen3_next", to_translate("most of their layers are linear attention without weights")},
+    {"lfm2", to_translate("most of their layers are convolutions")},
+    {"gemma3n", to_translate("their layers share keys and values and mix several states")},
+    {"mixtral", to_translate("their feed-forwards choose among experts")},
 }};
 
 JsonValue complete_row(std::string_view family) {
@@ -81,13 +82,13 @@ JsonValue complete_row(std::string_view family) {
     for (const Refused& known : refused_families) {
       if (known.family != family) continue;
       refuse_key("model_type",
-                 "models of the type " + in_quotes(family) +
-                     " are not computed: " + std::string(known.reason),
-                 "choose another model");
+                 translated("models of the type {1} are not computed: {2}", in_quotes(family),
+                            translated(known.reason)),
+                 translated("choose another model"));
     }
     const std::vector<std::string> names = known_families();
     const std::vector<std::string_view> known(names.begin(), names.end());
-    refuse_key("model_type", "models of the type " + in_quotes(family) + " are not known",
+    refuse_key("model_type", translated("models of the type {1} are not known", in_quotes(family)),
                suggestion(family, known));
   }
   const JsonValue* like = row->find("like");
@@ -171,18 +172,18 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row) {
   const std::string family = family_of(config);
   if (row == nullptr) {
     if (family.empty()) {
-      refuse_key("model_type", "the configuration does not say its model_type",
-                 "give one of the families that are known, or a row of your own");
+      refuse_key("model_type", translated("the configuration does not say its model_type"),
+                 translated("give one of the families that are known, or a row of your own"));
     }
     return with_cases(complete_row(family), config);
   }
   if (!row->is(JsonValue::Type::object)) {
-    throw input_error("the row is " + std::string(type_text(*row)) + ", no object", "",
-                      "model_row() gives one");
+    throw input_error(translated("the row is {1}, no object", translated(type_text(*row))), "",
+                      translated("model_row() gives one"));
   }
   const JsonValue* like = present_member(*row, "like");
   if (like != nullptr && !like->is(JsonValue::Type::string)) {
-    refuse_type("like", *like, "the name of a family");
+    refuse_type("like", *like, translated("the name of a family"));
   }
   return with_cases(like == nullptr ? *row : merged(complete_row(like->string()), *row), config);
 }

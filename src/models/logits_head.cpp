@@ -10,6 +10,7 @@
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "models/elementwise.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -30,8 +31,9 @@ LogitsHead::LogitsHead(const Architecture& model, const CheckpointWeights& weigh
   const ModelHead& head = model.head;
   if (!head.dense.empty() && !weights.has(head.dense + ".weight")) {
     throw input_error(
-        "the checkpoint has no head that gives logits: no tensor \"" + head.dense + ".weight\"",
-        weights.place(), "leave the logits out");
+        translated("the checkpoint has no head that gives logits: no tensor \"{1}.weight\"",
+                   head.dense),
+        weights.place(), translated("leave the logits out"));
   }
   if (model.tied || head.weight.empty()) {
     table_ = table;

@@ -7,6 +7,7 @@
 #include "io/json_value.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -20,7 +21,8 @@ JsonValue read_json(const fs::path& path, const FileAccess& access) {
   } catch (const Error& error) {
     const Error placed = error.inside(path.string());
     if (!placed.help().empty()) throw placed;
-    throw Error(placed.kind(), placed.problem(), placed.where(), "fetch the file again");
+    throw Error(placed.kind(), placed.problem(), placed.where(),
+                translated("fetch the file again"));
   }
 }
 
@@ -32,8 +34,9 @@ void expect_files(const fs::path& folder) {
     const bool is_read = extension == ".json" || extension == ".safetensors" ||
                          extension == ".txt" || extension == ".model" || extension == ".spm";
     if (!is_read || !entry.is_other(error)) continue;
-    throw Error(ErrorKind::file, in_quotes(entry.path().native()) + " is no regular file", "",
-                "put the file itself there");
+    throw Error(ErrorKind::file,
+                translated("{1} is no regular file", in_quotes(entry.path().native())), "",
+                translated("put the file itself there"));
   }
 }
 
@@ -106,19 +109,20 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   if (!fs::is_directory(path, error)) {
     const bool there = is_there(path);
     throw Error(ErrorKind::file,
-                there ? in_quotes(path.native()) + " is no folder"
-                      : "there is no folder " + in_quotes(path.native()),
-                "", "name the folder of a checkpoint, which holds config.json");
+                there ? translated("{1} is no folder", in_quotes(path.native()))
+                      : translated("there is no folder {1}", in_quotes(path.native())),
+                "", translated("name the folder of a checkpoint, which holds config.json"));
   }
   expect_files(path);
   // 1. What it is.
   const fs::path configuration = path / "config.json";
   if (!is_there(configuration)) {
     const bool adapter = is_there(path / "adapter_config.json");
-    throw Error(ErrorKind::file,
-                "there is no config.json in the folder " + in_quotes(path.native()), "",
-                adapter ? "it holds an adapter alone: merge it into its model and save that"
-                        : "name the folder of a checkpoint");
+    throw Error(
+        ErrorKind::file,
+        translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
+        adapter ? translated("it holds an adapter alone: merge it into its model and save that")
+                : translated("name the folder of a checkpoint"));
   }
   const JsonValue config = read_json(configuration, access);
   std::optional<JsonValue> own_row;
@@ -136,9 +140,10 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     const TokenizerFolder files(path, model.architecture.family, access);
     if (files.empty()) {
       model.no_tokenizer =
-          Error(ErrorKind::file, "the folder " + in_quotes(path.native()) + " has no tokenizer", "",
-                "add its tokenizer.json (or tokenizer.model, or vocab.txt, or vocab.json and "
-                "merges.txt), or give token ids");
+          Error(ErrorKind::file,
+                translated("the folder {1} has no tokenizer", in_quotes(path.native())), "",
+                translated("add its tokenizer.json (or tokenizer.model, or vocab.txt, or "
+                           "vocab.json and merges.txt), or give token ids"));
     } else {
       model.tokenizer = Tokenizer::from_files(files.files());
       if (const auto own = files.decoder_files()) {

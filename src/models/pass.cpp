@@ -10,6 +10,7 @@
 #include "models/elementwise.hpp"
 #include "models/logits_head.hpp"
 #include "models/stack_pass.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -53,23 +54,22 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
                            const std::string& noun, const std::string& where) {
       for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < end) continue;
-        throw input_error("the " + noun + " " + std::to_string(ids[i]) + " is not between 0 and " +
-                              std::to_string(end - 1),
-                          pointer_to(where, i), "the model's table has no such row");
+        throw input_error(translated("the {1} {2} is not between 0 and {3}", noun, ids[i], end - 1),
+                          pointer_to(where, i), translated("the model's table has no such row"));
       }
     };
     const auto tokens = rows("tokens"), positions = rows("positions"), kinds = rows("types");
     for (std::size_t b = 0; b < lists.size(); ++b) {
       const std::string where = pointer_to(place, b);
-      if (tokens) bound(lists[b], *tokens, "token id", where);
+      if (tokens) bound(lists[b], *tokens, translated("token id"), where);
       if (kinds && b < types.size())
-        bound(types[b], *kinds, "token type", "/token_types/" + std::to_string(b));
+        bound(types[b], *kinds, translated("token type"), "/token_types/" + std::to_string(b));
       const std::size_t first = model.first_position;
       if (!positions || lists[b].size() + first <= *positions) continue;
-      throw input_error("the text has " + std::to_string(lists[b].size()) +
-                            " tokens, and the model's positions end after " +
-                            std::to_string(*positions - std::min(*positions, first)),
-                        where, "shorten the text, or cut it into several");
+      throw input_error(
+          translated("the text has {1} tokens, and the model's positions end after {2}",
+                     lists[b].size(), *positions - std::min(*positions, first)),
+          where, translated("shorten the text, or cut it into several"));
     }
   };
   check(model.stacks[0], texts.ids, texts.types, texts.place);

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -25,21 +26,23 @@ double number_or(const JsonValue& object, const char* key, double otherwise) {
 
 double needed(const JsonValue& scaling, const char* key) {
   if (const auto number = number_in(scaling, key)) return positive(key, *number, "/rope_scaling");
-  throw input_error("the scaling of positions has no number \"" + std::string(key) + "\"",
-                    "/rope_scaling", "the configuration is not complete");
+  throw input_error(translated("the scaling of positions has no number \"{1}\"", key),
+                    "/rope_scaling", translated("the configuration is not complete"));
 }
 
 std::vector<double> factors(const JsonValue& scaling, const char* key, std::size_t pairs) {
   const JsonValue* list = present_member(scaling, key);
   if (list == nullptr || !list->is(JsonValue::Type::array) || list->size() != pairs) {
-    throw input_error("the scaling of positions needs " + std::to_string(pairs) + " numbers in \"" +
-                          key + "\", one a pair of turned columns",
-                      "/rope_scaling", "the configuration is not complete");
+    throw input_error(
+        translated(
+            "the scaling of positions needs {1} numbers in \"{2}\", one a pair of turned columns",
+            pairs, key),
+        "/rope_scaling", translated("the configuration is not complete"));
   }
   std::vector<double> numbers;
   for (std::size_t i = 0; i < pairs; ++i) {
     const JsonValue& factor = list->element(i);
-    if (!factor.is(JsonValue::Type::number)) refuse_type(key, factor, "a number");
+    if (!factor.is(JsonValue::Type::number)) refuse_type(key, factor, translated("a number"));
     numbers.push_back(positive(key, factor.number(), "/rope_scaling"));
   }
   return numbers;
@@ -55,7 +58,7 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   longest_ = reader.first_count({"max_position_embeddings", "n_positions", "n_ctx"}).value_or(0);
   const JsonValue* both = reader.find("rope_parameters");
   if (both != nullptr && !both->is(JsonValue::Type::object)) {
-    refuse_type("rope_parameters", *both, "an object");
+    refuse_type("rope_parameters", *both, translated("an object"));
   }
   for (const char* kind : {"full_attention", "sliding_attention"}) {
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
@@ -69,9 +72,9 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
     width_ = size_of_number(*whole);
   }
   if (width_ == 0 || width_ % 2 != 0 || width_ > head_width) {
-    throw input_error("of heads " + std::to_string(head_width) + " wide " + std::to_string(width_) +
-                          " columns cannot be turned",
-                      "", "an even number up to the width of a head can");
+    throw input_error(
+        translated("of heads {1} wide {2} columns cannot be turned", head_width, width_), "",
+        translated("an even number up to the width of a head can"));
   }
 }
 
@@ -104,7 +107,7 @@ const JsonValue* RotaryReader::parameters(bool window) const {
   if (both == nullptr || !by_kind_) return both;
   const JsonValue* own = present_member(*both, window ? "sliding_attention" : "full_attention");
   if (own != nullptr && !own->is(JsonValue::Type::object)) {
-    refuse_type("rope_parameters", *own, "an object of each kind of layers");
+    refuse_type("rope_parameters", *own, translated("an object of each kind of layers"));
   }
   return own;
 }
@@ -116,11 +119,13 @@ double RotaryReader::original(const JsonValue& scaling) const {
 }
 
 RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
-  if (!scaling.is(JsonValue::Type::object)) refuse_type("rope_scaling", scaling, "an object");
+  if (!scaling.is(JsonValue::Type::object))
+    refuse_type("rope_scaling", scaling, translated("an object"));
   const JsonValue* name = present_member(scaling, "rope_type");
   if (name == nullptr) name = present_member(scaling, "type");
   if (name == nullptr) return {};
-  if (!name->is(JsonValue::Type::string)) refuse_type("rope_scaling", *name, "the name of a type");
+  if (!name->is(JsonValue::Type::string))
+    refuse_type("rope_scaling", *name, translated("the name of a type"));
   const std::string& type = name->string();
   if (type == "default") return {};
   if (type == "linear") return LinearScaling{needed(scaling, "factor")};
@@ -146,9 +151,9 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
         truncate == nullptr || !truncate->is(JsonValue::Type::boolean) || truncate->boolean();
     return yarn;
   }
-  throw input_error("the scaling of positions " + in_quotes(type) + " is not known",
+  throw input_error(translated("the scaling of positions {1} is not known", in_quotes(type)),
                     "/rope_scaling/rope_type",
-                    "known: default, linear, dynamic, llama3, yarn, longrope");
+                    translated("known: default, linear, dynamic, llama3, yarn, longrope"));
 }
 
 RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {

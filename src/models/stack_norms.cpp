@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "attention/layer_norm.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -26,9 +27,10 @@ void refuse_shape(const CheckpointWeights& weights, const std::string& name, con
   for (const std::size_t size : expected) {
     sizes += (sizes.empty() ? "" : ",") + (size == 0 ? "any" : std::to_string(size));
   }
-  throw input_error(
-      name + " " + text(shape) + " does not fit the configuration: expected [" + sizes + "]",
-      weights.place(), "the configuration and the weights do not belong together");
+  throw input_error(translated("{1} {2} does not fit the configuration: expected [{3}]", name,
+                               text(shape), sizes),
+                    weights.place(),
+                    translated("the configuration and the weights do not belong together"));
 }
 
 HeadNorm StackNorms::read(const char* purpose, std::optional<std::size_t> layer,

@@ -56,8 +56,7 @@ class StackPass {
   /// `watch` is told of the self-attention if the options want blocks and the layer's weights are
   /// wanted.
   Step step(const Layer& layer, const Tensor& x, const Tensor& memory, const HeadsOff& off,
-            bool wants_weights,
-            const std::function<void(const AttendedBlock& block)>& watch) const;
+            bool wants_weights, const std::function<void(const AttendedBlock& block)>& watch) const;
 
   /// What follows all layers, and how wide its result is.
   Tensor finish(const Tensor& x) const;

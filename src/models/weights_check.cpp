@@ -13,6 +13,7 @@
 #include "models/stack_norms.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -121,11 +122,11 @@ class StackCheck {
       const auto part = [&](const char* end, const Shape& wanted) {
         const auto name = names_.found("experts", n, end);
         if (!name) {
-          throw input_error(
-              "the weights have no tensor " + in_quotes(names_.name("experts", n) + end),
-              weights_.place(),
-              "released weights hold the experts as MXFP4, which is not read: "
-              "convert them to BF16");
+          throw input_error(translated("the weights have no tensor {1}",
+                                       in_quotes(names_.name("experts", n) + end)),
+                            weights_.place(),
+                            translated("released weights hold the experts as MXFP4, which is not "
+                                       "read: convert them to BF16"));
         }
         const Shape& shape = expect_shape(weights_, *name, wanted);
         take(*name);
@@ -155,8 +156,8 @@ class StackCheck {
   [[noreturn]] void missing(std::string_view purpose, Layer layer) const {
     const std::string wanted = names_.name(purpose, layer) + ".weight";
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
-    throw input_error("the weights have no tensor " + in_quotes(wanted), weights_.place(),
-                      suggestion(wanted, known));
+    throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
+                      weights_.place(), suggestion(wanted, known));
   }
 
   // A tensor with its bias, if the file has one. In all layers or in none.
@@ -171,19 +172,21 @@ class StackCheck {
     if (!layer) return;
     const auto [first, is_first] = has_bias_.try_emplace(std::string(purpose), bias.has_value());
     if (is_first || first->second == bias.has_value()) return;
-    throw input_error("the weights have biases for " + in_quotes(names_.name(purpose, 0)) +
-                          " in some layers and not in layer " + std::to_string(bias ? 0 : *layer),
-                      weights_.place(), "the file is not whole: fetch it again");
+    throw input_error(
+        translated("the weights have biases for {1} in some layers and not in layer {2}",
+                   in_quotes(names_.name(purpose, 0)), bias ? 0 : *layer),
+        weights_.place(), translated("the file is not whole: fetch it again"));
   }
 
   void take(const std::string& name) {
     used_.insert(name);
     if (holds_numbers(weights_.type(name))) return;
-    throw input_error("the weight " + in_quotes(name) + " is stored as " +
-                          std::string(attn::name(weights_.type(name))),
-                      weights_.place(),
-                      "what such elements stand for is not known: take the model's unquantised "
-                      "folder");
+    throw input_error(
+        translated("the weight {1} is stored as {2}", in_quotes(name),
+                   attn::name(weights_.type(name))),
+        weights_.place(),
+        translated(
+            "what such elements stand for is not known: take the model's unquantised folder"));
   }
 
   // 0 = any number.
@@ -287,9 +290,10 @@ std::vector<std::string> check_weights(const Architecture& model,
       for (std::size_t n = 0; n < stack.layers.size(); ++n) {
         if (!name.starts_with(names.layer_prefix(n))) continue;
         throw input_error(
-            "layer " + std::to_string(n) + " has a tensor " + in_quotes(name) +
-                ", which has no place in a model of the type " + in_quotes(model.family),
-            weights.place(), "what it does would be left out: give a row that names it");
+            translated("layer {1} has a tensor {2}, which has no place in a model of the type {3}",
+                       n, in_quotes(name), in_quotes(model.family)),
+            weights.place(),
+            translated("what it does would be left out: give a row that names it"));
       }
     }
   }

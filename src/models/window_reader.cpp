@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -15,8 +16,8 @@ WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
   read_types();
   if (part_ == nullptr) {
     if (std::ranges::count(types_, true) > 0) {
-      refuse_key("layer_types", "models of this type have no layers with a window",
-                 "their maps would be those of other layers");
+      refuse_key("layer_types", translated("models of this type have no layers with a window"),
+                 translated("their maps would be those of other layers"));
     }
     return;
   }
@@ -45,8 +46,8 @@ void WindowReader::read_types() {
     const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
     const bool window = name == "sliding_attention" || name == "local";
     if (!window && name != "full_attention" && name != "global") {
-      refuse_key(key, "layers of the type " + in_quotes(name) + " are not computed",
-                 "their maps would be those of another attention");
+      refuse_key(key, translated("layers of the type {1} are not computed", in_quotes(name)),
+                 translated("their maps would be those of another attention"));
     }
     types_.push_back(window);
   };
@@ -55,7 +56,7 @@ void WindowReader::read_types() {
     key = reader_.listed(*part_, "types_keys").value_or("");
   }
   if (const JsonValue* types = key.empty() ? nullptr : reader_.find(key)) {
-    if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, "a list of types");
+    if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, translated("a list of types"));
     for (std::size_t i = 0; i < types->size(); ++i) {
       const JsonValue& entry = types->element(i);
       if (!entry.is(JsonValue::Type::array)) {
@@ -64,7 +65,7 @@ void WindowReader::read_types() {
       }
       if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
           !entry.element(1).is(JsonValue::Type::number)) {
-        refuse_type(key, entry, "a list of types and how often they come");
+        refuse_type(key, entry, translated("a list of types and how often they come"));
       }
       for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
         for (std::size_t j = 0; j < entry.element(0).size(); ++j) {

@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -24,23 +25,24 @@ Positions positions_in(const std::optional<PositionRange>& range, std::size_t co
   const auto size = static_cast<std::int64_t>(count);
   if (range->first && range->end && *range->end == *range->first + 1 &&
       (*range->first >= size || *range->first < -size)) {
-    throw input_error("there is no " + std::string(noun) + " " + std::to_string(*range->first) +
-                          ": there " + (count == 1 ? "is " : "are ") +
-                          count_text(count, noun, nouns),
-                      field, "give 0 to " + std::to_string(count - 1));
+    throw input_error(translated("there is no {1} {2}: there {3}{4}", noun, *range->first,
+                                 count == 1 ? translated("is ") : translated("are "),
+                                 count_text(count, noun, nouns)),
+                      field, translated("give 0 to {1}", count - 1));
   }
   const auto absolute = [&](std::int64_t position) {
     if (position >= -size && position <= size) return position < 0 ? position + size : position;
-    throw input_error("the range " + range_text(*range) + " goes beyond the " +
-                          count_text(count, noun, nouns) + " there " + (count == 1 ? "is" : "are"),
-                      field, "give positions from 0 to " + std::to_string(count));
+    throw input_error(translated("the range {1} goes beyond the {2} there {3}", range_text(*range),
+                                 count_text(count, noun, nouns),
+                                 count == 1 ? translated("is") : translated("are")),
+                      field, translated("give positions from 0 to {1}", count));
   };
   const std::int64_t first = absolute(range->first.value_or(0));
   const std::int64_t end = absolute(range->end.value_or(size));
   if (first >= end) {
-    throw input_error(
-        "the range " + range_text(*range) + " holds none of the " + count_text(count, noun, nouns),
-        field, "give a start that stands before the end");
+    throw input_error(translated("the range {1} holds none of the {2}", range_text(*range),
+                                 count_text(count, noun, nouns)),
+                      field, translated("give a start that stands before the end"));
   }
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
@@ -65,23 +67,30 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
 }
 
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
-                         const std::string& noun) {
-  if (numbers.size() == count) return count_text(count, noun);
-  if (numbers.size() == 1) return noun + " " + std::to_string(numbers[0] + 1);
+                         NumberedThing thing) {
+  const bool heads = thing == NumberedThing::head;
+  if (numbers.size() == count) {
+    return heads ? translated_count(count, "{1} Head", "{1} Heads")
+                 : translated_count(count, "{1} Layer", "{1} Layers");
+  }
+  if (numbers.size() == 1) {
+    return heads ? translated("Head {1}", numbers[0] + 1) : translated("Layer {1}", numbers[0] + 1);
+  }
   bool follow = numbers.size() > 2;
   for (std::size_t i = 1; i < numbers.size(); ++i) {
     follow = follow && numbers[i] == numbers[i - 1] + 1;
   }
   if (follow) {
-    return noun + "s " + std::to_string(numbers.front() + 1) + " to " +
-           std::to_string(numbers.back() + 1);
+    const std::size_t first = numbers.front() + 1, last = numbers.back() + 1;
+    return heads ? translated("Heads {1} to {2}", first, last)
+                 : translated("Layers {1} to {2}", first, last);
   }
-  std::string text = noun + "s ";
+  std::string list;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0) text += i + 1 < numbers.size() ? ", " : " and ";
-    text += std::to_string(numbers[i] + 1);
+    if (i > 0) list += i + 1 < numbers.size() ? translated(", ") : translated(" and ");
+    list += std::to_string(numbers[i] + 1);
   }
-  return text;
+  return heads ? translated("Heads {1}", list) : translated("Layers {1}", list);
 }
 
 }  // namespace attn

@@ -26,8 +26,10 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
                                     std::size_t count, const std::string& field, const char* noun,
                                     const char* nouns);
 
+enum class NumberedThing { head, layer };
+
 /// "Head 3", "Heads 1 to 6", "Heads 1, 6 and 12" of numbers from 0, or of all "12 Heads".
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
-                         const std::string& noun);
+                         NumberedThing thing);
 
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "result/tensor_meaning.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -63,7 +64,8 @@ double largest_finite(std::span<const Heatmap> maps) {
 
 std::string pictured_name(const DifferenceMap& map) {
   const Shape before = leading(map.index);
-  return (map.name.empty() ? "the array" : map.name) + (before.empty() ? "" : text(before));
+  return (map.name.empty() ? translated("the array") : map.name) +
+         (before.empty() ? "" : text(before));
 }
 
 Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,

@@ -2,8 +2,8 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
 #include "support/names_option.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -12,10 +12,11 @@ void check_labels(const Labels& labels, const Maps& maps) {
   const auto check = [&](const std::vector<std::vector<std::string>>& lists, std::size_t length,
                          const char* axis) {
     if (lists.size() > 1 && lists.size() != maps.samples()) {
-      throw input_error(count_text(lists.size(), "list") + " of labels for " +
-                            count_text(maps.samples(), "sample"),
+      throw input_error(translated("{1} of labels for {2}",
+                                   translated_count(lists.size(), "{1} list", "{1} lists"),
+                                   translated_count(maps.samples(), "{1} sample", "{1} samples")),
                         std::string("/labels/") + axis,
-                        "give one list for all samples, or one list a sample");
+                        translated("give one list for all samples, or one list a sample"));
     }
     for (const auto& list : lists) check_label_count(list.size(), length, axis);
   };
@@ -34,10 +35,11 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
   const MapSelection& selection = maps.selection;
   if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
       !selection.drop.empty()) {
-    throw input_error("\"" + name + "\" has no keys", "PlotRequest::name",
-                      "leave out MapSelection::drop_first, MapSelection::drop, "
-                      "MapSelection::renormalize and MapSelection::merge_pieces, or say with "
-                      "PlotRequest::axes that it is a map");
+    throw input_error(
+        translated("\"{1}\" has no keys", name), "PlotRequest::name",
+        translated(
+            "leave out MapSelection::drop_first, MapSelection::drop, MapSelection::renormalize and "
+            "MapSelection::merge_pieces, or say with PlotRequest::axes that it is a map"));
   }
   const Labels none;
   Heatmap heatmap =
@@ -56,7 +58,7 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
   if (maps.weights.heads() > 1) {
     heatmap.title += " " + place_text(maps);
   } else if (maps.weights.samples() > 1) {
-    heatmap.title += " (Sample " + std::to_string(maps.sample + 1) + ")";
+    heatmap.title += " " + translated("({1})", translated("Sample {1}", maps.sample + 1));
   }
   return heatmap;
 }
@@ -65,8 +67,9 @@ Heatmap heatmap_of_positions(const std::string& name, const SelectedMaps& maps) 
 
 DrawableMaps maps_of(const Drawable& drawable) {
   if (!drawable.weights) {
-    throw input_error("there are no weights to draw", "",
-                      "give a result with weights, {\"weights\": …}, or a file with one tensor");
+    throw input_error(
+        translated("there are no weights to draw"), "",
+        translated("give a result with weights, {\"weights\": …}, or a file with one tensor"));
   }
   DrawableMaps maps{Maps(drawable.weights, drawable.heads_only), {}};
   if (!drawable.is_map()) return maps;
@@ -76,10 +79,9 @@ DrawableMaps maps_of(const Drawable& drawable) {
     Shape once = drawable.weights.shape();
     if (once.size() == 4) once[1] = 1;
     if (drawable.allowed.shape() != drawable.weights.shape() && drawable.allowed.shape() != once) {
-      throw input_error("allowed " + text(drawable.allowed.shape()) +
-                            " does not have the shape of the weights " +
-                            text(drawable.weights.shape()),
-                        "/allowed", "give both the same shape");
+      throw input_error(translated("allowed {1} does not have the shape of the weights {2}",
+                                   text(drawable.allowed.shape()), text(drawable.weights.shape())),
+                        "/allowed", translated("give both the same shape"));
     }
     maps.allowed.emplace(drawable.allowed, drawable.heads_only);
   }
@@ -111,7 +113,7 @@ std::vector<Heatmap> heads_of(const Drawable& drawable, const SelectedMaps& maps
     heads.push_back(heatmap_of_positions(
         drawable.tensor,
         {maps.weights, maps.allowed, maps.labels, maps.title, maps.sample, head, maps.selection}));
-    if (maps.weights.heads() > 1) heads.back().title = "Head " + std::to_string(head + 1);
+    if (maps.weights.heads() > 1) heads.back().title = translated("Head {1}", head + 1);
   }
   return heads;
 }
@@ -128,15 +130,16 @@ std::optional<std::string> merging_warning(const Drawing& drawing) {
   Drawing whole{{}, drawing.sample, drawing.head, apart, {}, {}};
   const Heatmap pieces = selected_heatmap(selected(maps, whole, drawable));
   if (merged.weights.shape() != pieces.weights.shape()) return std::nullopt;
-  return "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
-         "MapSelection::words says which pieces make a word where there are no marks";
+  return translated(
+      "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
+      "MapSelection::words says which pieces make a word where there are no marks");
 }
 
 void check_is_map(const Drawable& drawable) {
   if (drawable.is_map()) return;
-  throw input_error("\"" + drawable.tensor + "\" is no map of queries and keys",
-                    "PlotRequest::name",
-                    "draw it as a heatmap, or say with PlotRequest::axes that it is a map");
+  throw input_error(
+      translated("\"{1}\" is no map of queries and keys", drawable.tensor), "PlotRequest::name",
+      translated("draw it as a heatmap, or say with PlotRequest::axes that it is a map"));
 }
 
 Error placed(const Error& error, const Drawable& drawable) {

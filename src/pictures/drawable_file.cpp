@@ -16,6 +16,7 @@
 #include "pictures/picture_kinds.hpp"
 #include "pictures/position_table.hpp"
 #include "result/result_reader.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -71,8 +72,9 @@ std::vector<Drawable> read_drawables(const PlotRequest& request, const FileAcces
   const PictureKind::Shows shows = kind.shows;
   if (shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes) {
     if (!request.others.empty()) {
-      throw Error(ErrorKind::usage, "more than one file to draw given", "PlotRequest::others",
-                  "give one: only weights are drawn of several files");
+      throw Error(ErrorKind::usage, translated("more than one file to draw given"),
+                  "PlotRequest::others",
+                  translated("give one: only weights are drawn of several files"));
     }
     auto opened = std::make_unique<ResultReader>(request.input, access);
     ResultReader& file = *opened;

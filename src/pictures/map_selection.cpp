@@ -2,23 +2,23 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
 namespace {
 
 std::string only(std::size_t count, const char* noun) {
-  return count == 1 ? std::string("only one ") + noun : std::to_string(count) + " " + noun + "s";
+  return count == 1 ? std::string(translated("only one ")) + noun
+                    : std::to_string(count) + " " + noun + "s";
 }
 
 void check_index(std::size_t index, std::size_t count, const char* noun) {
   if (index < count) return;
   throw input_error(
-      "there is no " + std::string(noun) + " " + std::to_string(index) + ": the weights have " +
-          only(count, noun),
+      translated("there is no {1} {2}: the weights have {3}", noun, index, only(count, noun)),
       std::string("RunOptions::") + noun,
-      count == 1 ? "leave it out, or give 0" : "give 0 to " + std::to_string(count - 1));
+      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
 }
 
 }  // namespace
@@ -27,14 +27,15 @@ Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
   const Shape& shape = weights.shape();
   const std::size_t rank = shape.size();
   if (rank < 2 || rank > 4) {
-    throw input_error("the weights have the shape " + text(shape), "/weights",
-                      rank > 4 ? "say with PlotRequest::axes what the axes before queries and keys "
-                                 "are, such as layer,batch,head"
-                               : "give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");
+    throw input_error(translated("the weights have the shape {1}", text(shape)), "/weights",
+                      rank > 4
+                          ? translated("say with PlotRequest::axes what the axes before queries "
+                                       "and keys are, such as layer,batch,head")
+                          : translated("give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"));
   }
   if (weights.size() == 0) {
-    throw input_error("the weights " + text(shape) + " have an axis of size 0", "/weights",
-                      "give every axis at least one element");
+    throw input_error(translated("the weights {1} have an axis of size 0", text(shape)), "/weights",
+                      translated("give every axis at least one element"));
   }
   keys_ = shape[rank - 1];
   queries_ = shape[rank - 2];
@@ -63,10 +64,11 @@ void check_place(std::size_t sample, std::size_t samples, std::size_t head, std:
 
 void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis) {
   if (labels == positions) return;
-  throw input_error(count_text(labels, "label") + " for " +
-                        (axis == "query" ? count_text(positions, "query", "queries")
-                                         : count_text(positions, "key")),
-                    "/labels/" + std::string(axis), "give one label each");
+  throw input_error(
+      translated("{1} for {2}", translated_count(labels, "{1} label", "{1} labels"),
+                 (axis == "query" ? translated_count(positions, "{1} query", "{1} queries")
+                                  : translated_count(positions, "{1} key", "{1} keys"))),
+      "/labels/" + std::string(axis), translated("give one label each"));
 }
 
 Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
@@ -82,7 +84,8 @@ Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& l
     check_label_count(heatmap.key_labels.size(), weights.keys(), "key");
   const std::string place =
       "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
-  heatmap.title = title.empty() ? "Attention Weight Heatmap " + place : title + "\n" + place;
+  heatmap.title =
+      title.empty() ? translated("Attention Weight Heatmap {1}", place) : title + "\n" + place;
   return heatmap;
 }
 

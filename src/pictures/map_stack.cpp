@@ -12,10 +12,10 @@
 #include "document/tensor_view.hpp"
 #include "pictures/chosen_positions.hpp"
 #include "pictures/numbered_names.hpp"
-#include "support/count_text.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -89,9 +89,10 @@ std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
   if (!query && !key) axes.insert(axes.end(), {MapAxis::query, MapAxis::key});
   std::set<MapAxis> known(axes.begin(), axes.end());
   if (query != key || known.size() != axes.size()) {
-    throw input_error("these axes are not those of maps", "PlotRequest::axes",
-                      "name each of layer, batch and head at most once, and query and key both or "
-                      "neither");
+    throw input_error(
+        translated("these axes are not those of maps"), "PlotRequest::axes",
+        translated(
+            "name each of layer, batch and head at most once, and query and key both or neither"));
   }
   return axes;
 }
@@ -146,7 +147,7 @@ void MapStack::find(ResultReader& file) {
   std::vector<NumberedName> numbered = names_of_pattern(names, name);
   if (numbered.empty()) {
     const std::vector<std::string_view> known(names.begin(), names.end());
-    throw input_error("there is no tensor \"" + name + "\"", "PlotRequest::name",
+    throw input_error(translated("there is no tensor \"{1}\"", name), "PlotRequest::name",
                       suggestion(name, known));
   }
   count_from_zero(numbered);
@@ -219,13 +220,15 @@ void MapStack::find_by_values(ResultReader& file) {
   }
   if (found.empty()) {
     if (tensors.empty()) {
-      throw input_error("there are no weights to draw", "",
-                        "give a result with weights, {\"weights\": …}, or a file with one tensor")
+      throw input_error(
+          translated("there are no weights to draw"), "",
+          translated("give a result with weights, {\"weights\": …}, or a file with one tensor"))
           .inside(file.name());
     }
-    throw input_error("there are no weights to draw among " + listed(tensors), file.name(),
-                      "choose a tensor with PlotRequest::name, and say what its axes are with "
-                      "PlotRequest::axes if it is a map");
+    throw input_error(translated("there are no weights to draw among {1}", listed(tensors)),
+                      file.name(),
+                      translated("choose a tensor with PlotRequest::name, and say what its axes "
+                                 "are with PlotRequest::axes if it is a map"));
   }
   const std::optional<std::string> pattern = pattern_of(found[0]);
   std::vector<NumberedName> stack;
@@ -290,9 +293,10 @@ std::vector<MapStack::Layer> MapStack::chosen_layers() const {
   const auto& ranges = request_.selection.layers;
   if (!ranges) return layers_;
   if (!is_stack_) {
-    throw input_error("there is one map, and no stack of layers", layers_field,
-                      "leave it out, name the tensors of the layers with PlotRequest::name, such "
-                      "as layer{n}, or the axis of the layers with PlotRequest::axes");
+    throw input_error(
+        translated("there is one map, and no stack of layers"), layers_field,
+        translated("leave it out, name the tensors of the layers with PlotRequest::name, such as "
+                   "layer{n}, or the axis of the layers with PlotRequest::axes"));
   }
   std::size_t count = 0;
   for (const Layer& layer : layers_) count = std::max(count, layer.number + 1);
@@ -304,8 +308,8 @@ std::vector<MapStack::Layer> MapStack::chosen_layers() const {
       if (layer.number >= wanted.first && layer.number < wanted.end) chosen.push_back(layer);
     }
     if (chosen.size() == before) {
-      throw input_error("there is no layer " + std::to_string(wanted.first), layers_field,
-                        "choose among " + known_layers());
+      throw input_error(translated("there is no layer {1}", wanted.first), layers_field,
+                        translated("choose among {1}", known_layers()));
     }
   }
   return chosen;
@@ -333,10 +337,11 @@ Tensor MapStack::numbers(const Layer& layer) {
 Tensor MapStack::arranged(const Tensor& tensor, const Layer& layer) const {
   if (axes_.empty() || !tensor) return tensor;
   if (tensor.rank() != axes_.size()) {
-    throw input_error("the tensor " + text(tensor.shape()) + " has " +
-                          count_text(tensor.rank(), "axis", "axes") + ", not the " +
-                          std::to_string(axes_.size()) + " of " + axes_text(axes_),
-                      "PlotRequest::axes", "name the axes of the tensor, from the first on");
+    throw input_error(translated("the tensor {1} has {2}, not the {3} of {4}", text(tensor.shape()),
+                                 translated_count(tensor.rank(), "{1} axis", "{1} axes"),
+                                 axes_.size(), axes_text(axes_)),
+                      "PlotRequest::axes",
+                      translated("name the axes of the tensor, from the first on"));
   }
   Shape order;
   for (const auto& [name, axis] : map_axes()) {
@@ -427,10 +432,10 @@ Drawable MapStack::together(const std::vector<Layer>& layers) {
       all = one;
       sum.assign(values.begin(), values.end());
     } else if (one.weights.shape() != all.weights.shape()) {
-      throw input_error("layer " + std::to_string(layer.number) + " has the shape " +
-                            text(one.weights.shape()) + ", layer " + std::to_string(numbers[0]) +
-                            " " + text(all.weights.shape()),
-                        layers_field, "choose layers of one shape");
+      throw input_error(
+          translated("layer {1} has the shape {2}, layer {3} {4}", layer.number,
+                     text(one.weights.shape()), numbers[0], text(all.weights.shape())),
+          layers_field, translated("choose layers of one shape"));
     } else {
       for (std::size_t i = 0; i < sum.size(); ++i) {
         const bool shows = values[i] > sum[i] || std::isnan(values[i]);  // a NaN in any layer shows
@@ -446,8 +451,8 @@ Drawable MapStack::together(const std::vector<Layer>& layers) {
     for (double& number : sum) number /= static_cast<double>(layers.size());
   }
   std::sort(numbers.begin(), numbers.end());
-  all.where =
-      (largest ? "Largest of " : "Mean of ") + numbers_text(numbers, layers_.size(), "Layer");
+  const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
+  all.where = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.weights = Tensor(all.weights.shape(), std::move(sum));
   if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
   all.scores = all.capped = all.masked = Tensor();
@@ -475,14 +480,14 @@ Drawable MapStack::one() {
   if (request_.selection.layers_together != MapSelection::Layers::each) return together(layers);
   if (files_.size() > 1 && !request_.selection.layers) {
     throw input_error(
-        "such a picture shows one layer, and there are " + std::to_string(files_.size()) + " files",
+        translated("such a picture shows one layer, and there are {1} files", files_.size()),
         "PlotRequest::others",
-        "choose one with MapSelection::layers, or mean, or draw them as a grid");
+        translated("choose one with MapSelection::layers, or mean, or draw them as a grid"));
   }
   if (request_.selection.layers && layers.size() > 1) {
     throw input_error(
-        "such a picture shows one layer, and " + std::to_string(layers.size()) + " are chosen",
-        layers_field, "choose one, take their mean, or draw them as a grid");
+        translated("such a picture shows one layer, and {1} are chosen", layers.size()),
+        layers_field, translated("choose one, take their mean, or draw them as a grid"));
   }
   return read(layers[0]);
 }

@@ -15,6 +15,7 @@
 #include "pictures/selected_map.hpp"
 #include "support/nearest_name.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -24,13 +25,13 @@ std::string cause_of(std::string_view part) {
   struct Cause {
     std::string_view part, words;
   };
-  constexpr std::array<Cause, 5> causes{{{"window", "outside window"},
-                                         {"valid_lens", "beyond valid_lens"},
-                                         {"allow", "not in allow"},
-                                         {"block", "in block"},
-                                         {"bias", "bias of −∞"}}};
+  constexpr std::array<Cause, 5> causes{{{"window", to_translate("outside window")},
+                                         {"valid_lens", to_translate("beyond valid_lens")},
+                                         {"allow", to_translate("not in allow")},
+                                         {"block", to_translate("in block")},
+                                         {"bias", to_translate("bias of −∞")}}};
   for (const Cause& cause : causes) {
-    if (cause.part == part) return std::string(cause.words);
+    if (cause.part == part) return translated(cause.words);
   }
   return std::string(part);
 }
@@ -44,7 +45,7 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
     if (known.back() == *name) return attention;
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  throw input_error("there is no attention \"" + *name + "\"", "PlotRequest::name",
+  throw input_error(translated("there is no attention \"{1}\"", *name), "PlotRequest::name",
                     suggestion(*name, names));
 }
 
@@ -86,9 +87,11 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   map.first_query = queries.first;
   map.first_key = keys.front();
   std::string place = where_of(attention.prefix);
-  place = (place.empty() ? "(" : "(" + place + ", ") + "Sample " + std::to_string(sample + 1);
-  if (visibility.differs_by_head()) place += ", Head " + std::to_string(head + 1);
-  map.title = (title.empty() ? "Attention Mask " : title + "\nAttention Mask ") + place + ")";
+  const std::string between = translated(", ");
+  if (!place.empty()) place += between;
+  place += translated("Sample {1}", sample + 1);
+  if (visibility.differs_by_head()) place += between + translated("Head {1}", head + 1);
+  map.title = (title.empty() ? "" : title + "\n") + translated("Attention Mask ({1})", place);
   return map;
 }
 

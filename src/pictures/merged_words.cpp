@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -40,7 +41,7 @@ WordNumbers numbers_by_letters(const std::vector<std::string>& words, const Show
                                TokenSpelling spelling, std::string& problem) {
   WordNumbers numbers(axis.count);
   if (axis.labels.empty()) {
-    problem = "there are no labels whose letters could be those of the words";
+    problem = translated("there are no labels whose letters could be those of the words");
     return numbers;
   }
   std::size_t word = 0, used = 0;
@@ -48,13 +49,12 @@ WordNumbers numbers_by_letters(const std::vector<std::string>& words, const Show
     const std::string piece = text_of_piece(axis.labels[i], spelling);
     if (is_special_token(axis.labels[i]) || piece.empty()) continue;
     if (word == words.size()) {
-      problem =
-          "the words end before the token \"" + axis.labels[i] + "\", number " + std::to_string(i);
+      problem = translated("the words end before the token \"{1}\", number {2}", axis.labels[i], i);
       return numbers;
     }
     if (!begins_with(std::string_view(words[word]).substr(used), piece)) {
-      problem = "the token \"" + axis.labels[i] + "\", number " + std::to_string(i) +
-                ", does not go on with the word \"" + words[word] + "\"";
+      problem = translated("the token \"{1}\", number {2}, does not go on with the word \"{3}\"",
+                           axis.labels[i], i, words[word]);
       return numbers;
     }
     numbers[i] = word;
@@ -64,7 +64,8 @@ WordNumbers numbers_by_letters(const std::vector<std::string>& words, const Show
       used = 0;
     }
   }
-  if (word < words.size()) problem = "the tokens end within the word \"" + words[word] + "\"";
+  if (word < words.size())
+    problem = translated("the tokens end within the word \"{1}\"", words[word]);
   return numbers;
 }
 
@@ -74,8 +75,7 @@ WordNumbers numbers_by_positions(const PieceWords& given, const ShownAxis& axis,
   for (std::size_t word = 0; word < given.pieces.size(); ++word) {
     const auto [first, end] = given.pieces[word];
     if (end > axis.count) {
-      problem = "the word " + std::to_string(word) + " goes up to token " + std::to_string(end) +
-                " of " + std::to_string(axis.count);
+      problem = translated("the word {1} goes up to token {2} of {3}", word, end, axis.count);
       return numbers;
     }
     for (std::size_t i = first; i < end; ++i) numbers[i] = word;
@@ -128,9 +128,9 @@ std::vector<Word> marked(const ShownAxis& axis, TokenSpelling spelling) {
 WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis& queries,
                          const ShownAxis& keys) {
   if (!given && queries.labels.empty() && keys.labels.empty()) {
-    throw input_error("there are no labels that tell which pieces make a word",
+    throw input_error(translated("there are no labels that tell which pieces make a word"),
                       "MapSelection::merge_pieces",
-                      "give the tokens as labels: {\"query\": […], \"key\": […]}");
+                      translated("give the tokens as labels: {\"query\": […], \"key\": […]}"));
   }
   const auto spelling = token_spelling({&queries.labels, &keys.labels});
   if (!given) return {marked(queries, spelling), marked(keys, spelling)};
@@ -139,8 +139,8 @@ WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis
   const WordNumbers key_numbers = numbers_of(*given, keys, spelling, of_keys);
   if (!of_queries.empty() && !of_keys.empty()) {
     throw input_error(of_keys, field,
-                      "give the words of the text in their order, special tokens left out, or the "
-                      "positions of their tokens");
+                      translated("give the words of the text in their order, special tokens left "
+                                 "out, or the positions of their tokens"));
   }
   return {
       of_queries.empty() ? grouped(query_numbers, queries, spelling) : marked(queries, spelling),

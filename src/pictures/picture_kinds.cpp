@@ -20,7 +20,7 @@
 #include "pictures/stages_picture.hpp"
 #include "pictures/token_strip.hpp"
 #include "result/tensor_meaning.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -36,9 +36,9 @@ std::string titled(const std::string& title, const std::string& otherwise) {
 PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
   PlotOptions options = drawing.options;
   if (!drawable.is_map()) {
-    if (!options.xlabel) options.xlabel = "Dimension";
-    if (!options.ylabel) options.ylabel = "Position";
-    if (!options.colorbar_label) options.colorbar_label = "Value";
+    if (!options.xlabel) options.xlabel = translated("Dimension");
+    if (!options.ylabel) options.ylabel = translated("Position");
+    if (!options.colorbar_label) options.colorbar_label = translated("Value");
   } else if (!options.colorbar_label) {
     options.colorbar_label = drawable.holds_weights() ? meaning_of_values("weights")
                                                       : meaning_of_values(drawable.tensor);
@@ -71,7 +71,8 @@ Picture heatmap(const Drawing& drawing) {
   }
   options.colorbar_label = panel_options_for(drawing, drawable).colorbar_label;
   if (!options.title) {
-    options.title = map ? titled(drawable.title, "Attention Weight Heatmap ") + place_text(chosen)
+    options.title = map ? titled(drawable.title, translated("Attention Weight Heatmap") + " ") +
+                              place_text(chosen)
                         : drawable.tensor;
   }
   return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
@@ -83,21 +84,22 @@ void add_groups(HeatmapGrid& grid, const Drawable& drawable, bool chosen_heads) 
     return;
   grid.columns_a_group = drawable.heads_a_group;
   for (std::size_t i = 0; i < grid.columns / drawable.heads_a_group; ++i) {
-    grid.group_titles.push_back("Key/Value Head " + std::to_string(i + 1));
+    grid.group_titles.push_back(translated("Key/Value Head {1}", i + 1));
   }
 }
 
 // Takes what all rows have in common off their titles: "Self-Attention" of "Layer 1,
 // Self-Attention" and "Layer 2, Self-Attention".
 std::string taken_from_rows(HeatmapGrid& grid) {
-  const std::size_t comma = grid.row_titles[0].find(", ");
+  const std::string between = translated(", ");
+  const std::size_t comma = grid.row_titles[0].find(between);
   if (comma == std::string::npos) return "";
   const std::string rest = grid.row_titles[0].substr(comma);
   for (const std::string& title : grid.row_titles) {
     if (!title.ends_with(rest)) return "";
   }
   for (std::string& title : grid.row_titles) title.resize(title.size() - rest.size());
-  return rest.substr(2);
+  return rest.substr(between.size());
 }
 
 // Layers × heads of the chosen sample.
@@ -112,9 +114,9 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     for (const std::size_t head : std::span(heads).first(grid.columns)) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.sample, head));
       grid.panels.back().title =
-          heads_together(drawing.selection) ? "" : "Head " + std::to_string(head + 1);
+          heads_together(drawing.selection) ? "" : translated("Head {1}", head + 1);
     }
-    grid.row_titles.push_back(chosen.where.empty() ? "Layer " + std::to_string(layer + 1)
+    grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer + 1)
                                                    : chosen.where);
   }
   add_groups(grid, drawing.of[0], drawing.selection.chosen_heads.has_value());
@@ -135,15 +137,16 @@ Picture grid(const Drawing& drawing) {
   if (options.style == PlotStyle::standard && !options.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
     const auto add = [&](const std::string& words) {
-      place += (place.empty() ? "" : ", ") + words;
+      place += (place.empty() ? "" : translated(", ")) + words;
     };
     const bool one_sample = drawing.of.size() > 1 || drawing.selection.one_sample;
     if (one_sample && maps.weights.samples() > 1) {
-      add("Sample " + std::to_string(drawing.sample + 1));
+      add(translated("Sample {1}", drawing.sample + 1));
     }
     if (heads_together(drawing.selection)) {
-      add((drawing.selection.heads == MapSelection::Heads::mean ? "Mean of " : "Largest of ") +
-          heads_text(chosen));
+      add(drawing.selection.heads == MapSelection::Heads::mean
+              ? translated("Mean of {1}", heads_text(chosen))
+              : translated("Largest of {1}", heads_text(chosen)));
     }
     if (const std::string keys = keys_text(drawing.selection); !keys.empty()) add(keys);
     options.title = drawable.title;
@@ -167,10 +170,9 @@ Picture lines(const Drawing& drawing) {
 Picture dimensions(const Drawing& drawing) {
   const DimensionChart chart = dimension_chart(drawing.of[0].shapes);
   if (chart.query.empty() && chart.key.empty() && chart.value.empty() && chart.output.empty()) {
-    throw input_error("there are no shapes to draw", "",
-                      "give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file with "
-                      "tensors named query, key, "
-                      "value and output");
+    throw input_error(translated("there are no shapes to draw"), "",
+                      translated("give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file "
+                                 "with tensors named query, key, value and output"));
   }
   return draw_dimensions(chart, drawing.options, drawing.format);
 }
@@ -180,8 +182,9 @@ Picture mask(const Drawing& drawing) {
   if (drawable.mask) return draw_mask(drawable.mask(), drawing.options, drawing.format);
   check_is_map(drawable);
   if (!drawable.allowed) {
-    throw input_error("there is no mask to draw", "",
-                      "give an input document, or a result with the tensor \"allowed\"");
+    throw input_error(
+        translated("there is no mask to draw"), "",
+        translated("give an input document, or a result with the tensor \"allowed\""));
   }
   Drawable allowed = drawable;
   allowed.weights = drawable.allowed;
@@ -190,9 +193,9 @@ Picture mask(const Drawing& drawing) {
   const DrawableMaps maps = maps_of(allowed);
   const SelectedMaps chosen = selected(maps, all, allowed);
   const std::string title = drawable.title.empty() ? "" : drawable.title + "\n";
-  return draw_mask(
-      mask_map(selected_heatmap(chosen), title + "Attention Mask " + place_text(chosen)),
-      drawing.options, drawing.format);
+  return draw_mask(mask_map(selected_heatmap(chosen),
+                            title + translated("Attention Mask") + " " + place_text(chosen)),
+                   drawing.options, drawing.format);
 }
 
 Picture stages(const Drawing& drawing) {
@@ -202,7 +205,8 @@ Picture stages(const Drawing& drawing) {
   const SelectedMaps chosen = selected(maps, drawing, drawable);
   PlotOptions options = drawing.options;
   if (!options.title) {
-    options.title = titled(drawable.title, "From Scores to Weights ") + place_text(chosen);
+    options.title =
+        titled(drawable.title, translated("From Scores to Weights") + " ") + place_text(chosen);
   }
   // Scores and weights have no common scale.
   if (options.color_range.scope == ColorRange::Scope::shared) {
@@ -224,9 +228,10 @@ Picture comparison(const Drawing& drawing) {
       }
       if (columns.back().size() != columns[0].size() ||
           columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
-        throw input_error("the weights have another shape than those of " + drawing.of[0].name, "",
-                          "compare weights of one shape, or choose equal parts with "
-                          "MapSelection::queries and MapSelection::keys");
+        throw input_error(
+            translated("the weights have another shape than those of {1}", drawing.of[0].name), "",
+            translated("compare weights of one shape, or choose equal parts with "
+                       "MapSelection::queries and MapSelection::keys"));
       }
     } catch (const Error& error) {
       throw placed(error, drawable);
@@ -244,7 +249,8 @@ Picture comparison(const Drawing& drawing) {
                   [&](const Drawable& drawable) { return drawable.title == first.title; });
   if (options.style == PlotStyle::standard && !options.title && first.is_map()) {
     const DrawableMaps maps = maps_of(first);
-    const std::string what = first.holds_weights() ? "Attention Weights " : first.tensor + " ";
+    const std::string what =
+        first.holds_weights() ? translated("Attention Weights") + " " : first.tensor + " ";
     options.title =
         titled(one_title ? first.title : "", what) + place_text(selected(maps, drawing, first));
   }
@@ -331,10 +337,11 @@ Picture difference(const Drawing& drawing) {
   const Drawable &a = drawing.of[0], &b = drawing.of[1];
   if (sides[0].size() != sides[1].size() ||
       sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
-    throw placed(input_error("the weights have another shape than those of " + a.name, "",
-                             "give maps of one shape, or choose equal parts with "
-                             "MapSelection::queries and MapSelection::keys"),
-                 b);
+    throw placed(
+        input_error(translated("the weights have another shape than those of {1}", a.name), "",
+                    translated("give maps of one shape, or choose equal parts with "
+                               "MapSelection::queries and MapSelection::keys")),
+        b);
   }
   for (std::size_t i = 0; i < sides[0].size(); ++i) {
     Heatmap& map = sides[0][i];

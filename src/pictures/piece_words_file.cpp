@@ -10,13 +10,14 @@
 #include "document/object.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char* expected =
+constexpr const char* expected = to_translate(
     "give a list of words, of [first, end] positions, or for each token of the number of its word "
-    "or null";
+    "or null");
 
 // The positions of each word, of the number that each piece has.
 PieceWords by_numbers(const JsonValue& list) {
@@ -45,17 +46,18 @@ PieceWords by_positions(const JsonValue& list) {
     const JsonValue pair = list.element(i);
     const std::string at = pointer_to("", i);
     if (!pair.is(JsonValue::Type::array) || pair.size() != 2) {
-      throw input_error("expected [first, end], found " + std::string(type_text(pair)), at,
-                        expected);
+      throw input_error(translated("expected [first, end], found {1}", translated(type_text(pair))),
+                        at, translated(expected));
     }
     const auto first =
         static_cast<std::size_t>(expect_integer(pair.element(0), pointer_to(at, 0), 0));
     const auto end =
         static_cast<std::size_t>(expect_integer(pair.element(1), pointer_to(at, 1), 0));
     if (end <= first || first < before) {
-      throw input_error("the positions " + std::to_string(first) + " up to " + std::to_string(end) +
-                            " do not follow those of the word before",
-                        at, "give the words in their order, each at least one token long");
+      throw input_error(
+          translated("the positions {1} up to {2} do not follow those of the word before", first,
+                     end),
+          at, translated("give the words in their order, each at least one token long"));
     }
     words.pieces.emplace_back(first, end);
     before = end;
@@ -67,10 +69,10 @@ PieceWords words_in(std::string_view text, const FileAccess& access) {
   if (!begins_like_json(text)) return {lines_of(text), {}};
   const JsonValue list = parse_json(text, {.depth = access.limits.nesting});
   if (!list.is(JsonValue::Type::array) || list.size() == 0) {
-    throw input_error(
-        "expected a list, found " +
-            std::string(list.is(JsonValue::Type::array) ? "an empty array" : type_text(list)),
-        "", expected);
+    throw input_error(translated("expected a list, found {1}", list.is(JsonValue::Type::array)
+                                                                   ? translated("an empty array")
+                                                                   : translated(type_text(list))),
+                      "", translated(expected));
   }
   const JsonValue first = list.element(0);
   if (first.is(JsonValue::Type::array)) return by_positions(list);
@@ -90,7 +92,8 @@ PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess&
   const auto file = MappedFile::open(path, anywhere);
   try {
     PieceWords words = words_in(file->text(), anywhere);
-    if (words.words.empty() && words.pieces.empty()) throw input_error("no word", "", expected);
+    if (words.words.empty() && words.pieces.empty())
+      throw input_error(translated("no word"), "", translated(expected));
     return words;
   } catch (const Error& error) {
     throw error.inside(path == "-" ? "standard input" : path.string());

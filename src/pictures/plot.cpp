@@ -10,8 +10,9 @@
 #include "pictures/position_table.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"
-#include "support/count_text.hpp"
+#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -37,7 +38,7 @@ std::string left_out(const Drawable& drawable) {
   for (const std::string& name : drawable.left_out) {
     names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
-  return "the picture leaves out " + names + ": name one of them to draw it";
+  return translated("the picture leaves out {1}: name one of them to draw it", names);
 }
 
 Drawing drawing_of(const PlotRequest& request) {
@@ -55,12 +56,14 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   const std::vector<std::string> names = names_of(paths);
   if (several && (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files)) {
     throw Error(ErrorKind::usage,
-                count_text(paths.size(), "file") + " for a picture of the kind " +
-                    std::string(kind.info.name),
+                translated("{1} for a picture of the kind {2}",
+                           translated_count(paths.size(), "{1} file", "{1} files"), kind.info.name),
                 "PlotRequest::others",
                 kind.info.least_files == kind.info.most_files
-                    ? "give " + count_text(kind.info.least_files, "file")
-                    : "give at least " + count_text(kind.info.least_files, "file"));
+                    ? translated("give {1}",
+                                 translated_count(kind.info.least_files, "{1} file", "{1} files"))
+                    : translated("give at least {1}",
+                                 translated_count(kind.info.least_files, "{1} file", "{1} files")));
   }
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
@@ -74,6 +77,7 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   }
   if (request.provenance) drawing.options.provenance = provenance.text();
   try {
+    const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
     Picture picture = kind.draw(drawing);
     if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
     if (kind.shows == PictureKind::Shows::weights) {
@@ -120,10 +124,11 @@ PictureFormat picture_format(const std::filesystem::path& path) {
     const bool last = name == picture_formats().back().name;
     known += (known.empty() ? "." : last ? " or ." : ", .") + std::string(name);
   }
-  throw input_error(extension.empty()
-                        ? "\"" + path.string() + "\" has no extension that names a picture format"
-                        : "unsupported picture format \"" + extension + "\"",
-                    "picture_format()", "name a file that ends in " + known);
+  throw input_error(
+      extension.empty()
+          ? translated("\"{1}\" has no extension that names a picture format", path.string())
+          : translated("unsupported picture format \"{1}\"", extension),
+      "picture_format()", translated("name a file that ends in {1}", known));
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {

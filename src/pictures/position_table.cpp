@@ -15,6 +15,7 @@
 #include "models/token_embedding.hpp"
 #include "result/result_reader.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 #include "tokens/embedding.hpp"
 
@@ -27,9 +28,10 @@ struct PositionTable {
 };
 
 Error no_positions(const std::string& why) {
-  return input_error("the document adds no positions to its tokens: " + why, "",
-                     "give its \"embedding\" a \"position\": \"sinusoidal\", or a file with a "
-                     "tensor [L,D]");
+  return input_error(
+      translated("the document adds no positions to its tokens: {1}", why), "",
+      translated(
+          "give its \"embedding\" a \"position\": \"sinusoidal\", or a file with a tensor [L,D]"));
 }
 
 PositionTable of_model(const ModelRequest& request) {
@@ -44,7 +46,7 @@ PositionTable of_model(const ModelRequest& request) {
                              find_prefix(folder.weights, model));
   const Tensor table = weights.find("positions", std::nullopt, "weight");
   if (!table || table.rank() != 2) {
-    throw no_positions("its model has no table of them");
+    throw no_positions(translated("its model has no table of them"));
   }
   const std::size_t first = std::min(model.first_position, table.shape()[0] - 1);
   const std::size_t count = std::min(length, table.shape()[0] - first);
@@ -61,7 +63,8 @@ PositionTable of_document(const Document& document) {
   const JsonValue* embedding = document.root().find("embedding");
   const JsonValue* position = embedding ? embedding->find("position") : nullptr;
   if (!position || position->string() != "sinusoidal") {
-    throw no_positions(embedding ? "its embedding has none" : "it has no embedding");
+    throw no_positions(embedding ? translated("its embedding has none")
+                                 : translated("it has no embedding"));
   }
   for (const NamedTensor& tensor : plan.tokens) {
     if (tensor.name != "embedded") continue;
@@ -69,7 +72,7 @@ PositionTable of_document(const Document& document) {
     return {"Sinusoidal Positions",
             sinusoidal_positions(shape[shape.size() - 2], shape.back(), DType::float64)};
   }
-  throw no_positions("it has no tokens");
+  throw no_positions(translated("it has no tokens"));
 }
 
 std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) {
@@ -80,7 +83,7 @@ std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) 
   const std::vector<std::string_view> known(names.begin(), names.end());
   if (request.name) {
     if (has(*request.name)) return *request.name;
-    throw input_error("there is no tensor \"" + *request.name + "\"", "PlotRequest::name",
+    throw input_error(translated("there is no tensor \"{1}\"", *request.name), "PlotRequest::name",
                       suggestion(*request.name, known));
   }
   constexpr std::array<std::string_view, 3> usual{"positions", "embedded", "weights"};
@@ -88,7 +91,7 @@ std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) 
     if (has(name)) return std::string(name);
   }
   if (names.size() == 1) return names[0];
-  throw input_error("it is not known which tensor is to be drawn", "PlotRequest::name",
+  throw input_error(translated("it is not known which tensor is to be drawn"), "PlotRequest::name",
                     suggestion("positions", known));
 }
 

@@ -14,7 +14,7 @@
 
 #include "pictures/merged_words.hpp"
 #include "plot/text/token_labels.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -109,25 +109,26 @@ void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
 std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
   const MapSelection& selection = maps.selection;
-  std::string place = maps.where.empty() ? "(" : "(" + maps.where + ", ";
-  place += "Sample " + std::to_string(sample + 1) + ", ";
+  const std::string between = translated(", ");
+  std::string place = maps.where.empty() ? "" : maps.where + between;
+  place += translated("Sample {1}", sample + 1) + between;
   const std::string heads = heads_text(maps);
   switch (selection.heads) {
     case MapSelection::Heads::mean:
-      place += "Mean of " + heads;
+      place += translated("Mean of {1}", heads);
       break;
     case MapSelection::Heads::max:
-      place += "Largest of " + heads;
+      place += translated("Largest of {1}", heads);
       break;
     case MapSelection::Heads::all:
       place += heads;
       break;
     case MapSelection::Heads::one:
-      place += "Head " + std::to_string(head + 1);
+      place += translated("Head {1}", head + 1);
       break;
   }
-  if (const std::string keys = keys_text(selection); !keys.empty()) place += ", " + keys;
-  return place + ")";
+  if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
+  return translated("({1})", place);
 }
 
 }  // namespace
@@ -144,8 +145,9 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
     if (error == std::errc() && end == key.data() + key.size()) {
       if (position >= count) {
-        throw input_error("there is no key " + key + " to leave out of " + count_text(count, "key"),
-                          "MapSelection::drop", "give 0 to " + std::to_string(count - 1));
+        throw input_error(translated("there is no key {1} to leave out of {2}", key,
+                                     translated_count(count, "{1} key", "{1} keys")),
+                          "MapSelection::drop", translated("give 0 to {1}", count - 1));
       }
       dropped.insert(position);
       continue;
@@ -158,9 +160,10 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
     }
     if (found) continue;
     const std::vector<std::string_view> known(labels.begin(), labels.end());
-    throw input_error("no key is called \"" + key + "\"", "MapSelection::drop",
-                      labels.empty() ? "give positions from 0, or labels that name the keys"
-                                     : suggestion(key, known));
+    throw input_error(translated("no key is called \"{1}\"", key), "MapSelection::drop",
+                      labels.empty()
+                          ? translated("give positions from 0, or labels that name the keys")
+                          : suggestion(key, known));
   }
   return dropped;
 }
@@ -173,8 +176,8 @@ std::string dropped_text(const MapSelection& selection) {
     std::size_t position = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
     const bool number = error == std::errc() && end == key.data() + key.size();
-    if (i > 0) text += i + 1 < selection.drop.size() ? ", " : " and ";
-    text += number ? "Key " + std::to_string(position + 1) : key;
+    if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
+    text += number ? translated("Key {1}", position + 1) : key;
   }
   return text;
 }
@@ -217,10 +220,10 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
                                        const std::vector<std::string>& labels) {
   Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
   if (selection.drop_first >= keys.end) {
-    throw input_error("without the first " + std::to_string(selection.drop_first) +
-                          " no key is left of " + count_text(count, "key"),
-                      "MapSelection::drop_first",
-                      "give a number from 0 to " + std::to_string(keys.end - 1));
+    throw input_error(
+        translated("without the first {1} no key is left of {2}", selection.drop_first,
+                   translated_count(count, "{1} key", "{1} keys")),
+        "MapSelection::drop_first", translated("give a number from 0 to {1}", keys.end - 1));
   }
   keys.first = std::max(keys.first, selection.drop_first);
   const std::set<std::size_t> dropped = dropped_keys(selection, count, labels);
@@ -229,8 +232,9 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
     if (!dropped.contains(key)) kept.push_back(key);
   }
   if (!kept.empty()) return kept;
-  throw input_error("without those that are left out no key is left of " + count_text(count, "key"),
-                    "MapSelection::drop", "leave some of them in");
+  throw input_error(translated("without those that are left out no key is left of {1}",
+                               translated_count(count, "{1} key", "{1} keys")),
+                    "MapSelection::drop", translated("leave some of them in"));
 }
 
 std::vector<std::size_t> drawn_heads(const SelectedMaps& maps) {
@@ -239,20 +243,22 @@ std::vector<std::size_t> drawn_heads(const SelectedMaps& maps) {
 }
 
 std::string heads_text(const SelectedMaps& maps) {
-  return numbers_text(drawn_heads(maps), maps.weights.heads(), "Head");
+  return numbers_text(drawn_heads(maps), maps.weights.heads(), NumberedThing::head);
 }
 
 std::string keys_text(const MapSelection& selection) {
   std::string text;
   if (selection.drop_first > 0) {
-    text = selection.drop_first == 1
-               ? "without the First Key"
-               : "without the First " + std::to_string(selection.drop_first) + " Keys";
+    text = translated_count(selection.drop_first, "without the First Key",
+                            "without the First {1} Keys");
   }
   if (!selection.drop.empty()) {
-    text += (text.empty() ? "without " : " and ") + dropped_text(selection);
+    text += text.empty() ? translated("without {1}", dropped_text(selection))
+                         : translated(" and {1}", dropped_text(selection));
   }
-  if (selection.renormalize) text += text.empty() ? "Renormalised" : ", Renormalised";
+  if (selection.renormalize) {
+    text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
+  }
   return text;
 }
 
@@ -261,19 +267,23 @@ std::string place_text(const SelectedMaps& maps) {
 }
 
 std::string where_of(std::string_view tensor) {
-  std::string where, stack;
-  const auto add = [&](const std::string& words) { where += (where.empty() ? "" : ", ") + words; };
+  std::string where;
+  const char* layer_of = to_translate("Layer {1}");
+  const auto add = [&](const std::string& words) {
+    where += (where.empty() ? "" : translated(", ")) + words;
+  };
   std::string_view before;
   for (std::size_t end = tensor.find('.'); end != tensor.npos; end = tensor.find('.')) {
     const std::string_view part = tensor.substr(0, end);
     tensor.remove_prefix(end + 1);
-    if (part == "encoder" || part == "decoder") stack = part == "encoder" ? "Encoder " : "Decoder ";
-    if (part == "self") add("Self-Attention");
-    if (part == "cross") add("Cross-Attention");
+    if (part == "encoder") layer_of = to_translate("Encoder Layer {1}");
+    if (part == "decoder") layer_of = to_translate("Decoder Layer {1}");
+    if (part == "self") add(translated("Self-Attention"));
+    if (part == "cross") add(translated("Cross-Attention"));
     std::size_t layer = 0;
     const char* const last = part.data() + part.size();
     if (before == "layers" && std::from_chars(part.data(), last, layer).ptr == last) {
-      add(stack + "Layer " + std::to_string(layer + 1));
+      add(translated(layer_of, layer + 1));
     }
     before = part;
   }
@@ -300,8 +310,8 @@ Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size
       chosen_heatmap(maps.weights, maps.allowed, maps.labels, maps.title, sample, head);
   if (selection.hide_mask) heatmap.allowed = {};
   const std::string place = place_text(maps, sample, head);
-  heatmap.title =
-      maps.title.empty() ? "Attention Weight Heatmap " + place : maps.title + "\n" + place;
+  heatmap.title = maps.title.empty() ? translated("Attention Weight Heatmap {1}", place)
+                                     : maps.title + "\n" + place;
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
@@ -339,7 +349,7 @@ HeatmapGrid selected_heads(const SelectedMaps& maps) {
   HeatmapGrid grid{1, heads.size(), {}};
   for (const std::size_t head : heads) {
     grid.panels.push_back(selected_heatmap(maps, maps.sample, head));
-    grid.panels.back().title = "Head " + std::to_string(head + 1);
+    grid.panels.back().title = translated("Head {1}", head + 1);
   }
   return grid;
 }
@@ -355,10 +365,10 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
     const std::size_t sample = one_sample ? maps.sample : row;
     for (const std::size_t head : heads) {
       Heatmap panel = selected_heatmap(maps, sample, head);
-      panel.title = several && !together ? "Head " + std::to_string(head + 1) : "";
+      panel.title = several && !together ? translated("Head {1}", head + 1) : "";
       grid.panels.push_back(std::move(panel));
     }
-    if (grid.rows > 1) grid.row_titles.push_back("Sample " + std::to_string(sample + 1));
+    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
   }
   return grid;
 }
@@ -366,7 +376,8 @@ HeatmapGrid selected_grid(const SelectedMaps& maps) {
 HeadLines selected_lines(const SelectedMaps& maps) {
   const std::string place = place_text(maps);
   HeadLines lines;
-  lines.title = maps.title.empty() ? "Attention between Tokens " + place : maps.title + " " + place;
+  lines.title = maps.title.empty() ? translated("Attention between Tokens {1}", place)
+                                   : maps.title + " " + place;
   if (maps.selection.heads == MapSelection::Heads::all) {
     lines.heads = selected_heads(maps).panels;
   } else {

@@ -8,6 +8,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -15,9 +17,9 @@ namespace {
 MapSelection of_a_step(const MapSelection& selection) {
   if (selection.renormalize || selection.merge_pieces) {
     throw input_error(
-        "steps are drawn as they are",
+        translated("steps are drawn as they are"),
         selection.renormalize ? "MapSelection::renormalize" : "MapSelection::merge_pieces",
-        "leave out MapSelection::renormalize and MapSelection::merge_pieces");
+        translated("leave out MapSelection::renormalize and MapSelection::merge_pieces"));
   }
   MapSelection own = selection;
   own.queries.reset();

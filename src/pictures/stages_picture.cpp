@@ -8,13 +8,15 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
 constexpr double panel_side = 3.2;  // inches
 
 struct Stage {
-  const char* title;
+  std::string title;
   std::string caption;
   Tensor tensor;
   bool hides = false;  ///< whether the mask has been applied
@@ -43,16 +45,15 @@ bool differ(const Tensor& a, const Tensor& b) {
 
 void check_stages(const Drawable& stages) {
   if (!stages.scores) {
-    throw input_error("there are no stages to draw", "",
-                      "compute the result with run() and RunOptions::stages, or draw them with "
-                      "run() and RunOptions::plots stages");
+    throw input_error(translated("there are no stages to draw"), "",
+                      translated("compute the result with run() and RunOptions::stages, or draw "
+                                 "them with run() and RunOptions::plots stages"));
   }
   for (const Tensor* stage : {&stages.scores, &stages.capped, &stages.masked}) {
     if (*stage && stage->shape() != stages.weights.shape()) {
-      throw input_error("a stage " + text(stage->shape()) +
-                            " does not have the shape of the weights " +
-                            text(stages.weights.shape()),
-                        "/tensors", "give all the same shape");
+      throw input_error(translated("a stage {1} does not have the shape of the weights {2}",
+                                   text(stage->shape()), text(stages.weights.shape())),
+                        "/tensors", translated("give all the same shape"));
     }
   }
 }
@@ -62,30 +63,32 @@ std::vector<Stage> stages_of(const Drawable& stages) {
   std::vector<Stage> all;
   const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
   if (scaled) {
-    all.push_back({"Scores", formulas.score, divided(stages.scores, *formulas.scale)});
+    all.push_back({translated("Scores"), formulas.score, divided(stages.scores, *formulas.scale)});
     const std::string by = short_number(*formulas.scale);
     all.push_back(
-        {"Scaled",
-         "scores · " +
-             (formulas.scale_text.empty() ? by : formulas.scale_text + " = scores · " + by),
+        {translated("Scaled"),
+         translated("scores · ") + (formulas.scale_text.empty()
+                                        ? by
+                                        : formulas.scale_text + translated(" = scores · ") + by),
          stages.scores});
   } else {
-    all.push_back(
-        {"Scores", formulas.score.empty() ? "after the scale" : formulas.score, stages.scores});
+    all.push_back({translated("Scores"),
+                   formulas.score.empty() ? translated("after the scale") : formulas.score,
+                   stages.scores});
   }
   if (stages.capped && (formulas.softcap || differ(stages.scores, stages.capped))) {
     const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
-    all.push_back({"Capped", c + " · tanh(s / " + c + ")", stages.capped});
+    all.push_back({translated("Capped"), c + " · tanh(s / " + c + ")", stages.capped});
   }
   // What only adds by distance hides nothing.
   if (stages.masked &&
       (stages.allowed || (stages.capped && differ(stages.capped, stages.masked)))) {
-    all.push_back({stages.allowed ? "Masked" : "Biased",
-                   formulas.mask.empty() ? "after bias and mask" : formulas.mask, stages.masked,
-                   true});
+    all.push_back({stages.allowed ? translated("Masked") : translated("Biased"),
+                   formulas.mask.empty() ? translated("after bias and mask") : formulas.mask,
+                   stages.masked, true});
   }
   all.push_back(
-      {"Weights",
+      {translated("Weights"),
        formulas.sinks ? "exp(s) / (exp(sink) + Σ exp(s))" : "softmax(s) = exp(s) / Σ exp(s)",
        stages.weights, true});
   return all;
@@ -97,7 +100,7 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   const KindInfo& kind = info(plan.kind);
   const Mask& mask = attention.mask;
   StageFormulas formulas;
-  formulas.score = kind.scales_by_width ? "q·k" : std::string(kind.score);
+  formulas.score = kind.scales_by_width ? "q·k" : translated(kind.score);
   formulas.scale = plan.options().scale;
   if (!formulas.scale && kind.scales_by_width) {
     formulas.scale = default_scale(score_of(plan.kind), attention.geometry);
@@ -105,14 +108,15 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   }
   formulas.softcap = plan.options().softcap;
   const bool first = attention.prefix.find("cross") == std::string::npos;
-  if (mask.bias) formulas.mask = " + bias";
-  if (mask.alibi) formulas.mask += " − slope · distance";
-  if (first && plan.options().relative_bias) formulas.mask += " + bias of the distance";
+  if (mask.bias) formulas.mask = translated(" + bias");
+  if (mask.alibi) formulas.mask += translated(" − slope · distance");
+  if (first && plan.options().relative_bias) formulas.mask += translated(" + bias of the distance");
   if (!formulas.mask.empty()) formulas.mask = "s" + formulas.mask;
   formulas.sinks = first && plan.options().sinks;
   if (mask.hides()) {
     const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";
-    formulas.mask += (formulas.mask.empty() ? "" : "; ") + ("hidden: " + fill);
+    formulas.mask +=
+        (formulas.mask.empty() ? "" : translated("; ")) + translated("hidden: {1}", fill);
   }
   return formulas;
 }
@@ -138,7 +142,7 @@ HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
                                         maps.title, maps.sample, maps.head, selection},
                                        maps.sample, heads[row]);
       panel.title =
-          (all_heads ? "Head " + std::to_string(heads[row] + 1) + ": " : "") + stage.title;
+          all_heads ? translated("Head {1}: {2}", heads[row] + 1, stage.title) : stage.title;
       panel.any_numbers = stage.tensor.bytes() != stages.weights.bytes();
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -29,11 +31,11 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   if (colours.style == PlotStyle::matplotlib) return entries;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Oddities odd = oddities(matrices);
-  const auto add = [&](bool there, const char* name, double value) {
+  const auto add = [&](bool there, const std::string& name, double value) {
     if (there) entries.push_back({name, colours.of_no_place(value)});
   };
   if (odd.hidden)
-    entries.push_back({"hidden",
+    entries.push_back({translated("hidden"),
                        colours.paper.hidden,
                        {Canvas::Hatch::rising},
                        colours.paper.hidden_hatch,
@@ -47,7 +49,7 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
   add(odd.minus_infinity, "\u2212\u221e", -infinity);
   add(odd.infinity, "\u221e", infinity);
-  add(odd.not_positive && colours.norm.kind == ColorNorm::Kind::log, "0 or less", 0);
+  add(odd.not_positive && colours.norm.kind == ColorNorm::Kind::log, translated("0 or less"), 0);
   return entries;
 }
 
@@ -60,8 +62,9 @@ std::string pixel_note(const Matrix& matrix, const Box& box, bool raster,
                        const CellColours& colours) {
   if (!shares_pixels(matrix, box, raster, colours.in_file)) return "";
   const CellsShown shown = cells_shown(matrix, box, raster, colours.in_file);
-  return std::string(colours.pixels == PixelShows::max ? "largest" : "mean") + " of up to " +
-         std::to_string(shown.down) + " × " + std::to_string(shown.across) + " cells a pixel";
+  return colours.pixels == PixelShows::max
+             ? translated("largest of up to {1} × {2} cells a pixel", shown.down, shown.across)
+             : translated("mean of up to {1} × {2} cells a pixel", shown.down, shown.across);
 }
 
 }  // namespace attn::plot

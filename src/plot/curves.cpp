@@ -11,7 +11,7 @@
 #include "plot/description.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -59,11 +59,14 @@ class CurvesFigure {
     const double more = margin * (view_.high - view_.low);
     view_ = {view_.low - more, view_.high + more};
     if (drawn_.size() < matrix_.columns() && !title_.empty()) {
-      title_ += "\n(" + std::to_string(drawn_.size()) + " of " +
-                count_text(matrix_.columns(), "dimension") + ")";
+      title_ +=
+          "\n" + translated("({1} of {2})", drawn_.size(),
+                            translated_count(matrix_.columns(), "{1} dimension", "{1} dimensions"));
     }
-    figure_.describe(title_, "Curves over " + count_text(matrix_.rows(), "position") +
-                                 " of the dimensions " + shown + ".");
+    figure_.describe(
+        title_,
+        translated("Curves over {1} of the dimensions {2}.",
+                   translated_count(matrix_.rows(), "{1} position", "{1} positions"), shown));
   }
 
   Picture draw() {

@@ -7,6 +7,8 @@
 #include "plot/axes/colour_bar.hpp"
 #include "plot/axes/figure.hpp"
 #include "plot/axes/subplots.hpp"
+#include "support/in_english.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -14,8 +16,9 @@ namespace {
 
 constexpr Colour sky_blue = {135, 206, 235}, orange = {255, 165, 0}, light_green = {144, 238, 144};
 constexpr std::pair<double, double> default_size = {10, 6};
-constexpr const char* default_title = "Dimension Comparison of Q/K/V and Attention Output";
-constexpr const char* default_ylabel = "Dimension Size";
+constexpr const char* default_title =
+    to_translate("Dimension Comparison of Q/K/V and Attention Output");
+constexpr const char* default_ylabel = to_translate("Dimension Size");
 constexpr double title_pad = 15, value_size = 10;  // points
 constexpr double bar_width = 0.8;                  // of the distance between bars
 constexpr double side_margin = 0.05;               // of the width that the bars take
@@ -28,7 +31,8 @@ struct Bar {
 };
 
 // Sequence lengths first, then widths; absent tensors and widths have no bars.
-std::vector<Bar> bars_of(const DimensionChart& chart) {
+std::vector<Bar> bars_of(const DimensionChart& chart, const PlotOptions& options) {
+  const InEnglish english(options.style == PlotStyle::matplotlib);
   struct Source {
     const char* name;
     const Shape& shape;
@@ -43,7 +47,8 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
       if (!lengths && !has_width) continue;
       const bool output = source.name == std::string("Output");
       const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
-      bars.push_back({std::string(source.name) + (lengths ? " Seq Len" : " Dim"),
+      const std::string name = output ? translated("Output") : source.name;
+      bars.push_back({lengths ? translated("{1} Seq Len", name) : translated("{1} Dim", name),
                       static_cast<double>(size),
                       output    ? orange
                       : lengths ? sky_blue
@@ -51,7 +56,8 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
     }
   }
   if (bars.empty()) {
-    throw input_error("there are no shapes to draw", "", "give the shape of at least one tensor");
+    throw input_error(translated("there are no shapes to draw"), "",
+                      translated("give the shape of at least one tensor"));
   }
   return bars;
 }
@@ -59,7 +65,7 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
 class DimensionFigure {
  public:
   DimensionFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
-      : bars_(bars_of(chart)), options_(options), figure_(options, format, default_size) {
+      : bars_(bars_of(chart, options)), options_(options), figure_(options, format, default_size) {
     const double half = bar_width / 2, count = static_cast<double>(bars_.size());
     const double margin = side_margin * (count - 1 + bar_width);
     x_view_ = {-half - margin, count - 1 + half + margin};
@@ -70,7 +76,8 @@ class DimensionFigure {
       sizes += (sizes.empty() ? "" : ", ") + bar.label + " " +
                std::to_string(static_cast<long long>(bar.value));
     }
-    figure_.describe(options.title.value_or(default_title), "Bars: " + sizes + ".");
+    figure_.describe(options.title.value_or(translated(default_title)),
+                     translated("Bars: {1}.", sizes));
     y_view_ = {0, matplotlib() ? largest + 1 : std::max(largest + 1, largest * 1.1)};
   }
 
@@ -113,13 +120,15 @@ class DimensionFigure {
     Axes axes;
     axes.box = box;
     axes.style = options_.style;
-    axes.title = figure.title(options_.title.value_or(default_title), title_size, figure.width());
+    axes.title = figure.title(options_.title.value_or(translated(default_title)), title_size,
+                              figure.width());
     axes.title_size = title_size;
     axes.title_pad = title_pad;
     if (!matplotlib()) axes.title_within = {{0, figure.width()}};
     if (given_way_ > title_gives_way) axes.title.clear();
     axes.x.label = figure.label(options_.xlabel.value_or(""), label_size, box.width());
-    axes.y.label = figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
+    axes.y.label = figure.label(options_.ylabel.value_or(translated(default_ylabel)), label_size,
+                                box.height());
     if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
     axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
     axes.x.label_size = axes.y.label_size = label_size;

@@ -9,7 +9,7 @@
 #include "plot/description.hpp"
 #include "plot/grid_figure.hpp"
 #include "plot/grid_panels.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -110,8 +110,8 @@ Picture GridFigure::draw() {
   });
   if (names_left_out_) {
     picture.warnings.emplace_back(
-        "the panels are too small for the names of their rows and columns: give a larger figure "
-        "size, fewer panels, or ask for all ticks");
+        translated("the panels are too small for the names of their rows and columns: give a "
+                   "larger figure size, fewer panels, or ask for all ticks"));
   }
   return picture;
 }
@@ -159,9 +159,9 @@ Box GridFigure::all_bounds() const {
 }
 
 std::string GridFigure::described() const {
-  std::string text = "Heatmaps in " + count_text(grid_.rows, "row") + " and " +
-                     count_text(grid_.columns, "column") + ", each of " +
-                     described_cells(matrices_[0]) + ".";
+  std::string text = translated(
+      "Heatmaps in {1} and {2}, each of {3}.", translated_count(grid_.rows, "{1} row", "{1} rows"),
+      translated_count(grid_.columns, "{1} column", "{1} columns"), described_cells(matrices_[0]));
   if (scales_.size() == 1) {
     text += " " + described_colours(matrices_, scales_[0], key_entries_);
   }

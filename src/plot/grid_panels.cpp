@@ -5,14 +5,16 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
   if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
       grid.panels.size() <= (grid.rows - 1) * grid.columns) {
-    throw input_error(std::to_string(grid.panels.size()) + " panels do not fill a grid of " +
-                          std::to_string(grid.rows) + " × " + std::to_string(grid.columns),
-                      "", "give one matrix for each place, row by row");
+    throw input_error(translated("{1} panels do not fill a grid of {2} × {3}", grid.panels.size(),
+                                 grid.rows, grid.columns),
+                      "", translated("give one matrix for each place, row by row"));
   }
   std::vector<Matrix> matrices;
   for (std::size_t i = 0; i < grid.panels.size(); ++i) {
@@ -21,9 +23,9 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
     if (shape != first) {
-      throw input_error(
-          "weights of shape " + text(shape) + " stand beside weights of shape " + text(first),
-          where, "panels share their axes: all must have one shape");
+      throw input_error(translated("weights of shape {1} stand beside weights of shape {2}",
+                                   text(shape), text(first)),
+                        where, translated("panels share their axes: all must have one shape"));
     }
   }
   return matrices;
@@ -33,9 +35,9 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
   std::vector<std::string> titles(grid.panels.size());
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
     throw Error(ErrorKind::usage,
-                std::to_string(options.titles->size()) + " titles for " +
-                    std::to_string(grid.columns) + (grid.columns == 1 ? " column" : " columns"),
-                "", "give one title for each column, or none");
+                translated("{1} titles for {2}{3}", options.titles->size(), grid.columns,
+                           grid.columns == 1 ? translated(" column") : translated(" columns")),
+                "", translated("give one title for each column, or none"));
   }
   const bool rows_titled = !grid.row_titles.empty();
   const bool standard = options.style == PlotStyle::standard;
@@ -47,11 +49,11 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
     } else if (!grid.panels[i].title.empty()) {
       titles[i] = grid.panels[i].title;
     } else if (titles.size() > 1) {
-      titles[i] = "Head " + std::to_string(column + 1);
+      titles[i] = translated("Head {1}", column + 1);
     }
     if (rows_titled && !standard && !options.titles) {
       const std::string& row = grid.row_titles[i / grid.columns];
-      titles[i] = titles[i].empty() ? row : row + ", " + titles[i];
+      titles[i] = titles[i].empty() ? row : row + translated(", ") + titles[i];
     }
   }
   return titles;
@@ -70,7 +72,7 @@ HeatmapGrid wrapped(const HeatmapGrid& grid, const PlotOptions& options) {
   result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
   for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
     std::string& title = result.panels[i].title;
-    if (title.empty()) title = "Head " + std::to_string(i + 1);
+    if (title.empty()) title = translated("Head {1}", i + 1);
     // Brackets go across one row.
     if (result.rows > 1 && grid.columns_a_group > 0 &&
         i / grid.columns_a_group < grid.group_titles.size())

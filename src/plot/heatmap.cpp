@@ -13,6 +13,7 @@
 #include "plot/colour_key.hpp"
 #include "plot/description.hpp"
 #include "plot/marginals.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -22,8 +23,8 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // of the matplotlib s
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 11;
-constexpr const char* default_title = "Attention Weight Heatmap";
-constexpr const char* colour_label = "Attention Weight (0=No Focus, 1=Full Focus)";
+constexpr const char* default_title = to_translate("Attention Weight Heatmap");
+constexpr const char* colour_label = to_translate("Attention Weight (0=No Focus, 1=Full Focus)");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
 
@@ -153,11 +154,12 @@ class HeatmapFigure {
   };
 
   std::string title() const {
-    return options_.title.value_or(heatmap_.title.empty() ? default_title : heatmap_.title);
+    return options_.title.value_or(heatmap_.title.empty() ? translated(default_title)
+                                                          : heatmap_.title);
   }
 
   std::string described() const {
-    return "Heatmap of " + described_cells(matrix_, heatmap_.of_positions) + ". " +
+    return translated("Heatmap of {1}. ", described_cells(matrix_, heatmap_.of_positions)) +
            described_colours({&matrix_, 1}, scale_, key_of_colours_);
   }
 
@@ -200,7 +202,8 @@ class HeatmapFigure {
     }
     // Weights have one sign.
     const bool about_zero = options_.style == PlotStyle::standard && scale_.range.low < 0;
-    std::string label = options_.colorbar_label.value_or(about_zero ? "Value" : colour_label);
+    std::string label = options_.colorbar_label.value_or(about_zero ? translated("Value")
+                                                                    : translated(colour_label));
     const std::string note =
         options_.style == PlotStyle::standard ? pixel_note(matrix_, cells, raster_, colours_) : "";
     if (!note.empty()) label += "\n(" + note + ")";

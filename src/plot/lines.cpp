@@ -10,15 +10,15 @@
 #include "plot/colour/head_colours.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr const char* default_title = "Attention between Tokens";
-constexpr const char* default_xlabel = "Keys";
-constexpr const char* default_ylabel = "Queries";
+constexpr const char* default_title = to_translate("Attention between Tokens");
+constexpr const char* default_xlabel = to_translate("Keys");
+constexpr const char* default_ylabel = to_translate("Queries");
 constexpr double title_pad = 10;                 // points
 constexpr double text_gap = 5, legend_gap = 20;  // points
 constexpr double entry_width = 2;                // points; of the lines that name heads
@@ -43,7 +43,8 @@ class LinesFigure {
  public:
   LinesFigure(const HeadLines& lines, const PlotOptions& options, PictureFormat format)
       : options_(options),
-        title_(options.title.value_or(lines.title.empty() ? default_title : lines.title)),
+        title_(
+            options.title.value_or(lines.title.empty() ? translated(default_title) : lines.title)),
         matrices_(matrices_of(lines)),
         figure_(options, format, default_size(matrices_[0])),
         labels_(shown_labels(first(lines), options)),
@@ -69,12 +70,13 @@ class LinesFigure {
     }
     if (top_ && !options.top) {
       title_ += (title_.empty() ? "" : "\n") +
-                ("(the " + std::to_string(*top_) + " strongest keys of each query)");
+                (translated("(the {1} strongest keys of each query)", *top_));
     }
-    figure_.describe(title_, "Lines from " + count_text(matrices_[0].rows(), "query", "queries") +
-                                 " to " + count_text(matrices_[0].columns(), "key") + " for " +
-                                 count_text(matrices_.size(), "head") +
-                                 ", thicker for larger weights.");
+    figure_.describe(title_,
+                     translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
+                                translated_count(matrices_[0].rows(), "{1} query", "{1} queries"),
+                                translated_count(matrices_[0].columns(), "{1} key", "{1} keys"),
+                                translated_count(matrices_.size(), "{1} head", "{1} heads")));
   }
 
   Picture draw() {
@@ -97,19 +99,21 @@ class LinesFigure {
     });
     const auto warn = [&](std::size_t count, const std::string& what) {
       if (count == 0) return;
-      picture.warnings.push_back(count_text(count, "weight") + " " + what +
-                                 (count == 1 ? ": it is no line" : ": they are no lines"));
+      picture.warnings.push_back(
+          translated_count(count, "{1} weight", "{1} weights") + " " + what +
+          (count == 1 ? translated(": it is no line") : translated(": they are no lines")));
     };
-    warn(negative_, "below zero");
-    warn(not_finite_, "not finite");
+    warn(negative_, translated("below zero"));
+    warn(not_finite_, translated("not finite"));
     if (matrices_.size() > most_heads_apart) {
-      picture.warnings.push_back("more than " + std::to_string(most_heads_apart) +
-                                 " heads have lines that look alike: draw fewer at once");
+      picture.warnings.push_back(translated(
+          "more than {1} heads have lines that look alike: draw fewer at once", most_heads_apart));
     }
     if (!all_) {
-      picture.warnings.push_back("only the " + std::to_string(most_drawn) +
-                                 " strongest lines are drawn: choose fewer keys a query, stronger "
-                                 "weights, or a part of the positions");
+      picture.warnings.push_back(
+          translated("only the {1} strongest lines are drawn: choose fewer keys a query, stronger "
+                     "weights, or a part of the positions",
+                     most_drawn));
     }
     return picture;
   }
@@ -134,10 +138,10 @@ class LinesFigure {
                                          {alignment, Vertical::bottom}, figure.typesetter());
         for (const PlacedText& line : placed) add(line);
       };
-      above(lines.options_.ylabel.value_or(default_ylabel), label_size, frame.left, top,
+      above(lines.options_.ylabel.value_or(translated(default_ylabel)), label_size, frame.left, top,
             Horizontal::right);
-      above(lines.options_.xlabel.value_or(default_xlabel), label_size, frame.right, top,
-            Horizontal::left);
+      above(lines.options_.xlabel.value_or(translated(default_xlabel)), label_size, frame.right,
+            top, Horizontal::left);
       above(lines.title_, title_size, tokens.middle(), around.top - figure.pixels(title_pad),
             Horizontal::centre);
       if (!lines.entries_.empty()) {
@@ -174,14 +178,15 @@ class LinesFigure {
 
   static std::vector<Matrix> matrices_of(const HeadLines& lines) {
     if (lines.heads.empty()) {
-      throw input_error("there are no weights to draw", "", "give at least one head");
+      throw input_error(translated("there are no weights to draw"), "",
+                        translated("give at least one head"));
     }
     std::vector<Matrix> matrices;
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
       matrices.emplace_back(lines.heads[i], "head " + std::to_string(i + 1));
       if (lines.heads[i].weights.shape() != lines.heads[0].weights.shape()) {
-        throw input_error("the heads' weights differ in shape", "head " + std::to_string(i + 1),
-                          "all must have one shape");
+        throw input_error(translated("the heads' weights differ in shape"),
+                          "head " + std::to_string(i + 1), translated("all must have one shape"));
       }
     }
     return matrices;

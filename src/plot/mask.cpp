@@ -6,15 +6,15 @@
 
 #include "plot/axes/legend.hpp"
 #include "plot/axes/map_axes.hpp"
-#include "support/count_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6};
-constexpr const char* default_title = "Attention Mask";
+constexpr const char* default_title = to_translate("Attention Mask");
 constexpr double legend_gap = 14;           // points
 constexpr double least_framed_cell = 6;     // points; smaller cells have no lines between them
 constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no strokes
@@ -94,8 +94,9 @@ class MaskFigure {
       look = look_of(reason);
       names += (names.empty() ? "" : ", ") + look.name;
     }
-    figure_.describe(title(), "Mask of " + count_text(rows_, "query", "queries") + " × " +
-                                  count_text(columns_, "key") + ". Cells: " + names + ".");
+    figure_.describe(title(), translated("Mask of {1} × {2}. Cells: {3}.",
+                                         translated_count(rows_, "{1} query", "{1} queries"),
+                                         translated_count(columns_, "{1} key", "{1} keys"), names));
   }
 
   Picture draw() {
@@ -135,20 +136,21 @@ class MaskFigure {
     const Tensor& tensor = mask.hidden_by;
     if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
         mask.parts.size() > most_parts) {
-      throw input_error("there is no mask to draw", "",
-                        "give a matrix [queries,keys] of sums of 2^i");
+      throw input_error(translated("there is no mask to draw"), "",
+                        translated("give a matrix [queries,keys] of sums of 2^i"));
     }
     const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
       if (labels.empty() || labels.size() == count) return;
-      throw input_error(std::to_string(labels.size()) + " labels for " + std::to_string(count) +
-                            " rows or columns of the mask",
-                        "", "give one label for each, or none");
+      throw input_error(
+          translated("{1} labels for {2} rows or columns of the mask", labels.size(), count), "",
+          translated("give one label for each, or none"));
     };
     check(mask.query_labels, tensor.shape()[0]);
     check(mask.key_labels, tensor.shape()[1]);
     if (mask.global &&
         (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
-      throw input_error("the global cells do not fit the mask", "", "give both the same shape");
+      throw input_error(translated("the global cells do not fit the mask"), "",
+                        translated("give both the same shape"));
     }
     return mask;
   }
@@ -178,7 +180,8 @@ class MaskFigure {
       colours.push_back(part_colours[part % part_colours.size()]);
       look.hatches.push_back(part_hatches[part % part_hatches.size()]);
     }
-    if (colours.empty()) return {"hidden", unknown_part_colour, {Canvas::Hatch::rising}};
+    if (colours.empty())
+      return {translated("hidden"), unknown_part_colour, {Canvas::Hatch::rising}};
     look.colour = mixed(colours);
     return look;
   }
@@ -200,7 +203,7 @@ class MaskFigure {
   bool hatched(const Box& box) const { return cell_side(box) >= least_hatched_cell; }
 
   std::string title() const {
-    return options_.title.value_or(mask_.title.empty() ? default_title : mask_.title);
+    return options_.title.value_or(mask_.title.empty() ? translated(default_title) : mask_.title);
   }
 
   Axes axes_in(const Box& box, Figure& figure) const {

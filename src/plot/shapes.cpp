@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/figure.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -46,8 +47,9 @@ std::vector<Sized> tensors_of(const DimensionChart& chart) {
                        static_cast<double>(shape.back()), source.colour});
   }
   if (tensors.empty()) {
-    throw input_error("there are no shapes to draw", "",
-                      "give the shape, with a length and a width, of at least one tensor");
+    throw input_error(
+        translated("there are no shapes to draw"), "",
+        translated("give the shape, with a length and a width, of at least one tensor"));
   }
   return tensors;
 }
@@ -70,7 +72,7 @@ class ShapesFigure {
     for (const Sized& tensor : tensors_) {
       sizes += (sizes.empty() ? "" : ", ") + tensor.name + " " + size_of(tensor);
     }
-    figure_.describe(title_, "Boxes to scale, length × width: " + sizes + ".");
+    figure_.describe(title_, translated("Boxes to scale, length × width: {1}.", sizes));
   }
 
   Picture draw() {

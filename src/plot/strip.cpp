@@ -11,7 +11,7 @@
 #include "plot/cells/cells.hpp"
 #include "plot/colour_key.hpp"
 #include "plot/description.hpp"
-#include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -34,8 +34,9 @@ const Heatmap& checked_weights(const TokenStrip& strip) {
   const std::size_t weights = strip.weights.weights.size();
   if (!strip.tokens.empty() && strip.tokens.size() == weights) return strip.weights;
   throw input_error(
-      count_text(weights, "weight") + " for " + count_text(strip.tokens.size(), "token"), "",
-      "give one weight for each token, and at least one");
+      translated("{1} for {2}", translated_count(weights, "{1} weight", "{1} weights"),
+                 translated_count(strip.tokens.size(), "{1} token", "{1} tokens")),
+      "", translated("give one weight for each token, and at least one"));
 }
 
 class StripFigure {
@@ -61,8 +62,10 @@ class StripFigure {
     tokens_ = shown_labels(named, options).key;
     left_out_ = tokens_.size() > most_tokens;
     tokens_.resize(std::min(tokens_.size(), most_tokens));
-    figure_.describe(title_, count_text(tokens_.size(), "token") + ", tinted by weight. " +
-                                 described_colours({&matrix_, 1}, scale_, key_entries_));
+    figure_.describe(title_,
+                     translated("{1}, tinted by weight. ",
+                                translated_count(tokens_.size(), "{1} token", "{1} tokens")) +
+                         described_colours({&matrix_, 1}, scale_, key_entries_));
   }
 
   Picture draw() {
@@ -72,9 +75,9 @@ class StripFigure {
     });
     Picture picture = figure_.picture(bounds(), [&](Canvas& canvas) { draw_on(canvas); });
     if (left_out_) {
-      picture.warnings.push_back("only the first " + std::to_string(most_tokens) + " of " +
-                                 count_text(strip_.tokens.size(), "token") +
-                                 " are drawn: choose a part of the keys");
+      picture.warnings.push_back(
+          translated("only the first {1} of {2} are drawn: choose a part of the keys", most_tokens,
+                     translated_count(strip_.tokens.size(), "{1} token", "{1} tokens")));
     }
     return picture;
   }

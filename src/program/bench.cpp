@@ -21,6 +21,7 @@
 #include "support/display_width.hpp"
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -95,7 +96,7 @@ AttentionRequest attention_of(const BenchRequest& request) {
   // A sum of counts that fit by themselves does not overflow.
   const std::size_t numbers =
       2 * (count_of(query) + count_of(key)) + (request.weights ? count_of(weights) : 0);
-  check_memory(numbers, size_of(request.dtype), "the tensors of a shape",
+  check_memory(numbers, size_of(request.dtype), translated("the tensors of a shape"),
                "the sizes of BenchRequest");
   const auto random = [&](const Shape& shape, std::uint64_t seed, double deviation = 1) {
     return random_tensor(shape, request.dtype, seed, deviation);
@@ -165,7 +166,7 @@ std::string attention_text(const BenchRequest& request) {
   if (request.rotary) text += " rotary";
   if (request.norms) text += " norms";
   if (request.alibi) text += " alibi";
-  if (request.relative_bias) text += " relative bias";
+  if (request.relative_bias) text += translated(" relative bias");
   if (request.sinks) text += " sinks";
   if (request.weights) text += " weights";
   return text;
@@ -206,9 +207,10 @@ std::vector<BenchRequest> usual_shapes(const BenchRequest& request) {
 
 BenchResult bench(const BenchRequest& request) {
   if (info(request.kind).family != Family::score) {
-    throw Error(
-        ErrorKind::usage, std::string(info(request.kind).name) + " attention cannot be timed",
-        "BenchRequest::kind", "choose dot_product, scaled_dot_product, general or additive");
+    throw Error(ErrorKind::usage,
+                translated("{1} attention cannot be timed", info(request.kind).name),
+                "BenchRequest::kind",
+                translated("choose dot_product, scaled_dot_product, general or additive"));
   }
   const AttentionRequest attention = attention_of(request);
   BenchResult result;
@@ -235,7 +237,8 @@ BenchResult bench(const BenchRequest& request) {
 std::string bench_heading() {
   return line("B,H,Lq,Lk,D", {"runs", "median ms", "best ms", "rate", "peak", "of peak"},
               "attention") +
-         line("", {"", "", "", "GFLOP/s", "GFLOP/s", "%"}, "(additive: rate in 10\u2079 tanh/s)");
+         line("", {"", "", "", "GFLOP/s", "GFLOP/s", "%"},
+              translated("(additive: rate in 10\u2079 tanh/s)"));
 }
 
 std::string bench_text(const BenchResult& result) {

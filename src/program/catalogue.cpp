@@ -12,6 +12,7 @@
 #include "io/json_writer.hpp"
 #include "models/architecture.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -66,7 +67,7 @@ std::string meanings(const Table& table) {
 }  // namespace
 
 std::string catalogue_text() {
-  std::string text = "Kinds of attention\n";
+  std::string text = translated("Kinds of attention\n");
   std::array<TextColumn, 2> all_kinds;
   for (const KindInfo& kind : kinds()) {
     std::string name(kind.name);
@@ -75,7 +76,7 @@ std::string catalogue_text() {
     all_kinds[1].cells.emplace_back(kind.score);
   }
   text += text_table(all_kinds);
-  text += "\nFamilies of models\n";
+  text += translated("\nFamilies of models\n");
   std::string line = " ";
   for (const std::string& family : known_families()) {
     if (line.size() + family.size() > 78) {
@@ -85,11 +86,11 @@ std::string catalogue_text() {
     line += " " + family;
   }
   text += line + "\n";
-  text += "\nParts of a mask\n";
+  text += translated("\nParts of a mask\n");
   text += meanings(mask_parts());
   text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
-  text += "\nFiles of tensors\n  read:     " + joined(TensorFile::formats(), " ") +
-          "\n  written:  " + joined(names_of(tensor_formats()), " ") + "\n";
+  text += translated("\nFiles of tensors\n  read:     {1}\n  written:  {2}\n",
+                     joined(TensorFile::formats(), " "), joined(names_of(tensor_formats()), " "));
   text += "\nPictures\n";
   text += meanings(plot_kinds());
   text += "  written:  " + joined(names_of(picture_formats()), " ") + "\n";

@@ -5,6 +5,8 @@
 #include "attn/error.hpp"
 
 #include "kernels/cpu_target.hpp"
+#include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -18,10 +20,10 @@ void use_cpu_target(std::string_view name) {
   for (const std::string_view target : cpu_targets()) {
     available += (available.empty() ? "" : ", ") + std::string(target);
   }
-  const std::string nearest = suggestion(name, cpu_targets());
-  throw Error(
-      ErrorKind::usage, "this machine has no CPU target \"" + std::string(name) + "\"", "",
-      (nearest.starts_with("did you mean") ? nearest + " " : "") + "available: " + available);
+  const std::string nearest =
+      nearest_name(name, cpu_targets()).empty() ? "" : suggestion(name, cpu_targets()) + " ";
+  throw Error(ErrorKind::usage, translated("this machine has no CPU target \"{1}\"", name), "",
+              nearest + translated("available: {1}", available));
 }
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -14,15 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // Makes the folder if it is missing; its parent must be there.
-void make_folder(const fs::path& folder, const char* help) {
+void make_folder(const fs::path& folder, const std::string& help) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
   fs::create_directory(folder, error);
   std::error_code ignored;
   if (error || !fs::is_directory(folder, ignored)) {
-    const std::string reason = error ? error.message() : "it is not a folder";
+    const std::string reason = error ? error.message() : translated("it is not a folder");
     throw Error(ErrorKind::file,
-                "cannot make the folder " + in_quotes(folder.native()) + ": " + reason,
+                translated("cannot make the folder {1}: {2}", in_quotes(folder.native()), reason),
                 "RunOptions::out", help);
   }
 }
@@ -30,7 +31,7 @@ void make_folder(const fs::path& folder, const char* help) {
 }  // namespace
 
 void make_output_folder(const fs::path& folder) {
-  make_folder(folder, "name a folder whose parent folder exists and can be written to");
+  make_folder(folder, translated("name a folder whose parent folder exists and can be written to"));
   remove_leftovers(folder);
 }
 
@@ -39,16 +40,18 @@ void make_folders_below(const fs::path& folder, const fs::path& below) {
   for (const fs::path& part : below) {
     inside /= part;
     refuse_link(inside);
-    make_folder(inside, "check the permissions of the folders above, and what is in the way");
+    make_folder(inside,
+                translated("check the permissions of the folders above, and what is in the way"));
   }
 }
 
 void refuse_link(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_symlink(fs::symlink_status(folder, ignored))) return;
-  throw Error(ErrorKind::file, "the folder " + in_quotes(folder.native()) + " is a symbolic link",
+  throw Error(ErrorKind::file,
+              translated("the folder {1} is a symbolic link", in_quotes(folder.native())),
               "RunOptions::out",
-              "remove it: below the folder of the results, links are not followed");
+              translated("remove it: below the folder of the results, links are not followed"));
 }
 
 }  // namespace attn

@@ -11,14 +11,15 @@
 #include "io/json_tensor.hpp"
 #include "io/json_tensor_file.hpp"
 #include "result/seen_keys.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 Shape read_shape(const JsonValue& value, const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error("expected a shape, found " + std::string(type_text(value)), pointer,
-                      "give an array of sizes such as [2,3,4]");
+    throw input_error(translated("expected a shape, found {1}", translated(type_text(value))),
+                      pointer, translated("give an array of sizes such as [2,3,4]"));
   }
   Shape shape;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -26,8 +27,8 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
         static_cast<std::size_t>(expect_integer(value.element(i), pointer_to(pointer, i), 1)));
   }
   if (shape.size() < 2) {
-    throw input_error("the shape " + text(shape) + " has fewer than 2 axes", pointer,
-                      "give at least the length and the width");
+    throw input_error(translated("the shape {1} has fewer than 2 axes", text(shape)), pointer,
+                      translated("give at least the length and the width"));
   }
   return shape;
 }
@@ -98,7 +99,7 @@ void ResultReader::check_keys() const {
                          (member.value.find("file") || member.value.find("files"));
     const bool made = member.value.is(JsonValue::Type::object) && holds_form(member.value);
     if (is_known || is_file || made || looks_like_tensor(member.value)) continue;
-    throw input_error("unknown key \"" + member.key + "\"", pointer_to("", member.key),
+    throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
                       suggestion(member.key, known));
   }
 }

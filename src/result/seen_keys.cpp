@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/object.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -41,8 +42,9 @@ Tensor read_seen_keys(const JsonValue& seen, const std::string& prefix, const Sh
                       const std::string& pointer, const ReadTensor& read) {
   const auto fit = [&](bool good, const std::string& at) {
     if (good) return;
-    throw input_error("the keys that queries see do not fit the weights " + text(weights), at,
-                      "give for each sample and query the first key and the one behind the last");
+    throw input_error(
+        translated("the keys that queries see do not fit the weights {1}", text(weights)), at,
+        translated("give for each sample and query the first key and the one behind the last"));
   };
   fit(seen.is(JsonValue::Type::array), pointer);
   for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -12,13 +13,14 @@ struct Meaning {
   std::string_view name, values;
 };
 
-constexpr std::array<Meaning, 7> maps{{{"weights", ""},
-                                       {"pooled_weights", ""},
-                                       {"dropped", "Attention Weight (after dropout)"},
-                                       {"allowed", "Seen (0=Hidden, 1=Seen)"},
-                                       {"scores", "Score (after scale)"},
-                                       {"capped", "Score (after softcap)"},
-                                       {"masked", "Score (after bias and mask)"}}};
+constexpr std::array<Meaning, 7> maps{
+    {{"weights", ""},
+     {"pooled_weights", ""},
+     {"dropped", to_translate("Attention Weight (after dropout)")},
+     {"allowed", to_translate("Seen (0=Hidden, 1=Seen)")},
+     {"scores", to_translate("Score (after scale)")},
+     {"capped", to_translate("Score (after softcap)")},
+     {"masked", to_translate("Score (after bias and mask)")}}};
 
 const Meaning* find(std::string_view name) {
   const std::size_t point = name.rfind('.');
@@ -61,9 +63,9 @@ bool has_rows_of_weights(const Tensor& tensor) {
 
 std::optional<std::string> meaning_of_values(std::string_view name) {
   const Meaning* meaning = find(name);
-  if (!meaning) return "Value";
+  if (!meaning) return translated("Value");
   if (meaning->values.empty()) return std::nullopt;
-  return std::string(meaning->values);
+  return translated(meaning->values);
 }
 
 }  // namespace attn

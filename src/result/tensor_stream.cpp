@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -14,7 +15,8 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 [[noreturn]] void fail(const std::string& name) {
-  throw Error(ErrorKind::internal, "a result has other tensors than were foreseen", name, "");
+  throw Error(ErrorKind::internal, translated("a result has other tensors than were foreseen"),
+              name, "");
 }
 
 }  // namespace

@@ -19,8 +19,9 @@
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "support/atomic_file.hpp"
-#include "support/count_text.hpp"
+#include "support/in_english.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 
 namespace attn {
@@ -43,10 +44,10 @@ bool show_stages(const std::vector<PlotKind>& plots) {
 void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
   const auto refuse = [](const char* field) {
-    throw Error(ErrorKind::usage,
-                std::string(field) + " chooses positions, and pooled weights have bins", field,
-                std::string("leave out ") + field +
-                    ", or the document's \"pool\" and DocumentOptions::pool");
+    throw Error(
+        ErrorKind::usage, translated("{1} chooses positions, and pooled weights have bins", field),
+        field,
+        translated("leave out {1}, or the document's \"pool\" and DocumentOptions::pool", field));
   };
   if (selection.queries) refuse("MapSelection::queries");
   if (selection.keys) refuse("MapSelection::keys");
@@ -55,9 +56,10 @@ void check_pooled(const RunOptions& options) {
   if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
   if (selection.renormalize) refuse("MapSelection::renormalize");
   if (show_stages(options.plots)) {
-    throw Error(ErrorKind::usage, "the stages of pooled weights cannot be drawn",
-                "RunOptions::plots",
-                "leave out stages, or the document's \"pool\" and DocumentOptions::pool");
+    throw Error(
+        ErrorKind::usage, translated("the stages of pooled weights cannot be drawn"),
+        "RunOptions::plots",
+        translated("leave out stages, or the document's \"pool\" and DocumentOptions::pool"));
   }
 }
 
@@ -150,12 +152,12 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
           options.most_weights_for_heatmap &&
       std::erase(plots, PlotKind::heatmap) > 0) {
     plan.warnings.emplace_back(
-        "the heatmap of so many weights is left out: ask for a map of bins with "
-        "DocumentOptions::pool 1024");
+        translated("the heatmap of so many weights is left out: ask for a map of bins with "
+                   "DocumentOptions::pool 1024"));
   }
   if (plan.model && std::erase(plots, PlotKind::stages) > 0) {
-    plan.warnings.emplace_back(
-        "the stages of a model's scores are not drawn: explain() shows those of a query");
+    plan.warnings.emplace_back(translated(
+        "the stages of a model's scores are not drawn: explain() shows those of a query"));
   }
   attention.weights = wants || show_weights(plots);
   attention.stages = options.stages || show_stages(plots);
@@ -209,9 +211,9 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   });
   seconds_ += seconds_since(start);
   if (computed_.empty_rows > 0) {
-    plan_.warnings.push_back(
-        count_text(computed_.empty_rows, "query has", "queries have") + " no key left to see: " +
-        (computed_.empty_rows == 1 ? "its" : "their") + " weights and output are zero");
+    plan_.warnings.push_back(translated_count(
+        computed_.empty_rows, "{1} query has no key left to see: its weights and output are zero",
+        "{1} queries have no key left to see: their weights and output are zero"));
   }
   if (plan_.model) {
     report_.model = std::move(plan_.model);
@@ -236,8 +238,10 @@ void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
   for (const PlotKind kind : plots_) {
     std::vector<PlannedPicture> all = planned_pictures(kind);
     if (all.size() > most_pictures) {
-      warn("only the first " + std::to_string(most_pictures) + " of " + std::to_string(all.size()) +
-           " pictures of the kind " + all[0].name + " are drawn: draw the others from the result");
+      warn(
+          translated("only the first {1} of {2} pictures of the kind {3} are drawn: draw the "
+                     "others from the result",
+                     most_pictures, all.size(), all[0].name));
       all.resize(most_pictures);
     }
     for (const PlannedPicture& planned : all) {
@@ -269,7 +273,7 @@ void KindRun::check_only(std::span<const std::string_view> names) const {
   for (const std::string& wanted : options_.only) {
     if (std::none_of(names.begin(), names.end(),
                      [&](std::string_view name) { return ends_in(name, wanted); })) {
-      throw input_error("the result has no tensor \"" + wanted + "\"", "RunOptions::only",
+      throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
                         suggestion(wanted, names));
     }
   }
@@ -459,6 +463,7 @@ Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {
 void KindRun::report(std::size_t at, ReportedWeights& result) {
   Drawable& drawable = drawables_[at];
   const DrawableMaps maps = maps_of(drawable);
+  const InEnglish english(options_.plot.style == PlotStyle::matplotlib);
   result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
   if (at == 0) {
     if (auto warning = merging_warning(drawing_of({drawable}))) {
@@ -497,6 +502,7 @@ Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& o
     options.ylabel.reset();
     options.figsize.reset();
   }
+  const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
   return kind.draw(drawing);
 }
 

@@ -14,6 +14,7 @@
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
+#include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"
 
 namespace attn {
@@ -103,19 +104,21 @@ std::string output_table(const RunReport& report) {
   if (rank < 2 || rank > 4) return "";
   const Shape matrix{shape[rank - 2], shape[rank - 1]};
   std::size_t at = 0;
-  std::string place;
   if (rank == 4) at = report.sample * shape[1] + report.head;
   if (rank == 3) at = report.sample;
   if (at >= shape[0] * (rank == 4 ? shape[1] : 1)) at = 0;
-  if (rank > 2) place = " of sample " + std::to_string(report.sample);
-  if (rank == 4) place += ", head " + std::to_string(report.head);
   Names names;
   if (!report.weights.empty() && report.weights[0].query_labels.size() == matrix[0]) {
     names = report.weights[0].query_labels;
   }
   const Tensor part = part_of(report.output, rank == 2 ? 0 : at * element_count(matrix), matrix);
-  return "\nOutput" + place + " (rows: queries, columns: components)\n" +
-         table(part, names, {}, most_components, false);
+  const std::string title =
+      rank == 4 ? translated("Output of sample {1}, head {2} (rows: queries, columns: components)",
+                             report.sample, report.head)
+      : rank == 3
+          ? translated("Output of sample {1} (rows: queries, columns: components)", report.sample)
+          : translated("Output (rows: queries, columns: components)");
+  return "\n" + title + "\n" + table(part, names, {}, most_components, false);
 }
 
 // Free text may have several lines.
@@ -132,8 +135,8 @@ std::string share_hidden(const ReportedWeights& report) {
   std::array<char, 32> percent{};
   std::snprintf(percent.data(), percent.size(), "%.3g",
                 100.0 * static_cast<double>(report.hidden) / static_cast<double>(report.cells));
-  return std::to_string(report.hidden) + " of " + std::to_string(report.cells) +
-         " weights hidden (" + percent.data() + " %)";
+  return translated("{1} of {2} weights hidden ({3} %)", report.hidden, report.cells,
+                    percent.data());
 }
 
 std::string percent(double probability) {
@@ -147,13 +150,14 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text += (model.next ? "\nNext token after sample " + std::to_string(b + 1)
-                          : "\nMask token " + std::to_string(prediction.position + 1) +
-                                " of sample " + std::to_string(b + 1)) +
+      text += "\n" +
+              (model.next
+                   ? translated("Next token after sample {1}", b + 1)
+                   : translated("Mask token {1} of sample {2}", prediction.position + 1, b + 1)) +
               "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
-            token.text.empty() ? "token " + std::to_string(token.id) : "\"" + token.text + "\"";
+            token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
         text += "  " + percent(token.probability) + "  " + printable(written) + "\n";
       }
     }
@@ -162,20 +166,23 @@ std::string predictions(const ModelReport& model) {
 }
 
 std::string text_of(const RunReport& report) {
-  const std::string what = report.model ? report.model->family + " model"
-                                        : std::string(info(report.kind).name) + " attention";
-  std::string text = what + ", " + name(report.dtype) + ", of " + report.document + "\n";
+  std::string text =
+      (report.model ? translated("{1} model, {2}, of {3}", report.model->family, name(report.dtype),
+                                 report.document)
+                    : translated("{1} attention, {2}, of {3}", info(report.kind).name,
+                                 name(report.dtype), report.document)) +
+      "\n";
   if (!report.title.empty()) text += printable_lines(report.title);
   if (!report.description.empty()) text += printable_lines(report.description);
 
-  text += "\nShapes\n";
+  text += "\n" + translated("Shapes") + "\n";
   std::array<TextColumn, 3> shapes;
   for (const auto& [tensor, shape] : report.shapes) {
     shapes[0].cells.push_back(tensor);
     shapes[1].cells.push_back(attn::text(shape));
     shapes[2].cells.emplace_back();
     for (const auto& [input, type] : report.file_types) {
-      if (input == tensor) shapes[2].cells.back() = type + " file";
+      if (input == tensor) shapes[2].cells.back() = type + translated(" file");
     }
   }
   text += text_table(shapes);
@@ -183,27 +190,29 @@ std::string text_of(const RunReport& report) {
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
-      const std::string name = weights.name == "weights"          ? "Weights"
-                               : weights.name == "pooled_weights" ? "Pooled weights"
+      const std::string name = weights.name == "weights"          ? translated("Weights")
+                               : weights.name == "pooled_weights" ? translated("Pooled weights")
                                                                   : weights.name;
-      text += "\n" + name + " of sample " + std::to_string(report.sample + 1) + ", head " +
-              std::to_string(report.head + 1) + " (rows: queries, columns: keys)\n" +
+      text += "\n" +
+              translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
+                         report.sample + 1, report.head + 1) +
+              "\n" +
               table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true);
     }
     if (!weights.mask.empty()) {
-      text += "\nMask: " + weights.mask;
-      if (weights.cells > 0) text += "; " + share_hidden(weights);
+      text += "\n" + translated("Mask: {1}", weights.mask);
+      if (weights.cells > 0) text += translated("; ") + share_hidden(weights);
       text += "\n";
     }
   }
   if (report.output && !report.model) text += output_table(report);
   if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
-    text += "\nRecovered from the embeddings\n";
+    text += "\n" + translated("Recovered from the embeddings") + "\n";
     for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
   }
   if (!report.files.empty()) {
-    text += "\nWritten\n";
+    text += "\n" + translated("Written") + "\n";
     for (const auto& file : report.files) text += "  " + file.string() + "\n";
   }
   return text;
@@ -296,7 +305,8 @@ std::string report_text(const RunOutcome& outcome) {
   std::string text;
   for (const RunReport& report : outcome.reports)
     text += (text.empty() ? "" : "\n\n") + text_of(report);
-  if (outcome.comparison) text += "\nSide by side\n  " + outcome.comparison->string() + "\n";
+  if (outcome.comparison)
+    text += "\n" + translated("Side by side") + "\n  " + outcome.comparison->string() + "\n";
   return text;
 }
 

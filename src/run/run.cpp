@@ -17,8 +17,10 @@
 #include "run/document_run.hpp"
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
+#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -106,10 +108,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     if (auto drawables = compared(runs); !drawables.empty()) {
       tasks.push_back([&, drawing = Drawing{std::move(drawables), options.sample, options.head,
                                             options.selection, options.plot, options.format}] {
+        const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
         side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
       });
     } else {
-      runs[0]->warn("the kinds' weights differ in size: no comparison is drawn");
+      runs[0]->warn(translated("the kinds' weights differ in size: no comparison is drawn"));
     }
   }
   parallel_for(tasks.size(), options.threads, [&](std::size_t i) { tasks[i](); });

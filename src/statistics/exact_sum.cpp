@@ -5,6 +5,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -103,8 +105,8 @@ ExactSum ExactSum::from_text(std::string_view text) {
   ExactSum sum;
   if (text == "0") return sum;
   const auto refuse = [&] {
-    throw input_error("\"" + std::string(text) + "\" is no exact sum", "",
-                      "the file was changed or is not whole: begin anew without it");
+    throw input_error(translated("\"{1}\" is no exact sum", text), "",
+                      translated("the file was changed or is not whole: begin anew without it"));
   };
   const bool negative = text.starts_with('-');
   const std::size_t colon = text.find(':');

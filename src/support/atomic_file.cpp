@@ -17,6 +17,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -27,25 +28,25 @@ std::string help_to_write(int reason) {
   switch (reason) {
     case ENOENT:
     case ENOTDIR:
-      return "create the folder first, or check its name";
+      return translated("create the folder first, or check its name");
     case EISDIR:
-      return "name a file, not a folder";
+      return translated("name a file, not a folder");
     case EACCES:
     case EPERM:
-      return "check the permissions of the folder and the file, or write elsewhere";
+      return translated("check the permissions of the folder and the file, or write elsewhere");
     case EROFS:
-      return "write to another place";
+      return translated("write to another place");
     case ENOSPC:
     case EDQUOT:
-      return "free some space, or write to another disk";
+      return translated("free some space, or write to another disk");
     case EFBIG:
-      return "raise the limit of file sizes (ulimit -f), or write less";
+      return translated("raise the limit of file sizes (ulimit -f), or write less");
     case EMFILE:
-      return "raise the limit of open files (ulimit -n)";
+      return translated("raise the limit of open files (ulimit -n)");
     case ENAMETOOLONG:
-      return "choose a shorter name";
+      return translated("choose a shorter name");
     case ELOOP:
-      return "the symbolic links lead in a circle: remove one";
+      return translated("the symbolic links lead in a circle: remove one");
     default:
       return "";
   }
@@ -227,8 +228,8 @@ void AtomicFile::link_into_place() {
 
 void AtomicFile::fail(int reason) const {
   throw Error(ErrorKind::file,
-              "cannot write " + in_quotes(path_.native()) + ": " + std::strerror(reason), "",
-              help_to_write(reason));
+              translated("cannot write {1}: {2}", in_quotes(path_.native()), std::strerror(reason)),
+              "", help_to_write(reason));
 }
 
 void write_whole_file(const fs::path& path, std::string_view bytes, Existing existing) {

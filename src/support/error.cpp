@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -10,8 +11,8 @@ Error::Error(ErrorKind kind, std::string problem, std::string where, std::string
     : kind_(kind), problem_(std::move(problem)), where_(std::move(where)), help_(std::move(help)) {
   // The parts may quote a document of a stranger.
   text_ = printable(problem_);
-  if (!where_.empty()) text_ += "\n  where: " + printable(where_);
-  if (!help_.empty()) text_ += "\n  help:  " + printable(help_);
+  if (!where_.empty()) text_ += translated("\n  where: {1}", printable(where_));
+  if (!help_.empty()) text_ += translated("\n  help:  {1}", printable(help_));
 }
 
 Error Error::inside(const std::string& container) const {

@@ -17,6 +17,7 @@
 #include "support/descriptor.hpp"
 #include "support/in_quotes.hpp"
 #include "support/memory_limit.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -27,36 +28,36 @@ std::string help_to_read(int reason) {
   switch (reason) {
     case ENOENT:
     case ENOTDIR:
-      return "check the name, and the folder it is looked for in";
+      return translated("check the name, and the folder it is looked for in");
     case EACCES:
     case EPERM:
-      return "check the permissions of the file and its folders";
+      return translated("check the permissions of the file and its folders");
     case EISDIR:
-      return "name a file, not a folder";
+      return translated("name a file, not a folder");
     case EMFILE:
-      return "raise the limit of open files (ulimit -n)";
+      return translated("raise the limit of open files (ulimit -n)");
     default:
       return "";
   }
 }
 
-[[noreturn]] void fail(const char* verb, const std::string& name, int reason) {
-  throw Error(ErrorKind::file,
-              std::string("cannot ") + verb + " " + name + ": " + std::strerror(reason), "",
+[[noreturn]] void fail(const char* problem, const std::string& name, int reason) {
+  throw Error(ErrorKind::file, translated(problem, name, std::strerror(reason)), "",
               help_to_read(reason));
 }
 
 [[noreturn]] void refuse_size(const std::string& name, const std::string& size,
                               std::uint64_t most) {
-  throw input_error(
-      name + " is " + size + " large, and the limit is " + bytes_text(static_cast<double>(most)),
-      "", "make it smaller, or raise the limit with Limits::file_bytes");
+  throw input_error(translated("{1} is {2} large, and the limit is {3}", name, size,
+                               bytes_text(static_cast<double>(most))),
+                    "", translated("make it smaller, or raise the limit with Limits::file_bytes"));
 }
 
 [[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
-  throw input_error(name + " is not in the folder " + in_quotes(folder.native()) +
-                        ", to which FileAccess::restrict_to confines the files of documents",
-                    "", "put a copy of the file there");
+  throw input_error(translated("{1} is not in the folder {2}, to which FileAccess::restrict_to "
+                               "confines the files of documents",
+                               name, in_quotes(folder.native())),
+                    "", translated("put a copy of the file there"));
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
@@ -71,9 +72,10 @@ fs::path real_folder(const fs::path& folder) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (error) {
-    throw Error(ErrorKind::file,
-                "cannot open the folder " + in_quotes(folder.native()) + ": " + error.message(),
-                "FileAccess::restrict_to", "name a folder that exists");
+    throw Error(
+        ErrorKind::file,
+        translated("cannot open the folder {1}: {2}", in_quotes(folder.native()), error.message()),
+        "FileAccess::restrict_to", translated("name a folder that exists"));
   }
   return real;
 }
@@ -93,16 +95,18 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   const fs::path opened = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
   if (error || !is_inside(opened, real)) refuse_place(name, folder);
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) fail("open", name, errno);
+  if (fstat(descriptor, &status) != 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    throw input_error(name + " is no regular file, and FileAccess::restrict_to allows no others",
-                      "", "name a regular file");
+    throw input_error(
+        translated("{1} is no regular file, and FileAccess::restrict_to allows no others", name),
+        "", translated("name a regular file"));
   }
   // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
     throw input_error(
-        name + " has several names (hard links), and FileAccess::restrict_to allows but one", "",
-        "put a copy of the file there");
+        translated("{1} has several names (hard links), and FileAccess::restrict_to allows but one",
+                   name),
+        "", translated("put a copy of the file there"));
   }
   return file.release();
 }
@@ -183,8 +187,9 @@ void MappedFiles::check() const {
   const std::lock_guard lock(guard_);
   for (const auto& [name, shortened] : files_) {
     if (!*shortened) continue;
-    throw Error(ErrorKind::file, name + " became shorter, or its disk failed, while it was read",
-                "", "run again when no other program writes the file");
+    throw Error(ErrorKind::file,
+                translated("{1} became shorter, or its disk failed, while it was read", name), "",
+                translated("run again when no other program writes the file"));
   }
 }
 
@@ -195,16 +200,17 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const F
   const std::string name = standard_input ? "standard input" : in_quotes(path.native());
   // The system would open the file of the name up to there.
   if (path.native().find('\0') != std::string::npos) {
-    throw input_error("the file name " + name + " holds a zero byte", "", "check the name");
+    throw input_error(translated("the file name {1} holds a zero byte", name), "",
+                      translated("check the name"));
   }
   const int descriptor = access.restrict_to ? open_inside(path, name, *access.restrict_to)
                          : standard_input   ? STDIN_FILENO
                                             : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   const Descriptor file(descriptor, !standard_input);
-  if (file.get() < 0) fail("open", name, errno);
+  if (file.get() < 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
   struct stat status {};
-  if (fstat(file.get(), &status) != 0) fail("open", name, errno);
-  if (S_ISDIR(status.st_mode)) fail("open", name, EISDIR);
+  if (fstat(file.get(), &status) != 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
+  if (S_ISDIR(status.st_mode)) fail(to_translate("cannot open {1}: {2}"), name, EISDIR);
 
   std::shared_ptr<MappedFile> result(new MappedFile);
   const std::uint64_t most = access.limits.file_bytes;
@@ -240,9 +246,10 @@ void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t
     const ssize_t count = read(descriptor, read_.data() + used, read_.size() - used);
     if (count == 0) break;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read", name, errno);
+    if (count < 0) fail(to_translate("cannot read {1}: {2}"), name, errno);
     used += static_cast<std::size_t>(count);
-    if (used > most) refuse_size(name, "more than " + bytes_text(static_cast<double>(most)), most);
+    if (used > most)
+      refuse_size(name, translated("more than {1}", bytes_text(static_cast<double>(most))), most);
   }
   read_.resize(used);
   bytes_ = read_;

@@ -9,6 +9,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 std::string bytes_text(double bytes) {
@@ -32,18 +34,18 @@ void check_memory(std::size_t elements, std::size_t bytes_each, const std::strin
 
 void check_memory(double bytes, const std::string& what, const std::string& where,
                   const std::string& help) {
-  const auto refuse = [&](const char* limit, double memory) {
-    throw input_error(
-        what + " would take " + bytes_text(bytes) + ", more than " + limit + bytes_text(memory),
-        where, help);
+  const auto refuse = [&](const std::string& limit, double memory) {
+    throw input_error(translated("{1} would take {2}, more than {3}{4}", what, bytes_text(bytes),
+                                 limit, bytes_text(memory)),
+                      where, translated(help));
   };
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages > 0 && page > 0) {
     const double memory = static_cast<double>(pages) * static_cast<double>(page);
-    if (bytes > memory) refuse("the memory of this machine, ", memory);
+    if (bytes > memory) refuse(translated("the memory of this machine, "), memory);
   }
   if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
-    refuse("the memory that this program may use, ", static_cast<double>(*limit));
+    refuse(translated("the memory that this program may use, "), static_cast<double>(*limit));
 }
 
 std::optional<std::size_t> address_space_limit() noexcept {

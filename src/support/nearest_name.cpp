@@ -5,6 +5,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -54,13 +56,13 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
-  if (!best.empty()) return "did you mean \"" + std::string(best) + "\"?";
-  std::string known = "known: ";
+  if (!best.empty()) return translated("did you mean \"{1}\"?", best);
+  std::string known;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (i > 0) known += ", ";
     known += candidates[i];
   }
-  return known;
+  return translated("known: {1}", known);
 }
 
 }  // namespace attn

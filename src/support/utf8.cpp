@@ -7,6 +7,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 Utf8Character first_character(std::string_view text) noexcept {
@@ -32,8 +34,8 @@ std::u32string characters_of(std::string_view utf8, std::string_view where) {
   for (std::size_t i = 0; i < utf8.size();) {
     const Utf8Character character = first_character(utf8.substr(i));
     if (character.bytes == 0) {
-      throw input_error("byte " + std::to_string(i) + " of the text is no UTF-8",
-                        std::string(where), "write the text in UTF-8");
+      throw input_error(translated("byte {1} of the text is no UTF-8", i), std::string(where),
+                        translated("write the text in UTF-8"));
     }
     characters.push_back(character.code);
     i += character.bytes;

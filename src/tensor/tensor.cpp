@@ -5,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/shape_only.hpp"
 
@@ -144,8 +145,9 @@ std::size_t element_count(const Shape& shape) {
   std::size_t count = 1;
   for (const std::size_t size : shape) {
     if (count > most / size) {
-      throw input_error("the shape " + text(shape) + " has more elements than memory can address",
-                        "", "check the shape for a misplaced digit");
+      throw input_error(
+          translated("the shape {1} has more elements than memory can address", text(shape)), "",
+          translated("check the shape for a misplaced digit"));
     }
     count *= size;
   }
@@ -189,7 +191,8 @@ Tensor Tensor::converted(DType dtype) const {
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
-  if (!*this) throw Error(ErrorKind::internal, "an absent tensor was given a shape", "", "");
+  if (!*this)
+    throw Error(ErrorKind::internal, translated("an absent tensor was given a shape"), "", "");
   Tensor result;
   result.adopt(std::move(shape), dtype_, elements_, size_, owner_);
   return result;
@@ -199,7 +202,7 @@ void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t c
                    std::shared_ptr<const void> owner) {
   if (element_count(shape) != count) {
     throw Error(ErrorKind::internal,
-                std::to_string(count) + " elements cannot have the shape " + text(shape), "", "");
+                translated("{1} elements cannot have the shape {2}", count, text(shape)), "", "");
   }
   shape_ = std::move(shape);
   dtype_ = dtype;
@@ -211,12 +214,13 @@ void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t c
 void Tensor::check_stored(DType dtype) const {
   if (dtype != dtype_) {
     throw Error(ErrorKind::internal,
-                std::string("a tensor of ") + name(dtype_) + " was read as " + name(dtype), "", "");
+                translated("a tensor of {1} was read as {2}", name(dtype_), name(dtype)), "", "");
   }
   if (is_shape_only(*this)) {
-    throw Error(ErrorKind::internal,
-                "the elements of " + text(shape_) + " were read, of which only the shape is known",
-                "", "");
+    throw Error(
+        ErrorKind::internal,
+        translated("the elements of {1} were read, of which only the shape is known", text(shape_)),
+        "", "");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/characters.hpp"
 
@@ -19,8 +20,9 @@ std::string normalized_content(const AddedToken& token, const std::vector<Normal
   text.append(token.content, {});
   for (const Normalizer& normalize : normalizers) normalize(text);
   if (!text.text.empty()) return text.text;
-  throw input_error("normalization leaves nothing of the added token " + in_quotes(token.content),
-                    where, "say \"normalized\": false for it");
+  throw input_error(
+      translated("normalization leaves nothing of the added token {1}", in_quotes(token.content)),
+      where, translated("say \"normalized\": false for it"));
 }
 
 bool ends_in_word(std::string_view text) {

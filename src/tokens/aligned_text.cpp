@@ -4,6 +4,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -11,8 +12,8 @@ namespace {
 
 void expect_room(std::size_t bytes) {
   if (bytes <= AlignedText::most_bytes) return;
-  throw input_error("the text is longer than 4 MiB once it is normalized", "",
-                    "give less text at a time");
+  throw input_error(translated("the text is longer than 4 MiB once it is normalized"), "",
+                    translated("give less text at a time"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -89,9 +90,9 @@ std::int64_t most_similar_row(std::span<const T> table, std::size_t dimension, s
 void check_id(std::int64_t id, std::size_t tokens, const std::string& where, std::size_t row,
               std::size_t column) {
   if (id >= 0 && static_cast<std::uint64_t>(id) < tokens) return;
-  throw input_error("token id " + std::to_string(id) + " is not in 0…" + std::to_string(tokens - 1),
+  throw input_error(translated("token id {1} is not in 0…{2}", id, tokens - 1),
                     where + "/" + std::to_string(row) + "/" + std::to_string(column),
-                    "ids number the rows of the embedding table from 0");
+                    translated("ids number the rows of the embedding table from 0"));
 }
 
 }  // namespace
@@ -100,28 +101,28 @@ Tensor torch_embedding_table(TorchRandom& random, std::size_t tokens, std::size_
                              const std::string& where) {
   Shape shape{tokens, dimension};
   if (tokens == 0 || dimension == 0) {
-    throw input_error("the embedding table " + text(shape) + " is empty", where,
-                      "give at least one token and a dimension of at least 1");
+    throw input_error(translated("the embedding table {1} is empty", text(shape)), where,
+                      translated("give at least one token and a dimension of at least 1"));
   }
-  check_memory(element_count(shape), sizeof(float), "the embedding table " + text(shape), where);
+  check_memory(element_count(shape), sizeof(float),
+               translated("the embedding table {1}", text(shape)), where);
   return torch_randn(random, std::move(shape));
 }
 
 void check_embedding_table(const Tensor& table, std::optional<std::size_t> tokens,
                            const std::string& where) {
   if (table.rank() != 2 || table.size() == 0) {
-    throw input_error("the embedding table has shape " + text(table.shape()), where,
-                      "give a table [V,E]: one row a token");
+    throw input_error(translated("the embedding table has shape {1}", text(table.shape())), where,
+                      translated("give a table [V,E]: one row a token"));
   }
   if (table.dtype() != DType::float32 && table.dtype() != DType::float64) {
-    throw input_error(std::string("the embedding table holds ") + name(table.dtype()), where,
-                      "give it as float32 or float64");
+    throw input_error(translated("the embedding table holds {1}", name(table.dtype())), where,
+                      translated("give it as float32 or float64"));
   }
   if (tokens && table.shape()[0] != *tokens) {
-    throw input_error("the embedding table " + text(table.shape()) + " has " +
-                          std::to_string(table.shape()[0]) + " rows for " +
-                          std::to_string(*tokens) + " tokens",
-                      where, "give one row a token of the vocabulary");
+    throw input_error(translated("the embedding table {1} has {2} rows for {3} tokens",
+                                 text(table.shape()), table.shape()[0], *tokens),
+                      where, translated("give one row a token of the vocabulary"));
   }
 }
 
@@ -138,8 +139,8 @@ Tensor embedded(const Tensor& table, const Tensor& ids, const std::string& where
   for (std::size_t i = 0; i < numbers.size(); ++i)
     check_id(numbers[i], tokens, where, i / length, i % length);
   const Shape shape{ids.shape()[0], length, table.shape()[1]};
-  check_memory(element_count(shape), size_of(table.dtype()), "the embeddings " + text(shape),
-               where);
+  check_memory(element_count(shape), size_of(table.dtype()),
+               translated("the embeddings {1}", text(shape)), where);
   return table.dtype() == DType::float64 ? rows_of<double>(table, ids) : rows_of<float>(table, ids);
 }
 

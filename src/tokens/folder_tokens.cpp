@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
@@ -36,10 +37,11 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 }
 
 void refuse_class(const std::string& name, const std::string& files) {
-  throw input_error("the tokenizer " + in_quotes(name) + " cannot be made from " + files + " alone",
-                    tokenizer_config_name + ", /tokenizer_class",
-                    "save it as tokenizer.json, with Python: "
-                    "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  throw input_error(
+      translated("the tokenizer {1} cannot be made from {2} alone", in_quotes(name), files),
+      tokenizer_config_name + ", /tokenizer_class",
+      translated("save it as tokenizer.json, with Python: "
+                 "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
 }
 
 AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
@@ -60,8 +62,8 @@ AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tok
 
 TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {
   if (const auto id = tokens.find(token)) return *id;
-  throw input_error("the token " + in_quotes(token) + " is not in the vocabulary", where,
-                    "take the files of the folder as they were published together");
+  throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), where,
+                    translated("take the files of the folder as they were published together"));
 }
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "tokens/byte_letters.hpp"
 #include "tokens/characters.hpp"
 #include "tokens/precompiled_map.hpp"
@@ -170,7 +171,7 @@ void append_normalizers(const Stage& stage, std::vector<Normalizer>& normalizers
     stage.expect_keys({});
     normalizers.push_back(spell_bytes);
   } else {
-    refuse_type(stage, "the normalizer",
+    refuse_type(stage, translated("the normalizer"),
                 {"BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt",
                  "Precompiled", "Prepend", "Replace", "Sequence", "Strip", "StripAccents"});
   }
@@ -280,8 +281,8 @@ RegularExpression read_pattern(const JsonValue& value, const std::string& where)
       return RegularExpression::from_oniguruma(pattern.string("Regex"), pattern.at("Regex"));
     }
   }
-  throw input_error("expected a pattern, found " + std::string(type_text(value)), where,
-                    R"(give {"String": …} or {"Regex": …})");
+  throw input_error(translated("expected a pattern, found {1}", translated(type_text(value))),
+                    where, R"(give {"String": …} or {"Regex": …})");
 }
 
 }  // namespace attn

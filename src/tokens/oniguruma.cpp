@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/regular_expression.hpp"
 
@@ -42,7 +43,7 @@ class Translator {
   Translator(std::string_view pattern, const std::string& where)
       : pattern_(pattern), where_(where) {}
 
-  std::string translated() {
+  std::string rewritten() {
     while (at_ < pattern_.size()) step();
     return std::move(out_);
   }
@@ -56,8 +57,8 @@ class Translator {
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw input_error(
-        "the pattern " + in_quotes(pattern_) + " holds " + what + ", which is not supported",
-        where_, "write the pattern without it");
+        translated("the pattern {1} holds {2}, which is not supported", in_quotes(pattern_), what),
+        where_, translated("write the pattern without it"));
   }
 
   bool is_next(std::string_view wanted) const { return pattern_.substr(at_).starts_with(wanted); }
@@ -116,7 +117,7 @@ class Translator {
     if (take("(?#")) {
       groups_.pop_back();
       const std::size_t end = pattern_.find(')', at_);
-      if (end == std::string_view::npos) refuse("a comment without end");
+      if (end == std::string_view::npos) refuse(translated("a comment without end"));
       at_ = end + 1;
       return;
     }
@@ -155,7 +156,8 @@ class Translator {
       out_ += "(?" + options + ")";
       return;
     }
-    refuse("the group " + in_quotes("(?" + std::string(pattern_.substr(begin, at_ - begin + 1))));
+    refuse(translated("the group {1}",
+                      in_quotes("(?" + std::string(pattern_.substr(begin, at_ - begin + 1)))));
   }
 
   std::optional<unsigned> number() {
@@ -192,9 +194,9 @@ class Translator {
   // A property's name as PCRE2 has it. Names of scripts mean the script alone in Oniguruma, in
   // PCRE2 what is written in that script too.
   std::string property(bool complement) {
-    if (!take("{")) refuse("a property without braces");
+    if (!take("{")) refuse(translated("a property without braces"));
     const std::size_t end = pattern_.find('}', at_);
-    if (end == std::string_view::npos) refuse("a property without end");
+    if (end == std::string_view::npos) refuse(translated("a property without end"));
     std::string_view given = pattern_.substr(at_, end - at_);
     at_ = end + 1;
     if (given.starts_with('^')) {
@@ -204,7 +206,8 @@ class Translator {
     std::string name;
     for (const char c : given) {
       if (c == ' ' || c == '_' || c == '-') continue;
-      if (!std::isalpha(static_cast<unsigned char>(c))) refuse("the property " + in_quotes(given));
+      if (!std::isalpha(static_cast<unsigned char>(c)))
+        refuse(translated("the property {1}", in_quotes(given)));
       name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known = {
@@ -246,9 +249,11 @@ class Translator {
     const auto length = static_cast<std::size_t>(end - digits.data());
     at_ += length;
     const bool complete = letter == 'u' ? length == 4 : length > 0;
-    if (error != std::errc() || !complete || (braces && !take("}"))) refuse("half an escape");
-    if (letter == 'x' && !braces && code >= 0x80) refuse("the byte of a longer character");
-    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) refuse("no character");
+    if (error != std::errc() || !complete || (braces && !take("}")))
+      refuse(translated("half an escape"));
+    if (letter == 'x' && !braces && code >= 0x80)
+      refuse(translated("the byte of a longer character"));
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) refuse(translated("no character"));
     return code;
   }
 
@@ -262,7 +267,7 @@ class Translator {
   // An escape outside a class.
   std::string escape() {
     ++at_;
-    if (at_ == pattern_.size()) refuse("a backslash at its end");
+    if (at_ == pattern_.size()) refuse(translated("a backslash at its end"));
     const std::string_view given = take_character();
     const char letter = given[0];
     if (const auto c = character_of(letter)) return code_point(*c);
@@ -309,20 +314,20 @@ class Translator {
     }
     if (std::isdigit(static_cast<unsigned char>(letter))) return "\\" + std::string(given);
     if (std::isalpha(static_cast<unsigned char>(letter))) {
-      refuse("the escape " + in_quotes("\\" + std::string(given)));
+      refuse(translated("the escape {1}", in_quotes("\\" + std::string(given))));
     }
     return (given.size() == 1 ? "\\" : "") + std::string(given);
   }
 
   // The whole class at the next character, "[".
   std::string char_class() {
-    if (++depth_ > 50) refuse("classes nested more than 50 deep");
+    if (++depth_ > 50) refuse(translated("classes nested more than 50 deep"));
     ++at_;
     const bool negated = take("^");
     std::vector<Set> sets(1);  // whose intersection it is
     const std::size_t first = at_;
     while (true) {
-      if (at_ >= pattern_.size()) refuse("a class without end");
+      if (at_ >= pattern_.size()) refuse(translated("a class without end"));
       if (pattern_[at_] == ']' && at_ > first) break;
       if (take("&&")) {
         sets.emplace_back();
@@ -373,7 +378,7 @@ class Translator {
     }
     ++at_;
     if (const auto high = class_character(set)) {
-      if (*high < *low) refuse("a range that runs backwards");
+      if (*high < *low) refuse(translated("a range that runs backwards"));
       set.members += "-" + code_point(*high);
     } else {
       set.members += code_point(U'-');
@@ -387,7 +392,7 @@ class Translator {
       std::size_t at = 0;
       return next_character(given, at);
     }
-    if (at_ == pattern_.size()) refuse("a backslash at its end");
+    if (at_ == pattern_.size()) refuse(translated("a backslash at its end"));
     const std::string_view escaped = take_character();
     const char letter = escaped[0];
     if (const auto c = character_of(letter)) return c;
@@ -426,7 +431,7 @@ class Translator {
         break;
     }
     if (std::isalnum(static_cast<unsigned char>(letter))) {
-      refuse("the escape " + in_quotes("\\" + std::string(escaped)) + " in a class");
+      refuse(translated("the escape {1} in a class", in_quotes("\\" + std::string(escaped))));
     }
     std::size_t at = 0;
     return next_character(escaped, at);
@@ -436,7 +441,7 @@ class Translator {
     at_ += 2;
     const bool negated = take("^");
     const std::size_t end = pattern_.find(":]", at_);
-    if (end == std::string_view::npos) refuse("\"[:\" without end");
+    if (end == std::string_view::npos) refuse(translated("\"[:\" without end"));
     const std::string_view name = pattern_.substr(at_, end - at_);
     at_ = end + 2;
     constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {
@@ -450,7 +455,8 @@ class Translator {
          {"lower", "\\p{Lowercase}"}}};
     const auto* const entry =
         std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == name; });
-    if (entry == known.end()) refuse("the class " + in_quotes("[:" + std::string(name) + ":]"));
+    if (entry == known.end())
+      refuse(translated("the class {1}", in_quotes("[:" + std::string(name) + ":]")));
     if (negated) {
       set.others.push_back(excluding(entry->second));
     } else {
@@ -469,7 +475,7 @@ class Translator {
 }  // namespace
 
 std::string pcre_from_oniguruma(std::string_view pattern, const std::string& where) {
-  return Translator(pattern, where).translated();
+  return Translator(pattern, where).rewritten();
 }
 
 }  // namespace attn

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/byte_letters.hpp"
 #include "tokens/splitters.hpp"
@@ -51,7 +52,7 @@ void append_decoder(const Stage& stage, PieceText& text) {
     stage.expect_keys({"suffix"});
     text.end_suffix = stage.string("suffix");
   } else if (type != "WordPiece" && type != "Fuse" && type != "CTC") {
-    refuse_type(stage, "the decoder",
+    refuse_type(stage, translated("the decoder"),
                 {"BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace",
                  "Sequence", "Strip", "WordPiece"});
   }

@@ -4,6 +4,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -32,8 +33,8 @@ std::uint32_t little_endian(std::string_view bytes) {
 }
 
 Error damaged(const std::string& where) {
-  return input_error("the precompiled table of characters is damaged", where,
-                     "take the file as it was published");
+  return input_error(translated("the precompiled table of characters is damaged"), where,
+                     translated("take the file as it was published"));
 }
 
 // Bytes up to the end of the grapheme cluster that begins at `begin`.

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -48,9 +49,9 @@ struct RegularExpression::Compiled {
 
 RegularExpression::RegularExpression(const std::string& pattern, const std::string& where) {
   if (pattern.size() > longest_pattern) {
-    throw input_error("the pattern has " + std::to_string(pattern.size()) + " bytes, more than " +
-                          std::to_string(longest_pattern),
-                      where, "give a shorter one");
+    throw input_error(
+        translated("the pattern has {1} bytes, more than {2}", pattern.size(), longest_pattern),
+        where, translated("give a shorter one"));
   }
   const auto compiled = std::make_shared<Compiled>();
   compiled->pattern = pattern;
@@ -62,9 +63,9 @@ RegularExpression::RegularExpression(const std::string& pattern, const std::stri
   PCRE2_SIZE offset = 0;
   compiled->code = pcre2_compile(units(pattern), pattern.size(), options, &error, &offset, nullptr);
   if (compiled->code == nullptr) {
-    throw input_error("the pattern " + in_quotes(pattern) + " cannot be compiled: " +
-                          message_of(error) + " at byte " + std::to_string(offset),
-                      where, "mend the pattern, or use one that PCRE2 can match");
+    throw input_error(translated("the pattern {1} cannot be compiled: {2} at byte {3}",
+                                 in_quotes(pattern), message_of(error), offset),
+                      where, translated("mend the pattern, or use one that PCRE2 can match"));
   }
   pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);  // without it matching is slower
   compiled->context = pcre2_match_context_create(nullptr);
@@ -96,16 +97,17 @@ void RegularExpression::find(std::string_view text, std::vector<Stretch>& stretc
     const int result = match_from(at);
     if (result == PCRE2_ERROR_NOMATCH) break;
     if (result < 0) {
-      throw input_error("the pattern " + in_quotes(compiled_->pattern) +
-                            " takes too long on this text: " + message_of(result),
-                        compiled_->where, "use a pattern with fewer ways to match the same text");
+      throw input_error(translated("the pattern {1} takes too long on this text: {2}",
+                                   in_quotes(compiled_->pattern), message_of(result)),
+                        compiled_->where,
+                        translated("use a pattern with fewer ways to match the same text"));
     }
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match.get());
     const std::size_t begin = ends[0], end = ends[1];
     if (begin < done || end < begin) {
       throw input_error(
-          "the pattern " + in_quotes(compiled_->pattern) + " gives matches that overlap",
-          compiled_->where, "leave \\K out of it");
+          translated("the pattern {1} gives matches that overlap", in_quotes(compiled_->pattern)),
+          compiled_->where, translated("leave \\K out of it"));
     }
     if (begin == end && any && end == done) {
       at = end == text.size() ? end + 1 : end + utf8_length(text.substr(end));

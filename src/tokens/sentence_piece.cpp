@@ -4,19 +4,22 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   constexpr std::size_t most = std::size_t{64} << 20;
   if (bytes.size() > most) {
-    throw input_error("the file has " + std::to_string(bytes.size()) + " bytes, more than 64 MiB",
-                      "", "no SentencePiece model is so large: take the file as it was published");
+    throw input_error(
+        translated("the file has {1} bytes, more than 64 MiB", bytes.size()), "",
+        translated("no SentencePiece model is so large: take the file as it was published"));
   }
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   const auto status = processor->LoadFromSerializedProto({bytes.data(), bytes.size()});
   if (!status.ok() || processor->GetPieceSize() <= 0) {
-    throw input_error("this is no SentencePiece model, or not the whole of one", "",
-                      "take the file as it was published");
+    throw input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
+                      translated("take the file as it was published"));
   }
   processor_ = std::move(processor);
 }
@@ -37,8 +40,8 @@ void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& res
   // The library takes half a kilobyte for each byte of text.
   constexpr std::size_t most = std::size_t{1} << 20;
   if (text.size() > most) {
-    throw input_error("the text has " + std::to_string(text.size()) + " bytes, more than 1 MiB", "",
-                      "give less text at a time");
+    throw input_error(translated("the text has {1} bytes, more than 1 MiB", text.size()), "",
+                      translated("give less text at a time"));
   }
   const auto cut = processor_->EncodeAsImmutableProto({text.data(), text.size()});
   const std::size_t first = result.size(), count = cut.pieces_size();

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "tokens/folder_tokens.hpp"
 
 namespace attn {
@@ -238,8 +239,8 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
     const std::string token = in_file(
         tokenizer_config_name, [&] { return config.token(key).value_or(std::string(otherwise)); });
     if (const auto found = parts.find(token)) return *found;
-    throw input_error("the token " + in_quotes(token) + " is not in the vocabulary", file,
-                      "take the files of the folder as they were published together");
+    throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), file,
+                      translated("take the files of the folder as they were published together"));
   };
   using Part = TextTemplate::Part;
   TextTemplate result;
@@ -311,8 +312,8 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
   auto tokens = std::make_shared<TokenTable>();
   if (kind->numbering == Numbering::vocabulary) {
     if (!files.vocab_json) {
-      throw input_error("there is a " + files.sentencepiece_name + ", but no vocab.json", "",
-                        "take the folder's files as they were published together");
+      throw input_error(translated("there is a {1}, but no vocab.json", files.sentencepiece_name),
+                        "", translated("take the folder's files as they were published together"));
     }
     tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
   }

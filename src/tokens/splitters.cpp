@@ -9,6 +9,7 @@
 
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/characters.hpp"
 #include "tokens/normalizers.hpp"
@@ -73,8 +74,8 @@ SplitBehavior read_behavior(const Stage& stage) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<SplitBehavior>(i);
   }
-  throw input_error("the behavior " + in_quotes(name) + " is not supported", stage.at("behavior"),
-                    suggestion(name, names));
+  throw input_error(translated("the behavior {1} is not supported", in_quotes(name)),
+                    stage.at("behavior"), suggestion(name, names));
 }
 
 Splitter read_split(const Stage& stage) {
@@ -125,7 +126,7 @@ void append_splitters(const Stage& stage, std::vector<Splitter>& splitters) {
     const char32_t delimiter = stage.character("delimiter");
     add_characters(SplitBehavior::removed, [=](char32_t c) { return c == delimiter; });
   } else {
-    refuse_type(stage, "the pre-tokenizer",
+    refuse_type(stage, translated("the pre-tokenizer"),
                 {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "Metaspace",
                  "Punctuation", "Sequence", "Split", "Whitespace", "WhitespaceSplit"});
   }
@@ -198,13 +199,14 @@ Metaspace read_metaspace(const Stage& stage) {
     std::size_t i = 0;
     while (i < names.size() && *scheme != names[i]) ++i;
     if (i == names.size()) {
-      throw input_error("the prepend_scheme " + in_quotes(*scheme) + " is not supported",
+      throw input_error(translated("the prepend_scheme {1} is not supported", in_quotes(*scheme)),
                         stage.at("prepend_scheme"), suggestion(*scheme, names));
     }
     metaspace.prepend = static_cast<Metaspace::Prepend>(i);
     if (!space && metaspace.prepend != Metaspace::Prepend::never) {
-      throw input_error("add_prefix_space is false, but prepend_scheme is " + in_quotes(*scheme),
-                        stage.at("prepend_scheme"), "leave out one of the two");
+      throw input_error(
+          translated("add_prefix_space is false, but prepend_scheme is {1}", in_quotes(*scheme)),
+          stage.at("prepend_scheme"), translated("leave out one of the two"));
     }
   }
   return metaspace;

@@ -6,27 +6,28 @@
 
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "tokens/characters.hpp"
 
 namespace attn {
 namespace {
 
 Error unexpected(const JsonValue& value, const std::string& wanted, const std::string& where) {
-  return input_error("expected " + wanted + ", found " + std::string(type_text(value)), where,
-                     "take the file as it was published, or write it again");
+  return input_error(translated("expected {1}, found {2}", wanted, translated(type_text(value))),
+                     where, translated("take the file as it was published, or write it again"));
 }
 
 }  // namespace
 
 const JsonValue& expect_list(const JsonValue& value, const std::string& where) {
-  if (!value.is(JsonValue::Type::array)) throw unexpected(value, "an array", where);
+  if (!value.is(JsonValue::Type::array)) throw unexpected(value, translated("an array"), where);
   return value;
 }
 
 const std::string& Stage::type() const {
-  if (!value.is(JsonValue::Type::object)) throw unexpected(value, "an object", where);
+  if (!value.is(JsonValue::Type::object)) throw unexpected(value, translated("an object"), where);
   const JsonValue& type = need("type");
-  if (!type.is(JsonValue::Type::string)) throw unexpected(type, "a string", at("type"));
+  if (!type.is(JsonValue::Type::string)) throw unexpected(type, translated("a string"), at("type"));
   return type.string();
 }
 
@@ -35,10 +36,10 @@ void Stage::expect_keys(std::initializer_list<std::string_view> keys) const {
     if (member.key == "type" || std::find(keys.begin(), keys.end(), member.key) != keys.end()) {
       continue;
     }
-    throw input_error("the key " + in_quotes(member.key) + " of " + type() + " is not supported",
-                      at(member.key),
-                      "leaving it out could give other tokens: remove it only if "
-                      "it does not matter");
+    throw input_error(
+        translated("the key {1} of {2} is not supported", in_quotes(member.key), type()),
+        at(member.key),
+        translated("leaving it out could give other tokens: remove it only if it does not matter"));
   }
 }
 
@@ -50,8 +51,8 @@ const JsonValue* Stage::find(std::string_view key) const {
 const JsonValue& Stage::need(std::string_view key) const {
   const JsonValue* found = value.find(key);
   if (found == nullptr) {
-    throw input_error("the key " + in_quotes(key) + " is missing", where,
-                      "take the file as it was published, or write it again");
+    throw input_error(translated("the key {1} is missing", in_quotes(key)), where,
+                      translated("take the file as it was published, or write it again"));
   }
   return *found;
 }
@@ -59,7 +60,8 @@ const JsonValue& Stage::need(std::string_view key) const {
 bool Stage::boolean(std::string_view key, std::optional<bool> otherwise) const {
   if (otherwise && find(key) == nullptr) return *otherwise;
   const JsonValue& found = need(key);
-  if (!found.is(JsonValue::Type::boolean)) throw unexpected(found, "true or false", at(key));
+  if (!found.is(JsonValue::Type::boolean))
+    throw unexpected(found, translated("true or false"), at(key));
   return found.boolean();
 }
 
@@ -78,7 +80,7 @@ std::int64_t Stage::integer(std::string_view key, std::int64_t most) const {
   const JsonValue& found = need(key);
   if (!found.is(JsonValue::Type::number) || !found.is_integer() || found.integer() < 0 ||
       found.integer() > most) {
-    throw unexpected(found, "an integer from 0 to " + std::to_string(most), at(key));
+    throw unexpected(found, translated("an integer from 0 to {1}", most), at(key));
   }
   return found.integer();
 }
@@ -88,8 +90,8 @@ char32_t Stage::character(std::string_view key) const {
   std::size_t at_byte = 0;
   const char32_t c = text.empty() ? 0 : next_character(text, at_byte);
   if (text.empty() || at_byte != text.size()) {
-    throw input_error("expected one character, found " + in_quotes(text), at(key),
-                      "give a single character");
+    throw input_error(translated("expected one character, found {1}", in_quotes(text)), at(key),
+                      translated("give a single character"));
   }
   return c;
 }
@@ -97,8 +99,8 @@ char32_t Stage::character(std::string_view key) const {
 void refuse_type(const Stage& stage, const std::string& kind,
                  std::initializer_list<std::string_view> known) {
   const std::vector<std::string_view> names(known);
-  throw input_error(kind + " " + in_quotes(stage.type()) + " is not supported", stage.at("type"),
-                    suggestion(stage.type(), names));
+  throw input_error(translated("{1} {2} is not supported", kind, in_quotes(stage.type())),
+                    stage.at("type"), suggestion(stage.type(), names));
 }
 
 }  // namespace attn

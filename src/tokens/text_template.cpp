@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -15,12 +16,11 @@ constexpr std::int64_t most_types = 1'000'000;
 TokenId read_id(const JsonValue& value, std::size_t tokens, const std::string& where) {
   if (!value.is(JsonValue::Type::number) || !value.is_integer() || value.integer() < 0 ||
       static_cast<std::uint64_t>(value.integer()) >= tokens) {
-    throw input_error("expected the id of one of the " + std::to_string(tokens) +
-                          " tokens, found " +
-                          (value.is(JsonValue::Type::number) && value.is_integer()
-                               ? std::to_string(value.integer())
-                               : std::string(type_text(value))),
-                      where, "take the file as it was published");
+    throw input_error(translated("expected the id of one of the {1} tokens, found {2}", tokens,
+                                 (value.is(JsonValue::Type::number) && value.is_integer()
+                                      ? std::to_string(value.integer())
+                                      : translated(type_text(value)))),
+                      where, translated("take the file as it was published"));
   }
   return static_cast<TokenId>(value.integer());
 }
@@ -29,7 +29,8 @@ TokenId read_id(const JsonValue& value, std::size_t tokens, const std::string& w
 TokenId read_named_id(const Stage& stage, std::string_view key, std::size_t tokens) {
   const JsonValue& pair = expect_list(stage.need(key), stage.at(key));
   if (pair.size() != 2) {
-    throw input_error("expected a token and its id", stage.at(key), R"(give ["[SEP]", 102])");
+    throw input_error(translated("expected a token and its id"), stage.at(key),
+                      R"(give ["[SEP]", 102])");
   }
   return read_id(pair.element(1), tokens, pointer_to(stage.at(key), 1));
 }
@@ -39,9 +40,10 @@ std::vector<TokenId> read_special(const Stage& stage, const std::string& name, s
   const Stage list{stage.need("special_tokens"), list_at};
   const JsonValue* special = list.find(name);
   if (special == nullptr) {
-    throw input_error("the template puts " + in_quotes(name) +
-                          " around texts, which is not among its special tokens",
-                      list_at, "take the file as it was published");
+    throw input_error(
+        translated("the template puts {1} around texts, which is not among its special tokens",
+                   in_quotes(name)),
+        list_at, translated("take the file as it was published"));
   }
   const Stage entry{*special, list.at(name)};
   const JsonValue& ids = expect_list(entry.need("ids"), entry.at("ids"));
@@ -68,14 +70,16 @@ std::vector<TextTemplate::Part> read_parts(const Stage& stage, std::string_view 
       } else if (id == "A" || (id == "B" && key == "pair")) {
         result.text = id == "A" ? 0 : 1;
       } else {
-        throw input_error("there is no text " + in_quotes(id) + " in this template", inner.at("id"),
-                          key == "pair" ? "give A or B" : "give A");
+        throw input_error(translated("there is no text {1} in this template", in_quotes(id)),
+                          inner.at("id"),
+                          key == "pair" ? translated("give A or B") : translated("give A"));
       }
       parts.push_back(std::move(result));
       return;
     }
-    throw input_error("expected a part of a template, found " + std::string(type_text(part.value)),
-                      part.where, R"(give {"Sequence": …} or {"SpecialToken": …})");
+    throw input_error(
+        translated("expected a part of a template, found {1}", translated(type_text(part.value))),
+        part.where, R"(give {"Sequence": …} or {"SpecialToken": …})");
   });
   return parts;
 }
@@ -107,15 +111,16 @@ std::optional<TextTemplate> read_any(const Stage& stage, std::size_t tokens) {
     stage.each("processors", [&](const Stage& processor) {
       auto found = read_any(processor, tokens);
       if (found && result) {
-        throw input_error("two post-processors put tokens around the text, which is not supported",
-                          processor.where, "leave out one of the two");
+        throw input_error(
+            translated("two post-processors put tokens around the text, which is not supported"),
+            processor.where, translated("leave out one of the two"));
       }
       if (found) result = std::move(found);
     });
     return result;
   }
   refuse_type(
-      stage, "the post-processor",
+      stage, translated("the post-processor"),
       {"BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing"});
 }
 

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "support/memory_limit.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -22,7 +23,7 @@ TokenRows token_rows(const std::vector<std::vector<std::string>>& words,
       if (!id) id = unknown;
       if (!id) {
         id = vocabulary.id(word, where + "/" + std::to_string(row) + "/" + std::to_string(column),
-                           "or name an \"unknown\" token in the embedding");
+                           translated("or name an \"unknown\" token in the embedding"));
       }
       rows[row].push_back(*id);
     }
@@ -35,14 +36,16 @@ Shape padded_shape(const TokenRows& rows, std::optional<std::int64_t> pad,
   std::size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, row.size());
   if (longest == 0) {
-    throw input_error("there are no tokens", where, "give one row of tokens a sample");
+    throw input_error(translated("there are no tokens"), where,
+                      translated("give one row of tokens a sample"));
   }
   for (std::size_t row = 1; row < rows.size(); ++row) {
     if (pad || rows[row].size() == rows[row - 1].size()) continue;
-    throw input_error("rows of " + std::to_string(rows[row - 1].size()) + " and of " +
-                          std::to_string(rows[row].size()) + " tokens, and no pad token",
-                      where + "/" + std::to_string(row),
-                      "name a \"pad\" token in the embedding, or give rows of one length");
+    throw input_error(
+        translated("rows of {1} and of {2} tokens, and no pad token", rows[row - 1].size(),
+                   rows[row].size()),
+        where + "/" + std::to_string(row),
+        translated("name a \"pad\" token in the embedding, or give rows of one length"));
   }
   return {rows.size(), longest};
 }
@@ -55,7 +58,7 @@ TokenBatch padded(const TokenRows& rows, std::optional<std::int64_t> pad,
       std::ranges::any_of(rows, [&](const auto& row) { return row.size() < longest; });
   const std::size_t count = element_count(shape);
   check_memory(count, sizeof(std::int64_t) + sizeof(std::uint8_t),
-               "the batch of token ids " + text(shape), where);
+               translated("the batch of token ids {1}", text(shape)), where);
   std::vector<std::int64_t> ids(count, pad.value_or(0));
   std::vector<std::uint8_t> padding(ragged ? count : 0, 1);
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/tokenizer_files.hpp"
 #include "tokens/tokenizer_parts.hpp"
@@ -51,8 +52,8 @@ class WordTokens {
 SplitText given(std::string_view text, std::string_view where) {
   SplitText result;
   if (text.size() > AlignedText::most_bytes) {
-    throw input_error("the text has " + std::to_string(text.size()) + " bytes, more than 4 MiB", "",
-                      "give less text at a time");
+    throw input_error(translated("the text has {1} bytes, more than 4 MiB", text.size()), "",
+                      translated("give less text at a time"));
   }
   characters_of(text, where);  // for its error
   result.text = text;
@@ -211,14 +212,14 @@ std::optional<std::int64_t> Tokenizer::id(std::string_view token) const {
 
 std::string_view Tokenizer::token(std::int64_t id) const {
   if (id < 0 || static_cast<std::size_t>(id) >= size_) {
-    throw Error(ErrorKind::internal, "the tokenizer has no token " + std::to_string(id), "", "");
+    throw Error(ErrorKind::internal, translated("the tokenizer has no token {1}", id), "", "");
   }
   return parts_->token(static_cast<TokenId>(id));
 }
 
 std::string_view Tokenizer::model() const noexcept {
   constexpr std::array<std::string_view, 5> names = {"WordPiece", "WordLevel", "BPE", "Unigram",
-                                                 "SentencePiece"};
+                                                     "SentencePiece"};
   return names[parts_->model.index()];
 }
 

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
 #include "tokens/stage.hpp"
 
 namespace attn {
@@ -15,8 +16,8 @@ JsonValue object_of(std::optional<std::string_view> text) {
   if (!text) return JsonValue{JsonValue::Object{}};
   JsonValue root = parse_json_by_element(*text, 512);
   if (root.is(JsonValue::Type::object)) return root;
-  throw input_error("expected an object, found " + std::string(type_text(root)), "",
-                    "take the file as it was published");
+  throw input_error(translated("expected an object, found {1}", translated(type_text(root))), "",
+                    translated("take the file as it was published"));
 }
 
 bool present_in(const JsonValue& object, std::string_view key) {
@@ -71,15 +72,15 @@ TokenizerConfig::Added TokenizerConfig::added() const {
   if (list == nullptr) list = &nothing;
   const std::string where = root.at("added_tokens_decoder");
   if (!list->is(JsonValue::Type::object)) {
-    throw input_error("expected an object, found " + std::string(type_text(*list)), where,
-                      "take the file as it was published");
+    throw input_error(translated("expected an object, found {1}", translated(type_text(*list))),
+                      where, translated("take the file as it was published"));
   }
   std::vector<std::pair<TokenId, AddedToken>> all;
   for (const JsonMember& member : added_.members()) {
     const bool whole = member.value.is(JsonValue::Type::number) && member.value.is_integer();
     if (!whole || member.value.integer() < 0 || member.value.integer() > 0x7FFFFFFF) {
-      throw input_error("expected the id of a token", pointer_to("", member.key),
-                        "take the file as it was published");
+      throw input_error(translated("expected the id of a token"), pointer_to("", member.key),
+                        translated("take the file as it was published"));
     }
     AddedToken token;
     token.content = member.key;
@@ -94,8 +95,8 @@ TokenizerConfig::Added TokenizerConfig::added() const {
     TokenId id = 0;
     const char* const end = member.key.data() + member.key.size();
     if (std::from_chars(member.key.data(), end, id).ptr != end || member.key.empty()) {
-      throw input_error("expected the id of a token", entry.where,
-                        "take the file as it was published");
+      throw input_error(translated("expected the id of a token"), entry.where,
+                        translated("take the file as it was published"));
     }
     AddedToken token;
     token.content = entry.string("content");

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/folder_tokens.hpp"
 #include "tokens/sentence_piece_files.hpp"
@@ -38,8 +39,8 @@ TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
     settings.last = config.token("sep_token").value_or(mpnet ? "</s>" : "[SEP]");
     settings.unknown = config.token("unk_token").value_or("[UNK]");
     if (!config.boolean("do_basic_tokenize", true)) {
-      throw input_error("\"do_basic_tokenize\": false is not supported", "/do_basic_tokenize",
-                        "save the tokenizer as tokenizer.json");
+      throw input_error(translated("\"do_basic_tokenize\": false is not supported"),
+                        "/do_basic_tokenize", translated("save the tokenizer as tokenizer.json"));
     }
   });
   settings.doubled = mpnet;
@@ -69,8 +70,9 @@ MergeList read_merges_txt(std::string_view text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("#version") || (line.empty() && text.empty())) continue;
     if (!merges.add_line(line)) {
-      throw input_error("expected two tokens with a space between them, found " + in_quotes(line),
-                        "line " + std::to_string(number), "take the file as it was published");
+      throw input_error(
+          translated("expected two tokens with a space between them, found {1}", in_quotes(line)),
+          "line " + std::to_string(number), translated("take the file as it was published"));
     }
   }
   return merges;
@@ -88,7 +90,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
       is_one_of(name, {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"});
   const bool qwen = name == "Qwen2Tokenizer";
   if (!roberta && !qwen && !is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"})) {
-    refuse_class(name, "vocab.json and merges.txt");
+    refuse_class(name, translated("vocab.json and merges.txt"));
   }
   BytePairModel model;
   model.tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
@@ -143,8 +145,8 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
 
 TokenizerParts bert_parts(const Vocabulary& vocabulary, const BertSettings& settings,
                           const std::string& where) {
-  constexpr std::string_view advice =
-      "WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt has them";
+  const std::string advice =
+      translated("WordPiece needs [UNK], [CLS] and [SEP], as BERT's vocab.txt has them");
   vocabulary.id(settings.unknown, where, advice);
   const auto first = static_cast<TokenId>(vocabulary.id(settings.first, where, advice));
   const auto last = static_cast<TokenId>(vocabulary.id(settings.last, where, advice));
@@ -173,12 +175,13 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
   if (files.vocab_json && files.merges_txt) return parts_from_merges(files);
   if (files.vocab_txt) return parts_from_vocab_txt(files);
   if (files.vocab_json) {
-    throw input_error("there is a vocab.json, but no merges.txt", "",
-                      "take the folder's files as they were published together");
+    throw input_error(translated("there is a vocab.json, but no merges.txt"), "",
+                      translated("take the folder's files as they were published together"));
   }
   throw input_error(
-      "the folder has no tokenizer", "",
-      "add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and merges.txt");
+      translated("the folder has no tokenizer"), "",
+      translated(
+          "add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and merges.txt"));
 }
 
 SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& files) {

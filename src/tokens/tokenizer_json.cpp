@@ -12,6 +12,7 @@
 
 #include "io/json_events.hpp"
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "tokens/stage.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
@@ -21,7 +22,8 @@ namespace {
 const std::string model_at = "/model", vocabulary_at = "/model/vocab", merges_at = "/model/merges";
 
 Error misshapen(const std::string& wanted, const std::string& where) {
-  return input_error("expected " + wanted, where, "take the file as it was published");
+  return input_error(translated("expected {1}", wanted), where,
+                     translated("take the file as it was published"));
 }
 
 // A score as serde_json reads it, which rounds twice: the digits to a double, and that divided by
@@ -101,14 +103,14 @@ class Reader {
  private:
   // 1. The file's keys, as they come.
   void read_file() {
-    if (events_.peek() != JsonValue::Type::object) throw misshapen("an object", "");
+    if (events_.peek() != JsonValue::Type::object) throw misshapen(translated("an object"), "");
     events_.enter();
     std::string_view name;
     while (events_.next_member(name)) {
       const std::string key(name);
       if (values_.contains(key)) {
-        throw input_error("the key " + in_quotes(key) + " is given twice", pointer_to("", key),
-                          "remove one of the two");
+        throw input_error(translated("the key {1} is given twice", in_quotes(key)),
+                          pointer_to("", key), translated("remove one of the two"));
       }
       if (key == "model") {
         values_[key];
@@ -119,35 +121,38 @@ class Reader {
     }
     events_.expect_end();
     if (!values_.contains("model")) {
-      throw input_error("there is no model", model_at, "take the file as it was published");
+      throw input_error(translated("there is no model"), model_at,
+                        translated("take the file as it was published"));
     }
     for (const auto& [key, value] : values_) {
       constexpr std::array<std::string_view, 9> known = {
           "version",       "truncation",     "padding", "added_tokens", "normalizer",
           "pre_tokenizer", "post_processor", "decoder", "model"};
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        throw input_error("the key " + in_quotes(key) + " is not supported", pointer_to("", key),
-                          "leaving it out could give other tokens: remove it only if it does not "
-                          "matter");
+        throw input_error(
+            translated("the key {1} is not supported", in_quotes(key)), pointer_to("", key),
+            translated(
+                "leaving it out could give other tokens: remove it only if it does not matter"));
       }
     }
     const JsonValue version = values_["version"];
     if (version.is(JsonValue::Type::string) && version.string() != "1.0") {
-      throw input_error("version " + in_quotes(version.string()) + " is not supported", "/version",
-                        "give a file of version 1.0");
+      throw input_error(translated("version {1} is not supported", in_quotes(version.string())),
+                        "/version", translated("give a file of version 1.0"));
     }
   }
 
   void read_model_file() {
-    if (events_.peek() != JsonValue::Type::object) throw misshapen("an object", model_at);
+    if (events_.peek() != JsonValue::Type::object)
+      throw misshapen(translated("an object"), model_at);
     events_.enter();
     auto& options = std::get<JsonValue::Object>(model_.options.data);
     std::string_view name;
     while (events_.next_member(name)) {
       std::string key(name);
       if (model_.options.find(key) != nullptr) {
-        throw input_error("the key " + in_quotes(key) + " is given twice",
-                          pointer_to(model_at, key), "remove one of the two");
+        throw input_error(translated("the key {1} is given twice", in_quotes(key)),
+                          pointer_to(model_at, key), translated("remove one of the two"));
       }
       JsonValue value;
       if (key == "vocab") {
@@ -172,7 +177,7 @@ class Reader {
     } else if (type == JsonValue::Type::object) {
       read_token_ids(events_, tokens, vocabulary_at, text_.size());
     } else {
-      throw misshapen("an object of tokens and ids", vocabulary_at);
+      throw misshapen(translated("an object of tokens and ids"), vocabulary_at);
     }
     expect_no_hole(tokens, vocabulary_at);
   }
@@ -183,7 +188,7 @@ class Reader {
     for (TokenId id = 0; events_.next_element(); ++id) {
       const std::string where = pointer_to(vocabulary_at, id);
       const auto expect = [&](bool holds) {
-        if (!holds) throw misshapen("a token and its score", where);
+        if (!holds) throw misshapen(translated("a token and its score"), where);
       };
       expect(events_.peek() == JsonValue::Type::array);
       events_.enter();
@@ -191,7 +196,7 @@ class Reader {
       add_token(*model_.tokens, events_.string(), id, vocabulary_at);
       expect(events_.next_element() && events_.peek() == JsonValue::Type::number);
       const auto score = score_of(events_.number());
-      if (!score) throw misshapen("a score within the range of a double", where);
+      if (!score) throw misshapen(translated("a score within the range of a double"), where);
       model_.scores.push_back(*score);
       expect(!events_.next_element());
     }
@@ -202,7 +207,9 @@ class Reader {
     model_.has_merges = true;
     events_.enter();
     for (std::size_t i = 0; events_.next_element(); ++i) {
-      const auto refuse = [&] { throw misshapen("two tokens", pointer_to(merges_at, i)); };
+      const auto refuse = [&] {
+        throw misshapen(translated("two tokens"), pointer_to(merges_at, i));
+      };
       if (events_.peek() == JsonValue::Type::string) {
         const std::string_view both = events_.string();
         if (both.starts_with("#version")) continue;
@@ -241,7 +248,8 @@ class Reader {
     const bool unigram = type == "Unigram";
     if (unigram != model_.has_scores &&
         (unigram || type == "BPE" || type == "WordPiece" || type == "WordLevel")) {
-      throw misshapen(unigram ? "an array of tokens and scores" : "an object of tokens and ids",
+      throw misshapen(unigram ? translated("an array of tokens and scores")
+                              : translated("an object of tokens and ids"),
                       vocabulary_at);
     }
     const auto expect_keys = [&](std::initializer_list<std::string_view> keys) {
@@ -249,10 +257,11 @@ class Reader {
         if (member.key == "type" || std::find(keys.begin(), keys.end(), member.key) != keys.end()) {
           continue;
         }
-        throw input_error("the key " + in_quotes(member.key) + " of " + type + " is not supported",
-                          options.at(member.key),
-                          "leaving it out could give other tokens: remove it only if it does not "
-                          "matter");
+        throw input_error(
+            translated("the key {1} of {2} is not supported", in_quotes(member.key), type),
+            options.at(member.key),
+            translated(
+                "leaving it out could give other tokens: remove it only if it does not matter"));
       }
     };
     if (unigram) {
@@ -281,22 +290,24 @@ class Reader {
       expect_keys({"unk_token", "vocab"});
       return WordLevelModel{model_.tokens, options.string("unk_token")};
     }
-    refuse_type(options, "the model", {"BPE", "Unigram", "WordLevel", "WordPiece"});
+    refuse_type(options, translated("the model"), {"BPE", "Unigram", "WordLevel", "WordPiece"});
   }
 
   BytePairModel read_byte_pair(const Stage& options) const {
     const JsonValue* dropout = options.find("dropout");
     if (dropout != nullptr && !(dropout->is(JsonValue::Type::number) && dropout->number() == 0)) {
-      throw input_error("merges are dropped at random, which gives other tokens each time",
-                        options.at("dropout"), "say \"dropout\": null");
+      throw input_error(
+          translated("merges are dropped at random, which gives other tokens each time"),
+          options.at("dropout"), translated("say \"dropout\": null"));
     }
     BytePairModel model;
     model.tokens = model_.tokens;
     if (const auto unknown = options.optional_string("unk_token")) {
       model.unknown = model_.tokens->find(*unknown);
       if (!model.unknown) {
-        throw input_error("the unknown token " + in_quotes(*unknown) + " is not in the vocabulary",
-                          options.at("unk_token"), "take the file as it was published");
+        throw input_error(
+            translated("the unknown token {1} is not in the vocabulary", in_quotes(*unknown)),
+            options.at("unk_token"), translated("take the file as it was published"));
       }
     }
     model.fuse_unknown = options.boolean("fuse_unk", false);
@@ -305,7 +316,7 @@ class Reader {
     model.continuing_prefix = options.optional_string("continuing_subword_prefix").value_or("");
     model.end_suffix = options.optional_string("end_of_word_suffix").value_or("");
     model.bytes = byte_tokens(*model.tokens);
-    if (!model_.has_merges) throw misshapen("an array of merges", merges_at);
+    if (!model_.has_merges) throw misshapen(translated("an array of merges"), merges_at);
     model.merges = model_.merges.table(*model.tokens, model.continuing_prefix, merges_at);
     return model;
   }

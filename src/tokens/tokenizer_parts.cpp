@@ -8,6 +8,7 @@
 #include "io/json_value.hpp"
 #include "support/in_quotes.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -42,11 +43,11 @@ void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& token
       behind.add(content, *id);
     }
     if (stated[i] && *stated[i] != *id) {
-      throw input_error("the added token " + in_quotes(content) + " has the id " +
-                            std::to_string(*stated[i]) + ", but the vocabulary gives it " +
-                            std::to_string(*id),
-                        pointer_to(where, i),
-                        "the ids of a vocabulary and its added tokens are 0, 1, … without a hole");
+      throw input_error(
+          translated("the added token {1} has the id {2}, but the vocabulary gives it {3}",
+                     in_quotes(content), *stated[i], *id),
+          pointer_to(where, i),
+          translated("the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
     }
     added[i].id = *id;
   }
@@ -54,25 +55,28 @@ void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& token
 
 void expect_no_hole(const TokenTable& tokens, const std::string& where) {
   if (tokens.size() == 0) {
-    throw input_error("the vocabulary is empty", where, "take the file as it was published");
+    throw input_error(translated("the vocabulary is empty"), where,
+                      translated("take the file as it was published"));
   }
   if (tokens.count() == tokens.size()) return;
   TokenId id = 0;
   while (tokens.has(id)) ++id;
-  throw input_error("the vocabulary has a hole: no token has the id " + std::to_string(id) +
-                        ", though there are ids up to " + std::to_string(tokens.size() - 1),
-                    where, "give every id from 0 on a token");
+  throw input_error(
+      translated(
+          "the vocabulary has a hole: no token has the id {1}, though there are ids up to {2}", id,
+          tokens.size() - 1),
+      where, translated("give every id from 0 on a token"));
 }
 
 void add_token(TokenTable& tokens, std::string_view token, TokenId id, const std::string& where) {
   if (tokens.has(id)) {
-    throw input_error(in_quotes(tokens.token(id)) + " and " + in_quotes(token) + " have one id, " +
-                          std::to_string(id),
-                      pointer_to(where, token), "give every token its own id");
+    throw input_error(translated("{1} and {2} have one id, {3}", in_quotes(tokens.token(id)),
+                                 in_quotes(token), id),
+                      pointer_to(where, token), translated("give every token its own id"));
   }
   if (!tokens.add(token, id)) {
-    throw input_error("the vocabulary holds " + in_quotes(token) + " twice",
-                      pointer_to(where, token), "remove one of the two");
+    throw input_error(translated("the vocabulary holds {1} twice", in_quotes(token)),
+                      pointer_to(where, token), translated("remove one of the two"));
   }
 }
 
@@ -83,13 +87,12 @@ void read_token_ids(JsonEvents& events, TokenTable& tokens, const std::string& w
   while (events.next_member(token)) {
     TokenId id = 0;
     if (!events.small_integer(id)) {
-      throw input_error("expected the id of a token", pointer_to(where, token),
-                        "take the file as it was published");
+      throw input_error(translated("expected the id of a token"), pointer_to(where, token),
+                        translated("take the file as it was published"));
     }
     if (id >= most) {
-      throw input_error(
-          "the id " + std::to_string(id) + " is greater than a vocabulary of this size has",
-          pointer_to(where, token), "give every id from 0 on a token");
+      throw input_error(translated("the id {1} is greater than a vocabulary of this size has", id),
+                        pointer_to(where, token), translated("give every id from 0 on a token"));
     }
     add_token(tokens, token, id, where);
   }
@@ -100,8 +103,8 @@ std::shared_ptr<TokenTable> read_vocab_json(std::string_view text) {
   tokens->reserve(text.size() / 16, text.size() / 2);
   JsonEvents events(text);
   if (events.peek() != JsonValue::Type::object) {
-    throw input_error("expected an object of tokens and ids", "",
-                      "take the file as it was published");
+    throw input_error(translated("expected an object of tokens and ids"), "",
+                      translated("take the file as it was published"));
   }
   read_token_ids(events, *tokens, "", text.size());
   events.expect_end();
@@ -182,9 +185,9 @@ std::shared_ptr<const MergeTable> MergeList::table(const TokenTable& tokens,
                       : missing + second.substr(std::min(prefix.size(), second.size()));
       }
       throw input_error(
-          "the merge needs " + in_quotes(missing) + ", which is not in the vocabulary",
+          translated("the merge needs {1}, which is not in the vocabulary", in_quotes(missing)),
           pointer_to(where, i),
-          "take the vocabulary and the merges as they were published together");
+          translated("take the vocabulary and the merges as they were published together"));
     }
     result->add(left, right, {static_cast<std::uint32_t>(i), both});
   }

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "tokens/aligned_text.hpp"
 
 namespace attn {
@@ -59,9 +60,10 @@ void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) c
     });
     if (has_own) return;
     if (!unknown) {
-      throw input_error("there is no token for the character " +
-                            in_quotes(word.substr(begin, end - begin)) + ", and no unknown token",
-                        "", "leave the character out, or take the tokenizer as it was published");
+      throw input_error(
+          translated("there is no token for the character {1}, and no unknown token",
+                     in_quotes(word.substr(begin, end - begin))),
+          "", translated("leave the character out, or take the tokenizer as it was published"));
     }
     offer(end, unknown_score, *unknown);
   });

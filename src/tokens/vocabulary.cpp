@@ -8,6 +8,7 @@
 
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -62,18 +63,19 @@ bool is_ascii(std::string_view text) {
 
 Vocabulary Vocabulary::from_list(std::vector<std::string> tokens, const std::string& where) {
   if (tokens.empty()) {
-    throw input_error("the vocabulary is empty", where, "list the tokens in order of their ids");
+    throw input_error(translated("the vocabulary is empty"), where,
+                      translated("list the tokens in order of their ids"));
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     characters_of(tokens[i], where + "/" + std::to_string(i));
   }
   const auto index = std::make_shared<Index>(std::move(tokens));
   if (const auto duplicate = index->first_duplicate()) {
-    throw input_error("the vocabulary holds " + in_quotes(index->tokens[duplicate->second]) +
-                          " twice: at " + std::to_string(duplicate->first) + " and " +
-                          std::to_string(duplicate->second),
+    throw input_error(translated("the vocabulary holds {1} twice: at {2} and {3}",
+                                 in_quotes(index->tokens[duplicate->second]), duplicate->first,
+                                 duplicate->second),
                       where + "/" + std::to_string(duplicate->second),
-                      "give every token one id: remove one of the two");
+                      translated("give every token one id: remove one of the two"));
   }
   return Vocabulary(index);
 }
@@ -82,15 +84,16 @@ Vocabulary Vocabulary::from_text(std::string_view text, const std::string& where
   characters_of(text, where);
   std::vector<std::string> tokens = lines_of(text);
   if (tokens.empty()) {
-    throw input_error("the vocabulary is empty", where, "write one token a line");
+    throw input_error(translated("the vocabulary is empty"), where,
+                      translated("write one token a line"));
   }
   const auto index = std::make_shared<Index>(std::move(tokens));
   if (const auto duplicate = index->first_duplicate()) {
-    throw input_error("the vocabulary holds " + in_quotes(index->tokens[duplicate->second]) +
-                          " twice: on lines " + std::to_string(duplicate->first + 1) + " and " +
-                          std::to_string(duplicate->second + 1),
+    throw input_error(translated("the vocabulary holds {1} twice: on lines {2} and {3}",
+                                 in_quotes(index->tokens[duplicate->second]), duplicate->first + 1,
+                                 duplicate->second + 1),
                       where + ", line " + std::to_string(duplicate->second + 1),
-                      "give every token one id: remove one of the two");
+                      translated("give every token one id: remove one of the two"));
   }
   return Vocabulary(index);
 }
@@ -105,7 +108,7 @@ std::size_t Vocabulary::longest() const noexcept {
 
 const std::string& Vocabulary::token(std::int64_t id) const {
   if (id < 0 || static_cast<std::size_t>(id) >= size()) {
-    throw Error(ErrorKind::internal, "the vocabulary has no token " + std::to_string(id), "", "");
+    throw Error(ErrorKind::internal, translated("the vocabulary has no token {1}", id), "", "");
   }
   return index_->tokens[static_cast<std::size_t>(id)];
 }
@@ -124,7 +127,7 @@ std::int64_t Vocabulary::id(std::string_view token, std::string_view where,
   std::string help;
   const std::string_view nearest = nearest_name(token, tokens);
   if (!nearest.empty() && (is_ascii(token) || share_a_character(token, nearest, where))) {
-    help = "did you mean " + in_quotes(nearest) + "?";
+    help = translated("did you mean {1}?", in_quotes(nearest));
   } else if (tokens.size() <= few) {
     help = "known: ";
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -132,11 +135,11 @@ std::int64_t Vocabulary::id(std::string_view token, std::string_view where,
       help += in_quotes(tokens[i]);
     }
   } else {
-    help = "none of the vocabulary's " + std::to_string(tokens.size()) + " tokens is near it";
+    help = translated("none of the vocabulary's {1} tokens is near it", tokens.size());
   }
   if (!advice.empty()) help += (help.ends_with('?') ? " " : "; ") + std::string(advice);
-  throw input_error("token " + in_quotes(token) + " is not in the vocabulary", std::string(where),
-                    help);
+  throw input_error(translated("token {1} is not in the vocabulary", in_quotes(token)),
+                    std::string(where), help);
 }
 
 }  // namespace attn

@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -13,10 +14,11 @@ namespace {
 
 ModelToken whole(std::string_view word, const TokenTable& tokens, const std::string& unknown) {
   if (const auto id = tokens.find(unknown)) return {*id, 0, word.size()};
-  throw input_error("there is no token for the word " + in_quotes(word) +
-                        ", and the unknown token " + in_quotes(unknown) +
-                        " is not in the vocabulary",
-                    "", "leave the word out, or take the tokenizer as it was published");
+  throw input_error(
+      translated(
+          "there is no token for the word {1}, and the unknown token {2} is not in the vocabulary",
+          in_quotes(word), in_quotes(unknown)),
+      "", translated("leave the word out, or take the tokenizer as it was published"));
 }
 
 }  // namespace

@@ -45,19 +45,12 @@ std::string commands_of(const std::string& document) {
   return commands;
 }
 
-/// A folder as readers of the documents have it: `data/`, and the program where the build leaves
-/// it.
-struct ReaderFolder : TemporaryFolder {
-  ReaderFolder() {
-    std::filesystem::create_directory_symlink(ATTN_DATA, *this / "data");
-    std::filesystem::create_directories(*this / "build/release");
-    std::filesystem::create_symlink(tested_program(), *this / "build/release/attn-cli");
-  }
-};
-
-/// Runs what a document tells its readers to type.
+/// Runs what a document tells its readers to type, in an empty folder, with the program on the path
+/// as after its installation.
 Outcome follow(const std::string& document, const TemporaryFolder& folder) {
-  return shell("set -e\nPATH=\"$PWD/build/release:$PATH\"\n" + commands_of(document),
+  const TemporaryFolder path;
+  std::filesystem::create_symlink(tested_program(), path / "attn-cli");
+  return shell("set -e\nPATH=\"" + path.path().string() + ":$PATH\"\n" + commands_of(document),
                folder.path());
 }
 
@@ -66,7 +59,7 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
   CHECK(pictures.size() >= least);
   for (const std::string& picture : pictures) {
     CAPTURE(picture);
-    const std::string made = read_text(folder / "docs" / "pictures" / picture);
+    const std::string made = read_text(folder / "pictures" / picture);
     CHECK(png_header(made).width > 0);
     CHECK(made.size() < largest_picture);
     CHECK(std::filesystem::exists(std::filesystem::path(ATTN_DOCS) / "pictures" / picture));
@@ -74,9 +67,12 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
 }
 
 const std::vector<std::string> followed{
-    "README.md",  "README.zh-CN.md", "guide.md",        "guide.zh-CN.md",     "masks.md",
-    "formats.md", "kinds.md",        "cookbook.md",     "numerics.md",        "pytorch.md",
-    "gallery.md", "models.md",       "models.zh-CN.md", "your-attentions.md", "heads.md"};
+    "README.md",          "README.zh-CN.md", "guide.md",
+    "guide.zh-CN.md",     "masks.md",        "formats.md",
+    "kinds.md",           "cookbook.md",     "numerics.md",
+    "pytorch.md",         "gallery.md",      "models.md",
+    "models.zh-CN.md",    "masks.zh-CN.md",  "kinds.zh-CN.md",
+    "your-attentions.md", "heads.md",        "your-attentions.zh-CN.md"};
 
 /// README.md and all that is in docs/.
 std::vector<std::string> all_documents() {
@@ -113,7 +109,7 @@ std::string prose(std::string text) {
 
 TEST_CASE("the commands of the gallery make its pictures") {
   const std::string gallery = read_document("gallery.md");
-  const ReaderFolder folder;
+  const TemporaryFolder folder;
   const Outcome outcome = follow(gallery, folder);
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
@@ -122,29 +118,34 @@ TEST_CASE("the commands of the gallery make its pictures") {
 }
 
 TEST_CASE("the commands of the document about kinds make its pictures") {
-  const std::string document = read_document("kinds.md");
-  const ReaderFolder folder;
-  std::filesystem::create_directories(folder / "docs/pictures");
-  const Outcome outcome = follow(document, folder);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors.empty());
-  check_pictures(document, folder, attn::kinds().size());
+  for (const std::string name : {"kinds.md", "kinds.zh-CN.md"}) {
+    CAPTURE(name);
+    const std::string document = read_document(name);
+    const TemporaryFolder folder;
+    const Outcome outcome = follow(document, folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    check_pictures(document, folder, attn::kinds().size());
+  }
 }
 
-TEST_CASE("the document about kinds shows the example of each kind") {
-  const std::string document = read_document("kinds.md");
-  for (const attn::KindInfo& kind : attn::kinds()) {
-    CAPTURE(kind.name);
-    CHECK(document.find("```json\n" + attn::example_document(kind.kind) + "```\n") !=
-          std::string::npos);
+TEST_CASE("the documents about kinds show the example of each kind") {
+  for (const std::string name : {"kinds.md", "kinds.zh-CN.md"}) {
+    const std::string document = read_document(name);
+    for (const attn::KindInfo& kind : attn::kinds()) {
+      CAPTURE(name);
+      CAPTURE(kind.name);
+      CHECK(document.find("```json\n" + attn::example_document(kind.kind) + "```\n") !=
+            std::string::npos);
+    }
   }
 }
 
 TEST_CASE("the commands of the README run as they stand") {
   for (const std::string name : {"README.md", "README.zh-CN.md"}) {
     CAPTURE(name);
-    const ReaderFolder folder;
+    const TemporaryFolder folder;
     const Outcome outcome = follow(read_document(name), folder);
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
@@ -157,7 +158,7 @@ TEST_CASE("the commands of the README run as they stand") {
 TEST_CASE("the commands of the guide run as they stand") {
   for (const std::string name : {"guide.md", "guide.zh-CN.md"}) {
     CAPTURE(name);
-    const ReaderFolder folder;
+    const TemporaryFolder folder;
     const Outcome outcome = follow(read_document(name), folder);
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
@@ -169,23 +170,27 @@ TEST_CASE("the commands of the guide run as they stand") {
 }
 
 TEST_CASE("the commands of the document about masks give the numbers it tells") {
-  const ReaderFolder folder;
-  const Outcome outcome = follow(read_document("masks.md"), folder);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors ==
-        "attn-cli: warning: 1 query has no key left to see: its weights and output are zero\n");
-  CHECK(outcome.output.find("  Q_1  0.24  0.67  0.09\n") != std::string::npos);
-  CHECK(outcome.output.find("  Q_1  0.27  0.73  0.00\n") != std::string::npos);
-  const std::string uniform = read_text(folder / "finite_fill/result.json");
-  CHECK(uniform.find("[0.33333334, 0.33333334, 0.33333334]") != std::string::npos);
+  for (const std::string name : {"masks.md", "masks.zh-CN.md"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    const Outcome outcome = follow(read_document(name), folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors ==
+          "attn-cli: warning: 1 query has no key left to see: its weights and output are zero\n");
+    CHECK(outcome.output.find("  Q_1  0.24  0.67  0.09\n") != std::string::npos);
+    CHECK(outcome.output.find("  Q_1  0.27  0.73  0.00\n") != std::string::npos);
+    const std::string uniform = read_text(folder / "finite_fill/result.json");
+    CHECK(uniform.find("[0.33333334, 0.33333334, 0.33333334]") != std::string::npos);
+  }
 }
 
 TEST_CASE("the commands of all other documents run as they stand") {
-  for (const std::string name : {"formats.md", "cookbook.md", "numerics.md", "pytorch.md",
-                                 "models.md", "models.zh-CN.md", "heads.md"}) {
+  for (const std::string name :
+       {"formats.md", "cookbook.md", "numerics.md", "pytorch.md", "models.md", "models.zh-CN.md",
+        "your-attentions.md", "your-attentions.zh-CN.md", "heads.md"}) {
     CAPTURE(name);
-    const ReaderFolder folder;
+    const TemporaryFolder folder;
     const Outcome outcome = follow(read_document(name), folder);
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
@@ -254,4 +259,21 @@ TEST_CASE("documents link to no file and name none that there is not") {
       }
     }
   }
+}
+
+TEST_CASE("every Chinese document and its English one link to each other") {
+  std::size_t count = 0;
+  for (const std::string& name : all_documents()) {
+    constexpr std::string_view ending = ".zh-CN.md";
+    if (!name.ends_with(ending)) continue;
+    const std::string english = name.substr(0, name.size() - ending.size()) + ".md";
+    CAPTURE(name);
+    ++count;
+    if (english != "README.md" &&
+        !std::filesystem::exists(std::filesystem::path(ATTN_DOCS) / english))
+      continue;
+    CHECK(read_document(english).find(name + ")") != std::string::npos);
+    CHECK(read_document(name).find(english + ")") != std::string::npos);
+  }
+  CHECK(count >= 7);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 #include "attn/io.hpp"
 #include "attn/run.hpp"
 
+#include "chinese.hpp"
 #include "error_from.hpp"
 #include "support/display_width.hpp"
 #include "temporary_folder.hpp"
@@ -338,4 +340,115 @@ TEST_CASE("a choice that is not there names its flag and what there is") {
   CHECK(error_of(document, layer) ==
         "there is no layer 1: the attention has only one layer\n  where: ExplainOptions::layer\n"
         "  help:  leave it out, or give 0");
+}
+
+TEST_CASE(
+    "an explanation of all queries has a heading for each, one introduction and the costs once") {
+  const TemporaryFolder folder;
+  const auto document =
+      folder.write("d.json", R"({"attention":"softmax","scores":[[1,2],[3,4],[5,6]],
+                    "labels":{"query":["a","b","c"],"key":["x","y"]}})");
+  ExplainOptions choice;
+  choice.every_query = true;
+  const std::string text = explained(document, choice);
+  CHECK(text.starts_with("softmax attention, step by step: query 1 (\"a\") of 3\n====="));
+  CHECK(text.find("each of the queries, 3 in all") != std::string::npos);
+  CHECK(text.find("\n\n\nquery 2 (\"b\") of 3\n=====") != std::string::npos);
+  const std::size_t last = text.find("\n\n\nquery 3 (\"c\") of 3\n=====");
+  REQUIRE(last != std::string::npos);
+  CHECK(text.find("What it costs") > last);
+  CHECK(text.find("Numbers are rounded") == text.rfind("Numbers are rounded"));
+  choice.format = attn::ExplanationFormat::json;
+  const std::string json = explained(document, choice);
+  CHECK(json.starts_with("["));
+  CHECK(json.find("\"query\": 2") != std::string::npos);
+}
+
+TEST_CASE("a full explanation leaves out nothing") {
+  const TemporaryFolder folder;
+  const auto document =
+      folder.write("d.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[40,64]}})");
+  ExplainOptions choice;
+  CHECK(explained(document, choice).find("…  ") != std::string::npos);
+  choice.full = true;
+  for (const auto format : {attn::ExplanationFormat::text, attn::ExplanationFormat::markdown}) {
+    choice.format = format;
+    const std::string text = explained(document, choice);
+    CHECK(text.find("more") == text.find("more products"));
+    CHECK(text.find("key 40") != std::string::npos);
+    CHECK(text.find("out[63]") != std::string::npos);
+    std::istringstream lines(text);
+    for (std::string line; format == attn::ExplanationFormat::text && std::getline(lines, line);)
+      REQUIRE(attn::display_width(line) <= 80);
+  }
+}
+
+TEST_CASE("numbers have as many decimals as are asked for") {
+  const TemporaryFolder folder;
+  const auto document =
+      folder.write("d.json", R"({"attention":"softmax","scores":[[0.5,0]],"dtype":"float64"})");
+  ExplainOptions choice;
+  choice.digits = 9;
+  const std::string text = explained(document, choice);
+  CHECK(text.find("0.622459331") != std::string::npos);
+  CHECK(text.find("Numbers are rounded to 9 decimals to be shown") != std::string::npos);
+  CHECK(explained(document).find("0.6225") != std::string::npos);
+  choice.digits = 17;
+  CHECK(error_of(document, choice) ==
+        "numbers cannot be shown with 17 decimals\n  where: ExplainOptions::digits\n"
+        "  help:  give 2 to 16");
+}
+
+TEST_CASE("the way of a token into its hidden state is a step") {
+  const TemporaryFolder folder;
+  const auto document = folder.write("d.json", R"({"attention":"dot_product","tokens":["b","a"],
+                    "embedding":{"vocabulary":["a","b"],"table":[[1,2],[3,4]],
+                                 "position":"sinusoidal"}})");
+  ExplainOptions choice;
+  choice.query = 1;
+  const std::string text = explained(document, choice);
+  CHECK(text.find("1. Tokens become hidden states\n\n"
+                  "   query 2 (\"a\") is the token 0 of the vocabulary. Its row of the table:\n") !=
+        std::string::npos);
+  CHECK(text.find("   row  1.0000  2.0000\n   PE   0.8415  0.5403\n   x    1.8415  2.5403\n") !=
+        std::string::npos);
+  CHECK(text.find("   The other tokens likewise:\n") != std::string::npos);
+}
+
+TEST_CASE("a Chinese explanation has Chinese sentences and the same numbers, in 80 columns") {
+  std::size_t count = 0;
+  // All that have a decimal point, wherever the words have put them.
+  const auto numbers_of = [](const std::string& text) {
+    std::vector<std::string> numbers;
+    std::string number;
+    for (const char c : text + " ") {
+      if ((c >= '0' && c <= '9') || (c == '.' && !number.empty())) {
+        number += c;
+        continue;
+      }
+      while (number.ends_with('.')) number.pop_back();
+      if (number.find('.') != std::string::npos) numbers.push_back(number);
+      number.clear();
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  };
+  for (const auto& document : documents()) {
+    CAPTURE(document);
+    const Chinese chinese;
+    const std::string text = explained(document);
+    CHECK(text.find("逐步讲解") != std::string::npos);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      REQUIRE(attn::display_width(line) <= 81);
+      ++count;
+    }
+    ExplainOptions table;
+    table.format = attn::ExplanationFormat::markdown;
+    const std::string tables = explained(document, table);
+    attn::speak({});
+    CHECK(numbers_of(tables) == numbers_of(explained(document, table)));
+  }
+  CHECK(count > 2000);
 }

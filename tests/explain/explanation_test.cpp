@@ -34,7 +34,7 @@ std::vector<double> counted(std::size_t count) {
 
 Explanation::Sums sum_of(std::size_t terms) {
   const std::vector<double> numbers = counted(terms), ones(terms, -1);
-  return {{attn::product_sum("key 0", ones, numbers, -1)}, Excerpt::all(1), ""};
+  return {{attn::product_sum("key 0", ones, numbers, -1)}, Excerpt::all(1), {}};
 }
 
 }  // namespace
@@ -70,12 +70,12 @@ TEST_CASE("of a longer sum the middle is left out and counted") {
 }
 
 TEST_CASE("a sum of nothing is 0") {
-  CHECK(text_of(Explanation::Sums{{{"out[0]", {}, "0"}}, Excerpt::all(1), ""}) ==
+  CHECK(text_of(Explanation::Sums{{{"out[0]", {}, "0"}}, Excerpt::all(1), {}}) ==
         "   out[0]  0 = 0\n");
 }
 
 TEST_CASE("components of a vector that do not fit are left out and counted") {
-  const Explanation::Vectors block{{{"q", counted(64)}}, Excerpt::all(1), ""};
+  const Explanation::Vectors block{{{"q", counted(64)}}, Excerpt::all(1), {}};
   CHECK(text_of(block) ==
         "       [0]   [1]   [2]   [3]   [4]   [5]   [6]  … 54 more …  [61]  [62]  [63]\n"
         "   q     0     1     2     3     4     5     6       …         61    62    63\n");
@@ -88,7 +88,7 @@ TEST_CASE("components of a vector that do not fit are left out and counted") {
 TEST_CASE("rows that are left out are counted, and wide characters stand in line") {
   Explanation::Table table;
   table.rows = Excerpt(9, 3, 1, 1);
-  table.noun = "keys";
+  table.noun = attn::keys_left_out;
   table.columns = {{"key", {"0 我", "8 mat"}, false, "sum"},
                    attn::number_column("weight", std::vector<double>{0.5, 0.25}, 1)};
   CHECK(text_of(table) ==

@@ -20,10 +20,18 @@ run(${FOLDER}/by_pkg_config)
 
 foreach(file bin/attn-cli share/man/man1/attn-cli.1 share/bash-completion/completions/attn-cli
         share/zsh/vendor-completions/_attn-cli share/fish/vendor_completions.d/attn-cli.fish
-        share/attn-cli/examples/causal.json share/doc/attn-cli/README.md include/attn/attn.hpp)
+        share/attn-cli/examples/causal.json share/locale/zh_CN/LC_MESSAGES/attn.mo share/doc/attn-cli/README.md include/attn/attn.hpp)
   if(NOT EXISTS ${FOLDER}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
 run(${FOLDER}/prefix/bin/attn-cli run ${FOLDER}/prefix/share/attn-cli/examples/causal.json
     --plots none --quiet --out ${FOLDER}/results)
+run(${FOLDER}/prefix/bin/attn-cli explain ${FOLDER}/prefix/share/attn-cli/examples/causal.json --lang zh)
+if(NOT output MATCHES "值的加权和")
+  message(FATAL_ERROR "the installed program speaks no Chinese:\n${output}")
+endif()
+
+# Every command of every document, in an empty folder, with the program as it is installed.
+set(ENV{ATTN_TESTED} ${FOLDER}/prefix/bin/attn-cli)
+run(${TESTS} "-tc=the commands of*")

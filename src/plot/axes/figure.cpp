@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/subplots.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
@@ -33,8 +34,8 @@ std::string number(double value) {
 double checked_dpi(double dpi) {
   if (!(dpi >= least_dpi && dpi <= most_dpi)) {
     throw Error(ErrorKind::usage,
-                "a resolution of " + number(dpi) + " dots per inch is not possible", "",
-                "give one from 1 to 10000, such as 300");
+                translated("a resolution of {1} dots per inch is not possible", number(dpi)), "",
+                translated("give one from 1 to 10000, such as 300"));
   }
   return dpi;
 }
@@ -43,17 +44,18 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
   const auto possible = [](double side) { return side > 0 && side <= longest_inches; };
   if (!possible(size.first) || !possible(size.second)) {
     throw Error(ErrorKind::usage,
-                "a figure size of " + number(size.first) + " × " + number(size.second) +
-                    " inches is not possible",
-                "", "give the width and height in inches, such as 8x6");
+                translated("a figure size of {1} × {2} inches is not possible", number(size.first),
+                           number(size.second)),
+                "", translated("give the width and height in inches, such as 8x6"));
   }
   return size;
 }
 
 double checked_font_scale(double scale) {
   if (!(scale >= least_font_scale && scale <= most_font_scale)) {
-    throw Error(ErrorKind::usage, "letters " + number(scale) + " times as large are not possible",
-                "", "give a font scale from 0.1 to 20, such as 1.5");
+    throw Error(ErrorKind::usage,
+                translated("letters {1} times as large are not possible", number(scale)), "",
+                translated("give a font scale from 0.1 to 20, such as 1.5"));
   }
   return scale;
 }
@@ -62,8 +64,9 @@ double checked_font_scale(double scale) {
 
 Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
                std::pair<double, double> size, double dpi, double pixels_per_point,
-               Lettering lettering)
-    : room_(std::move(room)),
+               Lettering lettering, bool english)
+    : english_(english ? std::make_shared<const InEnglish>(true) : nullptr),
+      room_(std::move(room)),
       format_(format),
       size_(size),
       dpi_(dpi),
@@ -79,7 +82,8 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
              Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
-                 : Lettering::outlines) {
+                 : Lettering::outlines,
+             options.style == PlotStyle::matplotlib) {
   wraps_ = options.style == PlotStyle::standard;
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
@@ -155,7 +159,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   std::optional<Figure> screen;
   if (hinted_) {
     screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
-                          Lettering::hinted_measure));
+                          Lettering::hinted_measure, false));
     screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;

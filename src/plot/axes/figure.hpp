@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "plot/canvas/drawing_room.hpp"
 #include "plot/colour/paper.hpp"
 #include "plot/text/text.hpp"
+#include "support/in_english.hpp"
 
 namespace attn::plot {
 
@@ -61,8 +63,9 @@ class Figure {
 
  private:
   Figure(std::optional<DrawingRoom> room, PictureFormat format, std::pair<double, double> size,
-         double dpi, double pixels_per_point, Lettering lettering);
+         double dpi, double pixels_per_point, Lettering lettering, bool english);
 
+  std::shared_ptr<const InEnglish> english_;  ///< in the matplotlib style, until all is drawn
   std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
   FileText words_;

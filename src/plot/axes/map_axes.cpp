@@ -1,12 +1,13 @@
 #include "plot/axes/map_axes.hpp"
 
 #include "plot/axes/subplots.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
 
-constexpr const char* default_xlabel = "Key Sequence Position";
-constexpr const char* default_ylabel = "Query Sequence Position";
+constexpr const char* default_xlabel = to_translate("Key Sequence Position");
+constexpr const char* default_ylabel = to_translate("Query Sequence Position");
 constexpr double title_pad = 15;  // points
 
 }  // namespace
@@ -20,8 +21,10 @@ Axes map_axes(const Box& box, const MapTexts& texts, const PlotOptions& options,
   axes.title_pad = title_pad;
   if (options.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
   if (texts.labelled) {
-    axes.x.label = figure.label(options.xlabel.value_or(default_xlabel), label_size, box.width());
-    axes.y.label = figure.label(options.ylabel.value_or(default_ylabel), label_size, box.height());
+    axes.x.label =
+        figure.label(options.xlabel.value_or(translated(default_xlabel)), label_size, box.width());
+    axes.y.label =
+        figure.label(options.ylabel.value_or(translated(default_ylabel)), label_size, box.height());
   }
   axes.x.label_size = axes.y.label_size = label_size;
   set_cell_ticks(axes, texts.key, texts.query, figure);

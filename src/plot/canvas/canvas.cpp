@@ -15,6 +15,7 @@
 #include "plot/canvas/drawing_room.hpp"
 #include "plot/canvas/png.hpp"
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
@@ -76,7 +77,7 @@ void check(cairo_status_t status) {
   if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
   if (status == CAIRO_STATUS_SUCCESS) return;
   throw Error(ErrorKind::internal,
-              std::string("a picture could not be drawn: ") + cairo_status_to_string(status), "",
+              translated("a picture could not be drawn: {1}", cairo_status_to_string(status)), "",
               "");
 }
 
@@ -100,9 +101,9 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   dy_ = height - lower_left.y;
   if (!(width <= longest_pixels && height <= longest_pixels && width * height <= largest_area)) {
     throw Error(ErrorKind::usage,
-                "the picture would be " + std::to_string(static_cast<long long>(width)) + " × " +
-                    std::to_string(static_cast<long long>(height)) + " pixels large",
-                "", "ask for a smaller figure size or fewer dots per inch");
+                translated("the picture would be {1} × {2} pixels large",
+                           static_cast<long long>(width), static_cast<long long>(height)),
+                "", translated("ask for a smaller figure size or fewer dots per inch"));
   }
   switch (format) {
     case PictureFormat::png:

@@ -16,6 +16,7 @@
 
 #include "plot/canvas/file_text.hpp"
 #include "support/large_block.hpp"
+#include "support/translated.hpp"
 
 namespace {
 
@@ -202,7 +203,7 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
                             static_cast<int>(height), static_cast<int>(bytes_a_pixel), &size),
       std::free);
   if (png == nullptr) {
-    throw Error(ErrorKind::internal, "a picture could not be compressed", "", "");
+    throw Error(ErrorKind::internal, translated("a picture could not be compressed"), "", "");
   }
   const std::string_view bytes(reinterpret_cast<const char*>(png.get()),
                                static_cast<std::size_t>(size));

@@ -6,6 +6,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -19,8 +21,8 @@ double linear(std::uint8_t channel) {
 Colour parse_colour(const std::string& text) {
   PangoColor color;
   if (text.find('\0') != std::string::npos || !pango_color_parse(&color, text.c_str())) {
-    throw Error(ErrorKind::usage, "unknown colour \"" + text + "\"", "",
-                "give a CSS colour name such as white or navy, or #rrggbb");
+    throw Error(ErrorKind::usage, translated("unknown colour \"{1}\"", text), "",
+                translated("give a CSS colour name such as white or navy, or #rrggbb"));
   }
   const auto byte = [](guint16 value) { return static_cast<std::uint8_t>(value >> 8); };
   return {byte(color.red), byte(color.green), byte(color.blue)};

@@ -12,6 +12,7 @@
 
 #include "plot/colour/colour_tables.hpp"
 #include "support/nearest_name.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 
@@ -84,7 +85,8 @@ ColourMap::ColourMap(const std::string& name) {
     return;
   }
   const auto names = colour_maps();
-  throw Error(ErrorKind::usage, "unknown colour map \"" + name + "\"", "", suggestion(name, names));
+  throw Error(ErrorKind::usage, translated("unknown colour map \"{1}\"", name), "",
+              suggestion(name, names));
 }
 
 Colour ColourMap::at(double position) const {

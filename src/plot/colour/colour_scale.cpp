@@ -6,6 +6,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -39,16 +41,18 @@ Interval data_range(const std::optional<Interval>& values, bool weights, const s
 
 Interval range_asked_for(const ColorRange& asked, const ColorNorm& norm) {
   if (!std::isfinite(asked.low) || !std::isfinite(asked.high) || asked.low > asked.high) {
-    throw Error(ErrorKind::usage, "the colour range does not go from a smaller to a larger number",
-                "", "give the smallest and the largest value, such as 0,1");
+    throw Error(ErrorKind::usage,
+                translated("the colour range does not go from a smaller to a larger number"), "",
+                translated("give the smallest and the largest value, such as 0,1"));
   }
   if (norm.kind == ColorNorm::Kind::log && asked.low <= 0) {
-    throw Error(ErrorKind::usage, "the colour range of a logarithmic scale does not begin above 0",
-                "", "give a smallest value such as 0.001, or another norm");
+    throw Error(ErrorKind::usage,
+                translated("the colour range of a logarithmic scale does not begin above 0"), "",
+                translated("give a smallest value such as 0.001, or another norm"));
   }
   if (asked.low < -largest_value || asked.high > largest_value) {
-    throw Error(ErrorKind::usage, "the colour range is too wide to compute with", "",
-                "give values from -4e307 to 4e307");
+    throw Error(ErrorKind::usage, translated("the colour range is too wide to compute with"), "",
+                translated("give values from -4e307 to 4e307"));
   }
   const double least = norm.kind == ColorNorm::Kind::log ? least_positive_value : -largest_value;
   return nonsingular({std::max(asked.low, least), std::max(asked.high, least)}, 0.1, 1e-15);
@@ -84,8 +88,9 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const PlotOptions& options) {
   const ColorNorm& norm = options.norm;
   if (norm.kind == ColorNorm::Kind::power && !(norm.gamma > 0 && std::isfinite(norm.gamma))) {
-    throw Error(ErrorKind::usage, "the power of the colour scale is not a number above 0", "",
-                "give one such as 0.5");
+    throw Error(ErrorKind::usage,
+                translated("the power of the colour scale is not a number above 0"), "",
+                translated("give one such as 0.5"));
   }
   const bool standard = options.style == PlotStyle::standard;
   const std::optional<Interval> values =

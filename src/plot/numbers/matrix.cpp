@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
@@ -27,10 +28,10 @@ Tensor as_bytes(const Tensor& flags) {
 void check_labels(const std::vector<std::string>& labels, std::size_t count, const char* of,
                   const std::string& where) {
   if (labels.empty() || labels.size() == count) return;
-  throw input_error(std::to_string(labels.size()) + " " + of + " labels for " +
-                        std::to_string(count) + " " +
-                        (of == std::string("query") ? "rows" : "columns"),
-                    where, "give one label for each, or none");
+  throw input_error(
+      translated("{1} {2} labels for {3} {4}", labels.size(), of, count,
+                 of == std::string("query") ? translated("rows") : translated("columns")),
+      where, translated("give one label for each, or none"));
 }
 
 constexpr std::size_t part_of_cells = 1 << 20;  // cells a task
@@ -99,31 +100,33 @@ Interval range_of(const Matrix& matrix, bool without_hidden, bool positive, std:
 Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   const Shape& shape = heatmap.weights.shape();
   if (!heatmap.weights && shape.empty()) {
-    throw input_error("there are no weights to draw", where, "give a matrix of weights");
+    throw input_error(translated("there are no weights to draw"), where,
+                      translated("give a matrix of weights"));
   }
   if (shape.size() != 2) {
-    throw input_error("weights of shape " + text(shape) + " cannot be drawn as a heatmap", where,
-                      "choose one sample and head: a heatmap is one matrix, [queries,keys]");
+    throw input_error(
+        translated("weights of shape {1} cannot be drawn as a heatmap", text(shape)), where,
+        translated("choose one sample and head: a heatmap is one matrix, [queries,keys]"));
   }
   if (heatmap.weights.size() == 0) {
-    throw input_error("weights of shape " + text(shape) + " have no cells to draw", where,
-                      "give at least one query and one key");
+    throw input_error(translated("weights of shape {1} have no cells to draw", text(shape)), where,
+                      translated("give at least one query and one key"));
   }
   rows_ = shape[0];
   columns_ = shape[1];
   check_labels(heatmap.query_labels, rows_, "query", where);
   check_labels(heatmap.key_labels, columns_, "key", where);
   if (heatmap.allowed && heatmap.allowed.shape() != shape) {
-    throw input_error("the mask is of shape " + text(heatmap.allowed.shape()) +
-                          ", the weights are of shape " + text(shape),
-                      where, "both must have the same shape");
+    throw input_error(translated("the mask is of shape {1}, the weights are of shape {2}",
+                                 text(heatmap.allowed.shape()), text(shape)),
+                      where, translated("both must have the same shape"));
   }
   weights_ = heatmap.weights.dtype() == DType::float32 ? heatmap.weights
                                                        : heatmap.weights.converted(DType::float64);
   if (heatmap.missing && heatmap.missing.shape() != shape) {
-    throw input_error("the missing cells are of shape " + text(heatmap.missing.shape()) +
-                          ", the weights are of shape " + text(shape),
-                      where, "both must have the same shape");
+    throw input_error(translated("the missing cells are of shape {1}, the weights are of shape {2}",
+                                 text(heatmap.missing.shape()), text(shape)),
+                      where, translated("both must have the same shape"));
   }
   flags_tensor_ = as_bytes(heatmap.allowed);
   if (heatmap.missing) {

@@ -6,6 +6,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -41,8 +43,8 @@ std::string less_than_shown(double value, int decimals) {
 
 ValueFormat parse_value_format(const std::string& text) {
   const auto wrong = [&] {
-    return Error(ErrorKind::usage, "unknown format of values \"" + text + "\"", "",
-                 "give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
+    return Error(ErrorKind::usage, translated("unknown format of values \"{1}\"", text), "",
+                 translated("give a number of digits and f, g, e or %, such as .3f, .2g or .1%"));
   };
   ValueFormat format;
   const char* const first = text.data() + (text.starts_with('.') ? 1 : 0);

@@ -17,12 +17,13 @@
 #include "plot/terminal/terminal_line.hpp"
 #include "support/display_width.hpp"
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr const char* default_title = "Attention Weight Heatmap";
+constexpr const char* default_title = to_translate("Attention Weight Heatmap");
 constexpr const char* axes_text = "; rows: queries, columns: keys";
 constexpr const char* plain_axes_text = "; rows: positions, columns: dimensions";
 constexpr std::string_view shades = ".:-=+*#%@";  // from the smallest value to the largest
@@ -143,7 +144,8 @@ class TerminalHeatmap {
  private:
   std::vector<std::string> title_lines(const std::string& title, const std::string& axes) const {
     std::vector<std::string> lines;
-    std::string_view rest = title.empty() ? default_title : std::string_view(title);
+    const std::string whole = title.empty() ? translated(default_title) : title;
+    std::string_view rest = whole;
     for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
       lines.push_back(attn::shortened(printable(rest.substr(0, end)), columns_));
       rest.remove_prefix(end + 1);
@@ -279,7 +281,7 @@ class TerminalHeatmap {
     TerminalLine line(options_.colors);
     line.add(std::string(gutter_, ' '));
     if (cells.range().low > cells.range().high) {
-      line.add("no finite weights");
+      line.add(translated("no finite weights"));
     } else {
       const std::string low = formatted(ends_format, scale_.range.low) + " ";
       const std::string high = " " + formatted(ends_format, scale_.range.high);
@@ -327,13 +329,14 @@ class TerminalHeatmap {
     const auto at_most = [](std::size_t cells, std::size_t shown) {
       return std::to_string((cells + shown - 1) / shown);
     };
-    std::string text = "Each cell is the mean of up to " + at_most(matrix_.rows(), layout.rows) +
-                       " × " + at_most(matrix_.columns(), layout.columns) + " of " +
-                       std::to_string(matrix_.rows()) + " × " + std::to_string(matrix_.columns()) +
-                       " weights";
+    std::string text =
+        translated("Each cell is the mean of up to {1} × {2} of {3} × {4} weights",
+                   at_most(matrix_.rows(), layout.rows), at_most(matrix_.columns(), layout.columns),
+                   matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {
-      const std::string ends = "they go from " + formatted(ends_format, all.low) + " to " +
-                               formatted(ends_format, all.high);
+      const std::string ends =
+          translated("they go from {1} to {2}", formatted(ends_format, all.low),
+                     formatted(ends_format, all.high));
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";

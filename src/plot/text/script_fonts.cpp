@@ -3,6 +3,8 @@
 #include <pango/pango.h>
 #include <utf8proc.h>
 
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -41,8 +43,8 @@ ScriptFonts fonts_for(gunichar letter) {
   const std::string name = script_name(script);
   switch (script) {
     case G_UNICODE_SCRIPT_HAN:
-      return {name, letter >= first_rare_han ? "fonts-noto-cjk or fonts-hanazono"
-                                             : "fonts-wqy-zenhei or fonts-noto-cjk"};
+      return {name, letter >= first_rare_han ? translated("fonts-noto-cjk or fonts-hanazono")
+                                             : translated("fonts-wqy-zenhei or fonts-noto-cjk")};
     case G_UNICODE_SCRIPT_HANGUL:
     case G_UNICODE_SCRIPT_HIRAGANA:
     case G_UNICODE_SCRIPT_KATAKANA:

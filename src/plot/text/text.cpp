@@ -7,6 +7,7 @@
 
 #include "plot/text/script_fonts.hpp"
 #include "support/printable.hpp"
+#include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn::plot {
@@ -126,9 +127,10 @@ std::vector<std::string> Typesetter::warnings() const {
   std::vector<std::string> warnings;
   for (const auto& [script, packages] : missing_scripts_) {
     std::string& warning =
-        warnings.emplace_back("no installed font has some letters of the script ");
+        warnings.emplace_back(translated("no installed font has some letters of the script "));
     warning += script;
-    warning += ": they are drawn as boxes; install a font for it, on Debian the package ";
+    warning +=
+        translated(": they are drawn as boxes; install a font for it, on Debian the package ");
     warning += packages;
   }
   return warnings;

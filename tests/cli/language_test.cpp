@@ -1,0 +1,77 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string causal_example = std::string(ATTN_DATA) + "/causal.json";
+
+/// What an explanation says in an environment such as "LANG=zh_CN.UTF-8".
+std::string spoken(const std::string& environment, const std::string& flags = "") {
+  const Outcome outcome = shell("env -u LC_ALL -u LC_MESSAGES -u LANG -u LANGUAGE " + environment +
+                                " \"$ATTN\" explain " + flags + " " + causal_example);
+  CHECK(outcome.exit_code == 0);
+  const bool chinese = outcome.output.find("值的加权和") != std::string::npos;
+  const bool english = outcome.output.find("The weighted sum") != std::string::npos;
+  REQUIRE(chinese != english);
+  return chinese ? "zh" : "en";
+}
+
+}  // namespace
+
+TEST_CASE("the language is that of the flag, else that of the locale, which need not be there") {
+  CHECK(spoken("") == "en");
+  CHECK(spoken("LANG=zh_CN.UTF-8") == "zh");
+  CHECK(spoken("LANG=zh_TW") == "zh");
+  CHECK(spoken("LANG=en_GB.UTF-8 LC_MESSAGES=zh_CN.UTF-8") == "zh");
+  CHECK(spoken("LANG=zh_CN.UTF-8 LC_ALL=C") == "en");
+  CHECK(spoken("LANG=de_DE.UTF-8 LANGUAGE=de:zh_CN:en") == "zh");
+  CHECK(spoken("LANG=zh_CN.UTF-8 LANGUAGE=en") == "en");
+  CHECK(spoken("LANG=zh_CN.UTF-8", "--lang en") == "en");
+  CHECK(spoken("LC_ALL=C", "--lang zh") == "zh");
+  CHECK(spoken("", "--lang=zh") == "zh");
+}
+
+TEST_CASE("a language that there is not is refused") {
+  const Outcome outcome = attn_cli({"explain", "--lang", "tlh", causal_example});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find("--lang") != std::string::npos);
+}
+
+TEST_CASE(
+    "an error is told in Chinese, with its place and its exit code, and JSON keeps its keys") {
+  const Outcome outcome =
+      attn_cli({"explain", "--lang", "zh", "--json", "--query", "99", causal_example});
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.errors ==
+        "attn-cli: 没有查询 99：这个注意力有 6 个查询\n  位置：--query\n  办法：请给 0 到 5\n");
+  CHECK(outcome.output.find("\"problem\": \"没有查询 99") != std::string::npos);
+  CHECK(outcome.output.find("\"exit_code\": 3") != std::string::npos);
+}
+
+TEST_CASE("numbers, keys and names of a result are the same in every language") {
+  const TemporaryFolder folder;
+  const std::string english = attn_cli({"run", causal_example, "--out", "-"}, folder.path()).output;
+  CHECK(attn_cli({"run", causal_example, "--out", "-", "--lang", "zh"}, folder.path()).output ==
+        english);
+  CHECK(english.find("\"weights\"") != std::string::npos);
+}
+
+TEST_CASE("the matplotlib style is English in every language, the standard style is not") {
+  const TemporaryFolder folder;
+  const auto picture = [&](const std::string& style, const std::string& language) {
+    const Outcome outcome =
+        attn_cli({"run", causal_example, "--plots", "heatmap", "--format", "svg", "--quiet",
+                  "--style", style, "--lang", language, "--out", "made"},
+                 folder.path());
+    CHECK(outcome.exit_code == 0);
+    return read_text(folder / "made/heatmap.svg");
+  };
+  CHECK(picture("matplotlib", "zh") == picture("matplotlib", "en"));
+  CHECK(picture("standard", "zh").find("键的位置") != std::string::npos);
+  CHECK(picture("standard", "en").find("Key Sequence Position") != std::string::npos);
+}

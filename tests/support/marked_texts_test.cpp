@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "temporary_folder.hpp"
+
+namespace {
+
+/// Rooms of src/ in which every text for readers is marked for translation.
+const std::vector<std::string> marked{"support/", "tensor/", "kernels/",  "attention/", "io/",
+                                      "tokens/",  "models/", "document/", "result/",    "run/",
+                                      "explain/", "batch/",  "program/",  "compare/"};
+
+/// Of these, what programs read, what schemas say, and what describes a model.
+const std::vector<std::string> english{"document/keys.cpp", "document/example.cpp",
+                                       "document/mask_reader.cpp", "models/description.cpp"};
+
+/// Sources, assertions and names.
+const std::set<std::string, std::less<>> no_texts{"Vaswani et al. 2017, section 3.2.2",
+                                                  "Vaswani et al. 2017, section 3.1",
+                                                  "Luong et al. 2015, section 3.1",
+                                                  "Vaswani et al. 2017, section 3.2.1",
+                                                  "Bahdanau et al. 2015, appendix A.1.2",
+                                                  "the first character is the lowest byte",
+                                                  "elements are borrowed as little-endian",
+                                                  "llama mistral phi3",
+                                                  "version https://git-lfs",
+                                                  "own row",
+                                                  "make it smaller",
+                                                  "standard input",
+                                                  "the sizes of BenchRequest",
+                                                  "median ms",
+                                                  "best ms",
+                                                  "of peak"};
+
+bool begins_with_one(const std::string& name, const std::vector<std::string>& rooms) {
+  return std::any_of(rooms.begin(), rooms.end(),
+                     [&](const std::string& room) { return name.starts_with(room); });
+}
+
+/// Functions whose arguments are not for readers of translations.
+const std::set<std::string, std::less<>> marking{"translated", "translated_count", "to_translate"};
+
+struct Literal {
+  std::string text;
+  bool is_marked = false;
+};
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// The string literals of a source, those that stand side by side joined, and whether each is an
+/// argument of a function that marks it.
+std::vector<Literal> literals_of(std::string_view source) {
+  std::vector<Literal> found;
+  std::vector<bool> inside;  // of each open bracket, whether it belongs to such a function
+  std::string name;
+  bool joins = false;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const char c = source[i];
+    const std::string_view rest = source.substr(i);
+    if (rest.starts_with("//") || c == '#') {
+      i = std::min(source.find('\n', i), source.size() - 1);
+    } else if (rest.starts_with("R\"(")) {
+      i = source.find(")\"", i) + 1;
+    } else if (c == '\'' && (i == 0 || !in_name(source[i - 1]))) {
+      for (++i; source[i] != '\''; ++i) i += source[i] == '\\' ? 1 : 0;
+    } else if (c == '"') {
+      std::string text;
+      for (++i; source[i] != '"'; ++i) {
+        text += source[i];
+        if (source[i] == '\\') text += source[++i];
+      }
+      if (joins) {
+        found.back().text += text;
+      } else {
+        found.push_back({text, !inside.empty() && inside.back()});
+      }
+      joins = true;
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      name.clear();
+    } else {
+      joins = false;
+      if (c == '(' || c == '{') {
+        inside.push_back((!inside.empty() && inside.back()) ||
+                         (c == '(' && marking.contains(name)));
+      } else if ((c == ')' || c == '}') && !inside.empty()) {
+        inside.pop_back();
+      }
+      if (!in_name(c)) name.clear();
+      if (in_name(c)) name += c;
+    }
+  }
+  return found;
+}
+
+/// Two words of small letters behind each other, but no LaTeX.
+bool is_prose(std::string_view text) {
+  if (text.find("\\\\") != text.npos) return false;
+  std::size_t letters = 0, words = 0;
+  for (const char c : std::string(text) + " ") {
+    if (c >= 'a' && c <= 'z') {
+      ++letters;
+    } else if (c == ' ' && letters > 1) {
+      if (++words == 2) return true;
+      letters = 0;
+    } else {
+      letters = words = 0;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("literals are told from what stands around them") {
+  const auto literals =
+      literals_of("// \"not this\"\nf(translated(\"a {1}\"\n  \"b\", g(\"c\")), \"d\", '\"');\n");
+  REQUIRE(literals.size() == 3);
+  CHECK(literals[0].text == "a {1}b");
+  CHECK(literals[0].is_marked);
+  CHECK(literals[1].is_marked);
+  CHECK(literals[2].text == "d");
+  CHECK_FALSE(literals[2].is_marked);
+  CHECK(is_prose("give it"));
+  CHECK_FALSE(is_prose("DocumentOptions::mask"));
+}
+
+TEST_CASE("every sentence of the marked rooms is marked for translation") {
+  const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DATA).parent_path() / "src";
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string name = std::filesystem::relative(entry.path(), root).generic_string();
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+    if (!begins_with_one(name, marked) || begins_with_one(name, english)) continue;
+    for (const Literal& literal : literals_of(read_text(entry.path()))) {
+      if (!is_prose(literal.text) || no_texts.contains(literal.text)) continue;
+      ++count;
+      CAPTURE(name);
+      CAPTURE(literal.text);
+      CHECK(literal.is_marked);
+    }
+  }
+  CHECK(count > 900);
+}

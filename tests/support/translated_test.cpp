@@ -1,0 +1,79 @@
+#include "support/translated.hpp"
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+
+#include "attn/language.hpp"
+
+#include "chinese.hpp"
+#include "error_from.hpp"
+#include "support/catalogue.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+std::set<std::string> placeholders(std::string_view text) {
+  std::set<std::string> found;
+  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i] == '{' && text[i + 1] >= '1' && text[i + 1] <= '9' && text[i + 2] == '}')
+      found.emplace(text.substr(i, 3));
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a text without a translation is itself, with its values put in") {
+  CHECK(attn::translated("of {2} only {1}, {1}", 1, std::string("three")) == "of three only 1, 1");
+  CHECK(attn::translated("write {{1}: …} or {\"a\": {9}}", "\"b\"") ==
+        "write {\"b\": …} or {\"a\": {9}}");
+  CHECK(attn::translated("{1}", "{1}") == "{1}");
+}
+
+TEST_CASE("a count of one has a text of its own in English") {
+  CHECK(attn::translated_count(1, "{1} key", "{1} keys") == "1 key");
+  CHECK(attn::translated_count(0, "{1} key of {2}", "{1} keys of {2}", 3) == "0 keys of 3");
+}
+
+TEST_CASE("texts are Chinese once a Chinese catalogue is spoken, and English again after that") {
+  {
+    const Chinese chinese;
+    CHECK(attn::translated("The weighted sum of the values") == "值的加权和");
+    CHECK(attn::translated("no such text of {1}", 2) == "no such text of 2");
+    CHECK(attn::translated_count(1, "{2} of {1} key can be seen.", "{2} of {1} keys can be seen.",
+                                 0) == "1 个键中有 0 个可见。");
+  }
+  CHECK(attn::translated("The weighted sum of the values") == "The weighted sum of the values");
+}
+
+TEST_CASE("each Chinese text has the values of the English one") {
+  const attn::Catalogue catalogue(read_text(ATTN_CHINESE), ATTN_CHINESE);
+  CHECK(catalogue.entries().size() > 300);
+  for (const attn::Catalogue::Entry& entry : catalogue.entries()) {
+    if (entry.english.empty()) continue;
+    CAPTURE(entry.english);
+    CAPTURE(entry.text);
+    std::set<std::string> english = placeholders(entry.english);
+    english.merge(placeholders(entry.plural));
+    CHECK(placeholders(entry.text) == english);
+    CHECK(entry.text.ends_with('\n') == entry.english.ends_with('\n'));
+  }
+}
+
+TEST_CASE("what is no catalogue is refused, and the language stays") {
+  const TemporaryFolder folder;
+  const std::string whole = read_text(ATTN_CHINESE);
+  for (const std::string& bytes :
+       {std::string(), std::string("no catalogue at all, but long enough for its header"),
+        whole.substr(0, 27), whole.substr(0, whole.size() / 2)}) {
+    const auto file = folder.write("attn.mo", bytes);
+    CHECK(error_from([&] { attn::speak(file); }) ==
+          "the file is no catalogue of translations\n  where: " + file.string() +
+              "\n  help:  make it with msgfmt, or install the program anew");
+  }
+  CHECK(attn::translated("The weighted sum of the values") == "The weighted sum of the values");
+}
