@@ -16,7 +16,6 @@
 #include "statistics/head_distances.hpp"
 #include "statistics/rollout.hpp"
 #include "support/atomic_file.hpp"
-#include "support/count_text.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"

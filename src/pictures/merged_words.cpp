@@ -7,7 +7,6 @@
 
 #include "attn/error.hpp"
 
-#include "support/count_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
