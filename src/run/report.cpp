@@ -114,9 +114,10 @@ std::string output_table(const RunReport& report) {
   const Tensor part = part_of(report.output, rank == 2 ? 0 : at * element_count(matrix), matrix);
   const std::string title =
       rank == 4 ? translated("Output of sample {1}, head {2} (rows: queries, columns: components)",
-                             report.sample, report.head)
+                             report.sample + 1, report.head + 1)
       : rank == 3
-          ? translated("Output of sample {1} (rows: queries, columns: components)", report.sample)
+          ? translated("Output of sample {1} (rows: queries, columns: components)",
+                       report.sample + 1)
           : translated("Output (rows: queries, columns: components)");
   return "\n" + title + "\n" + table(part, names, {}, most_components, false);
 }

@@ -59,7 +59,7 @@ Weights of sample 1, head 1 (rows: queries, columns: keys)
 
 Mask: causal; 15 of 36 weights hidden (41.7 %)
 
-Output of sample 0 (rows: queries, columns: components)
+Output of sample 1 (rows: queries, columns: components)
             0        1        2        3         4        5         6        7
   the  0.4498  -0.5506  -0.8203    1.126    -1.238   -1.788     1.011  -0.9982
   cat  0.5524  -0.4896   -0.872    1.148     -1.22   -1.558    0.9943  -0.9138
