@@ -115,10 +115,9 @@ std::string output_table(const RunReport& report) {
   const std::string title =
       rank == 4 ? translated("Output of sample {1}, head {2} (rows: queries, columns: components)",
                              report.sample + 1, report.head + 1)
-      : rank == 3
-          ? translated("Output of sample {1} (rows: queries, columns: components)",
-                       report.sample + 1)
-          : translated("Output (rows: queries, columns: components)");
+      : rank == 3 ? translated("Output of sample {1} (rows: queries, columns: components)",
+                               report.sample + 1)
+                  : translated("Output (rows: queries, columns: components)");
   return "\n" + title + "\n" + table(part, names, {}, most_components, false);
 }
 

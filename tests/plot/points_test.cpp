@@ -33,13 +33,13 @@ TEST_CASE("points are named, and stand as far apart on both axes as their number
   attn::PlotOptions options;
   options.dpi = 100;
   const attn::Picture picture =
-      attn::draw_points(three_points(), options, attn::PictureFormat::png);
+      attn::draw_points(three_points(), options, attn::PictureFormat::svg);
   const attn::PictureText *corner = find(picture, "1.1"), *right = find(picture, "1.2"),
                           *above = find(picture, "2.1");
   REQUIRE(corner != nullptr);
   REQUIRE(right != nullptr);
   REQUIRE(above != nullptr);
-  const double across = right->left - corner->left, up = corner->top - above->top;
+  const double across = right->x - corner->x, up = corner->y - above->y;
   CHECK(std::abs(across / up - 4.0 / 3) < 0.01);
   CHECK(find(picture, "Layer 2") != nullptr);
   CHECK(find(picture, "Map of Heads") != nullptr);
