@@ -90,8 +90,7 @@ std::span<const HeadAnalysisInfo> head_analyses() noexcept;
 /// What to read: a document, a model and its texts, or a result or file of tensors with maps.
 struct HeadsOptions {
   DocumentOptions document;
-  std::optional<std::filesystem::path> labels;  ///< of a file's maps
-  std::vector<HeadStatistic> statistics;        ///< to be told; empty = all
+  std::vector<HeadStatistic> statistics;  ///< to be told; empty = all
   HeadCounting counting;
   std::vector<HeadAnalysis> analyses;
   RolloutOptions rollout;
@@ -102,8 +101,8 @@ struct HeadsOptions {
   std::vector<std::size_t> without_heads_of;
   /// Where tensors, tables and pictures are written; absent = nowhere.
   std::optional<std::filesystem::path> out;
-  bool plots = false;                ///< whether pictures are written there
-  std::size_t sample = 0, head = 0;  ///< that pictures of one show
+  bool plots = false;      ///< whether pictures are written there
+  std::size_t sample = 0;  ///< that pictures of one show
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
 };

@@ -115,9 +115,11 @@ class CorpusReading {
  private:
   bool stopped() const { return stop_ != nullptr && *stop_; }
 
-  std::string next_hash(const DocumentList& texts, std::size_t index) const {
-    const DocumentText text = texts.text(index, run_.files);
+  std::string next_hash(const DocumentText& text) const {
     return hash_of(before_.lines_hash + std::string(text.text));
+  }
+  std::string next_hash(const DocumentList& texts, std::size_t index) const {
+    return next_hash(texts.text(index, run_.files));
   }
 
   // What an earlier reading left, if its options were these and the lines are still the same.
@@ -145,17 +147,18 @@ class CorpusReading {
   // Some hundred texts, which all threads share.
   void read_block(const DocumentList& texts) {
     constexpr std::size_t texts_a_thread = 32;
-    std::vector<std::size_t> own;
+    std::vector<std::pair<std::size_t, DocumentText>> own;
     std::size_t end = before_.lines;
     while (end < texts.size() && own.size() < texts_a_thread * threads_) {
-      before_.lines_hash = next_hash(texts, end);
-      if (end % shard_.count == shard_.index) own.push_back(end);
+      DocumentText text = texts.text(end, run_.files);
+      before_.lines_hash = next_hash(text);
+      if (end % shard_.count == shard_.index) own.emplace_back(end, std::move(text));
       ++end;
     }
     std::atomic<std::size_t> next = 0;
     parallel_for(threads_, threads_, [&](std::size_t part) {
       for (std::size_t at = next++; at < own.size(); at = next++) {
-        read_text(texts, own[at], parts_[part]);
+        read_text(texts, own[at].first, own[at].second, parts_[part]);
       }
     });
     before_.lines = end;
@@ -164,12 +167,12 @@ class CorpusReading {
     if (passed.count() >= options_.seconds_between) save();
   }
 
-  void read_text(const DocumentList& texts, std::size_t index, CorpusSums& sums) const {
+  void read_text(const DocumentList& texts, std::size_t index, const DocumentText& text,
+                 CorpusSums& sums) const {
     const std::uint64_t line = index + 1;
     try {
       const ListedDocument listed = texts[index];
-      const Document document =
-          open_batch_document(listed, texts.text(index, run_.files), run_, listed.place());
+      const Document document = open_batch_document(listed, text, run_, listed.place());
       std::vector<Plan> plans = read_plans(document, [](Plan& sketch) {
         sketch.options().weights = true;
         sketch.options().threads = 1;
@@ -177,13 +180,11 @@ class CorpusReading {
       Plan& plan = plans[0];
       if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
       // All of a text or nothing.
-      CorpusSums own;
-      std::size_t at = 0;
+      std::vector<TextNumbers> numbers;
       walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
-        own.add(at++, maps, values_of(maps, options_.heads.counting, 1), line, options_);
+        numbers.push_back(text_numbers(maps, options_));
       });
-      own.texts = 1;
-      sums.add(own, options_);
+      sums.add(numbers, line, options_);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       sums.fail(line, error.problem());

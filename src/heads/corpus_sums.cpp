@@ -49,6 +49,11 @@ std::vector<double> means_by_offset(const Tensor& map, std::size_t length, std::
   return means;
 }
 
+[[noreturn]] void refuse_other_attentions() {
+  throw input_error(translated("the documents of the corpus have different attentions"), "",
+                    translated("give documents of one kind, with as many layers and heads"));
+}
+
 const JsonValue& member(const JsonValue& object, std::string_view key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr) {
@@ -97,41 +102,53 @@ double Moments::error() const {
   return deviation() / std::sqrt(static_cast<double>(count));
 }
 
-void CorpusSums::add(std::size_t at, const AttentionMaps& maps,
-                     const std::vector<HeadValues>& values, std::uint64_t line,
-                     const HeadsCorpusOptions& options) {
-  if (at >= attentions.size()) attentions.resize(at + 1);
-  AttentionSums& attention = attentions[at];
-  if (attention.heads.empty()) {
-    attention.name = maps.name;
-    attention.heads.resize(values.size());
-    attention.texts_by_offset.resize(2 * options.reach + 1);
-    for (HeadSums& head : attention.heads) head.by_offset.resize(2 * options.reach + 1);
-  }
-  if (attention.name != maps.name || attention.heads.size() != values.size()) {
-    throw input_error(translated("the documents of the corpus have different attentions"), "",
-                      translated("give documents of one kind, with as many layers and heads"));
-  }
-  for (std::size_t h = 0; h < values.size(); ++h) {
-    HeadSums& head = attention.heads[h];
-    for (std::size_t s = 0; s < head_statistic_count; ++s) {
-      if (!std::isfinite(values[h][s])) continue;
-      head.statistics[s].add(values[h][s]);
-      keep(head.most[s], {values[h][s], line}, options.kept);
-    }
-  }
-  if (!maps.same_positions) return;
+TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& options) {
+  TextNumbers numbers{maps.name, values_of(maps, options.heads.counting, 1), {}};
+  if (!maps.same_positions) return numbers;
   const Maps matrices(maps.weights);
   const std::size_t length = matrices.queries();
-  for (std::size_t h = 0; h < values.size(); ++h) {
+  for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor map = matrices.matrix(0, h);
-    const std::vector<double> means = map.dtype() == DType::float32
-                                          ? means_by_offset<float>(map, length, options.reach)
-                                          : means_by_offset<double>(map, length, options.reach);
-    for (std::size_t offset = 0; offset < means.size(); ++offset) {
-      if (!std::isfinite(means[offset])) continue;
-      attention.heads[h].by_offset[offset].add(means[offset]);
-      if (h == 0) ++attention.texts_by_offset[offset];
+    numbers.by_offset.push_back(map.dtype() == DType::float32
+                                    ? means_by_offset<float>(map, length, options.reach)
+                                    : means_by_offset<double>(map, length, options.reach));
+  }
+  return numbers;
+}
+
+void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
+                     const HeadsCorpusOptions& options) {
+  const std::size_t offsets = 2 * options.reach + 1;
+  if (attentions.empty()) {
+    for (const TextNumbers& own : numbers) {
+      AttentionSums& attention = attentions.emplace_back();
+      attention.name = own.name;
+      attention.heads.resize(own.values.size());
+      attention.texts_by_offset.resize(offsets);
+      for (HeadSums& head : attention.heads) head.by_offset.resize(offsets);
+    }
+  }
+  if (!std::equal(attentions.begin(), attentions.end(), numbers.begin(), numbers.end(),
+                  [](const AttentionSums& a, const TextNumbers& b) {
+                    return a.name == b.name && a.heads.size() == b.values.size();
+                  })) {
+    refuse_other_attentions();
+  }
+  ++texts;
+  for (std::size_t at = 0; at < numbers.size(); ++at) {
+    const TextNumbers& own = numbers[at];
+    for (std::size_t h = 0; h < own.values.size(); ++h) {
+      HeadSums& head = attentions[at].heads[h];
+      for (std::size_t s = 0; s < head_statistic_count; ++s) {
+        if (!std::isfinite(own.values[h][s])) continue;
+        head.statistics[s].add(own.values[h][s]);
+        keep(head.most[s], {own.values[h][s], line}, options.kept);
+      }
+      for (std::size_t i = 0; h < own.by_offset.size() && i < offsets; ++i) {
+        if (!std::isfinite(own.by_offset[h][i])) continue;
+        head.by_offset[i].add(own.by_offset[h][i]);
+        if (h == 0) ++attentions[at].texts_by_offset[i];
+      }
     }
   }
 }
@@ -160,10 +177,7 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
             attentions[at].heads.size() == other.attentions[at].heads.size() &&
             attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size();
   }
-  if (!alike) {
-    throw input_error(translated("the documents of the corpus have different attentions"), "",
-                      translated("give documents of one kind, with as many layers and heads"));
-  }
+  if (!alike) refuse_other_attentions();
   for (std::size_t at = 0; at < attentions.size(); ++at) {
     AttentionSums& own = attentions[at];
     const AttentionSums& others = other.attentions[at];

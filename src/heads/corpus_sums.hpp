@@ -51,6 +51,16 @@ struct AttentionSums {
   std::vector<HeadSums> heads;
 };
 
+/// What one text says of an attention.
+struct TextNumbers {
+  std::string name;
+  std::vector<HeadValues> values;  ///< of each head
+  /// Of each head, the mean weight at key − query = −reach … reach; NaN where no query has such a
+  /// key. Empty where queries and keys are different tokens.
+  std::vector<std::vector<double>> by_offset;
+};
+TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& options);
+
 /// A text that could not be read.
 struct FailedText {
   std::uint64_t line = 0;
@@ -66,9 +76,9 @@ struct CorpusSums {
   std::vector<FailedText> failures;  ///< the first ones
   std::vector<AttentionSums> attentions;
 
-  /// Adds one text's maps of an attention, the `at`-th of all.
-  void add(std::size_t at, const AttentionMaps& maps, const std::vector<HeadValues>& values,
-           std::uint64_t line, const HeadsCorpusOptions& options);
+  /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.
+  void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
+           const HeadsCorpusOptions& options);
   void fail(std::uint64_t line, const std::string& problem);
   /// Adds the sums of other texts, without what is said of lines. Throws Error(input) if their
   /// attentions are others.

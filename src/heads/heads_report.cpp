@@ -168,51 +168,38 @@ std::string heads_json(const HeadsOutcome& outcome) {
     json.member(info.name, std::string(info.meaning));
   }
   json.end_object();
-  json.key("attentions");
-  json.begin_array();
-  for (const AttentionHeads& attention : outcome.attentions) {
-    json.begin_object();
-    json.member("name", attention.name);
-    json.key("heads");
+  const auto list = [&](const char* key, const auto& values, const auto& write) {
+    json.key(key);
     json.begin_array();
-    for (const auto& head : attention.heads) {
+    for (const auto& value : values) {
       json.begin_object();
+      write(value);
+      json.end_object();
+    }
+    json.end_array();
+  };
+  list("attentions", outcome.attentions, [&](const AttentionHeads& attention) {
+    json.member("name", attention.name);
+    list("heads", attention.heads, [&](const std::vector<double>& head) {
       for (const HeadStatistic statistic : outcome.statistics) {
         const auto at = static_cast<std::size_t>(statistic);
         json.key(head_statistics()[at].name);
         put(json, head[at]);
       }
-      json.end_object();
-    }
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
+    });
+  });
   if (!outcome.induction.empty()) {
-    json.key("induction");
-    json.begin_array();
-    for (const InductionHeads& attention : outcome.induction) {
-      json.begin_object();
+    list("induction", outcome.induction, [&](const InductionHeads& attention) {
       json.member("name", attention.name);
-      json.key("heads");
-      json.begin_array();
-      for (const auto& head : attention.heads) {
-        json.begin_object();
+      list("heads", attention.heads, [&](const std::vector<double>& head) {
         json.member("previous", head[0]);
         json.member("duplicate", head[1]);
         json.member("induction", head[2]);
-        json.end_object();
-      }
-      json.end_array();
-      json.end_object();
-    }
-    json.end_array();
+      });
+    });
   }
   if (!outcome.differences.empty()) {
-    json.key("differences");
-    json.begin_array();
-    for (const HeadDifference& difference : outcome.differences) {
-      json.begin_object();
+    list("differences", outcome.differences, [&](const HeadDifference& difference) {
       json.member("layer", difference.layer);
       json.member("head", difference.head);
       json.member("likeliest", difference.likeliest);
@@ -220,31 +207,19 @@ std::string heads_json(const HeadsOutcome& outcome) {
       json.member("probability_without", difference.probability_without);
       json.member("likeliest_without", difference.likeliest_without);
       json.member("divergence", difference.divergence);
-      json.end_object();
-    }
-    json.end_array();
+    });
   }
   if (!outcome.lens.empty()) {
-    json.key("lens");
-    json.begin_array();
-    for (const LensTokens& tokens : outcome.lens) {
-      json.begin_object();
+    list("lens", outcome.lens, [&](const LensTokens& tokens) {
       json.member("sample", tokens.sample);
       json.member("layer", tokens.layer);
       json.member("position", tokens.position);
-      json.key("tokens");
-      json.begin_array();
-      for (const Prediction::Token& token : tokens.likeliest) {
-        json.begin_object();
+      list("tokens", tokens.likeliest, [&](const Prediction::Token& token) {
         if (!token.text.empty()) json.member("token", token.text);
         json.member("id", token.id);
         json.member("probability", token.probability);
-        json.end_object();
-      }
-      json.end_array();
-      json.end_object();
-    }
-    json.end_array();
+      });
+    });
   }
   json.member("warnings", outcome.warnings);
   if (!outcome.files.empty()) {

@@ -129,7 +129,6 @@ StackPass::Step StackPass::step(const Layer& layer, const Tensor& x, const Tenso
                      block ? &*block : nullptr);
   });
   if (block) {
-    block->layer = n;
     block->weights = result.self;
     block->residual = residual;
     if (off.self != nullptr) block->heads_off = *off.self;

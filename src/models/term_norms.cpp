@@ -109,9 +109,7 @@ class TermReader {
   T weight(std::size_t h, std::size_t i, std::size_t j) const {
     return weights_[(h * length_ + i) * length_ + j];
   }
-  const T* term(std::size_t h, std::size_t j) const {
-    return terms_[h].template values<T>().data() + j * width_;
-  }
+  const T* term(std::size_t h, std::size_t j) const { return places_[h] + j * width_; }
 
   // 1. The terms f_h(x_j), [L,D] of each head.
   void read_terms() {
@@ -148,14 +146,21 @@ class TermReader {
       Tensor terms = apply(Linear{Tensor({width_, head_width_}, std::move(own)), {}},
                            Tensor({length_, head_width_}, std::move(x)), threads_);
       terms_.push_back(std::move(terms));
+      places_.push_back(terms_.back().template values<T>().data());
     }
   }
 
   // 2. What the norms divide by: the σ of whole rows of the branch, then of the sum.
   void read_rows() {
-    const Tensor branch = apply(block_.output, block_.heads, threads_);
     bare_ = apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_);
-    const T *rows = branch.values<T>().data(), *residual = block_.residual.values<T>().data();
+    std::vector<T> branch(bare_.values<T>().begin(), bare_.values<T>().end());
+    if (block_.output.bias) {
+      const Tensor bias = block_.output.bias.converted(bare_.dtype());
+      for (std::size_t at = 0; at < branch.size(); ++at) {
+        branch[at] += bias.values<T>()[at % width_];
+      }
+    }
+    const T *rows = branch.data(), *residual = block_.residual.values<T>().data();
     std::vector<double> norm_bias(width_);
     if (block_.branch_norm && block_.branch_norm->bias) {
       const Tensor bias = block_.branch_norm->bias.converted(DType::float64);
@@ -239,10 +244,11 @@ class TermReader {
   // 5. The terms as they come out of the norms, but for σ.
   void turn_terms() {
     if (!branch_norm_.is_there() && !sum_norm_.is_there()) return;
-    for (Tensor& terms : terms_) {
-      std::vector<T> turned(terms.values<T>().begin(), terms.values<T>().end());
+    for (std::size_t h = 0; h < heads_; ++h) {
+      std::vector<T> turned(places_[h], places_[h] + length_ * width_);
       for (std::size_t j = 0; j < length_; ++j) turn(turned.data() + j * width_);
-      terms = Tensor({length_, width_}, std::move(turned));
+      terms_[h] = Tensor({length_, width_}, std::move(turned));
+      places_[h] = terms_[h].template values<T>().data();
     }
   }
   void turn(T* row) const {
@@ -284,7 +290,8 @@ class TermReader {
   NormOfTerms branch_norm_, sum_norm_;
   std::span<const T> weights_;
   std::vector<Tensor> terms_;
-  Tensor bare_;  // the branch without the projection's bias
+  std::vector<const T*> places_;  // of the terms' numbers
+  Tensor bare_;                   // the branch without the projection's bias
   std::vector<double> branch_scales_, sum_scales_;
 };
 

@@ -16,7 +16,6 @@ namespace attn {
 
 /// One sample's self-attention in a layer, with all that its output is the sum of.
 struct AttendedBlock {
-  std::size_t layer = 0;
   Tensor value;         ///< [1,L,G·d], of G heads of values
   Tensor weights;       ///< [1,H,L,L]
   Tensor heads;         ///< [1,L,H·d], before the output projection; zeros for heads that are off
