@@ -102,7 +102,8 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
 
 TEST_CASE("scores of large numbers that matrix tiles hold do not pass for those of hidden keys") {
   on_every_target([] {
-    AttentionRequest request{.score = attn::DotProduct{}};
+    AttentionRequest request;
+    request.score.emplace<attn::DotProduct>();
     request.weights = false;
     sequences(request).query = full({128, 384}, 0x1p59F);
     sequences(request).value = full({128, 64}, 2);
