@@ -1,0 +1,165 @@
+/**
+ * What the program writes into the page and what the page reads: the one description of it.
+ *
+ * The JSON text of a `View` is in `<script type="application/json" id="view">`; `<`, U+2028 and
+ * U+2029 are escaped in it, so that no label ends the element. Each block of numbers is in
+ * `<script type="text/plain" id="block-N">` as base64 of a raw deflate stream, which
+ * `DecompressionStream("deflate-raw")` reads; blocks are read when they are needed only.
+ * All numbers in blocks are little endian.
+ */
+
+/** N of `block-N`. */
+export type Block = number;
+
+export interface View {
+  format: 1;
+  /** "attn-cli 1.0.0". */
+  program: string;
+  /** That the page begins with; the reader may switch. */
+  language: "en" | "zh";
+  title: string;
+  description: string;
+  /**
+   * How the program draws from the same input: commands that must come before, as
+   * `attn-cli run … --out DIR`, and the input that `attn-cli plot KIND` then takes; quoted for a
+   * POSIX shell.
+   */
+  commands: { before: string[]; input: string };
+  samples: Sample[];
+  /** Each list once, however many maps have it. */
+  tokens: Tokens[];
+  attentions: Attention[];
+  /** Empty where no weights are there to take them of. */
+  statistics: Statistic[];
+  /** The colours of cells. */
+  colours: Colours;
+  /** What was reduced or rounded, and what else the reader must know: one sentence each. */
+  notes: string[];
+  /** Of all attentions, samples and heads, in that order: see `Thumbnails`. */
+  thumbnails: Thumbnails;
+}
+
+/** A sample of the batch; of a model one of its texts. */
+export interface Sample {
+  /** "Sample 1", or the text itself, shortened. */
+  title: string;
+}
+
+/** The tokens along an axis of one map. */
+export interface Tokens {
+  /** As the input names them; empty = not known, and the page shows positions counted from 1. */
+  pieces: string[];
+  /** How each is shown, `Ġ` and `▁` decoded; as many as pieces. */
+  shown: string[];
+  /** For each word the first of its pieces and the one after its last; empty = not known. */
+  words: [first: number, end: number][];
+  /** Positions of special tokens, as [CLS]. */
+  special: number[];
+}
+
+export interface Attention {
+  /** The name of the tensor without its last part, as "layers.0.self"; "" of a single one. */
+  name: string;
+  /** "Layer 1, Self-Attention". */
+  title: string;
+  /** Where it stands in the overview: attentions of one `stack` are its rows from top to bottom. */
+  stack: string; // "Self-Attention", "Encoder Self-Attention", "Cross-Attention"…
+  heads: number;
+  /** Heads that share one key and value head; 1 = none. */
+  heads_a_group: number;
+  /** One for each of `View.samples`. */
+  samples: AttentionSample[];
+  /** [head][statistic], the mean over samples; null where it has no meaning. Absent = none. */
+  statistics?: (number | null)[][];
+}
+
+export interface AttentionSample {
+  /** Whether queries and keys are the same tokens: causal and diagonal marks make sense. */
+  same_positions: boolean;
+  queries: number;
+  keys: number;
+  /** Rows of `View.tokens`. */
+  query_tokens: number;
+  key_tokens: number;
+  /** Why cells are hidden, as far as the input tells: one sentence each, as "causal: keys after the
+   * query"; empty = nothing is hidden or nothing is known. */
+  hidden_because: string[];
+  /** "weights" first, then the others that the input has: "scaled_scores", "masked_scores"… */
+  maps: Maps[];
+}
+
+/** One tensor [heads, queries, keys] of an attention and sample. */
+export interface Maps {
+  /** "weights", "scores", "scaled_scores"… as in results. */
+  tensor: string;
+  /** "Attention Weight", as the colour bar says. */
+  title: string;
+  /** Smallest and largest finite value of all maps of this tensor in the page. */
+  range: [least: number, most: number];
+  /** Whether its colours stand about 0. */
+  diverging: boolean;
+  /** One for each head. */
+  heads: CellBlock[];
+}
+
+/**
+ * The cells of one map, row after row.
+ *
+ * - "float32", "float64": the values as they are; NaN and infinities as themselves.
+ * - "uint8", "uint16": codes, with `highest` = 251 or 65531. First a float32 for each row (all
+ *   rows, then all codes): the value of the code `highest` in this row; for a diverging tensor
+ *   codes stand for -that…that (code · 2 / highest − 1), for others for 0…that (code / highest).
+ *   highest + 1 = −∞, + 2 = ∞, + 3 = NaN, + 4 = hidden (255 or 65535).
+ * - In float types hidden cells are told by `hidden`, a block of one bit a cell, lowest bit first,
+ *   absent if none is; code types need none.
+ */
+export interface CellBlock {
+  type: "float32" | "float64" | "uint8" | "uint16";
+  /** Size of what the block holds: less than queries × keys if cells were pooled. */
+  rows: number;
+  columns: number;
+  cells: Block;
+  hidden?: Block;
+  /** Largest difference between a cell and what it stands for; 0 = exact. */
+  error: number;
+  /**
+   * Of pooled maps: each cell is the largest (by value; of diverging tensors by distance from 0) of
+   * the queries and keys from floor(i · queries / rows) up to floor((i + 1) · queries / rows).
+   * `strongest` has, for each query, so many pairs: all keys as uint32, then all values as float32,
+   * largest first, of `strongest_keys` a query; key 0xFFFFFFFF = none.
+   */
+  strongest?: Block;
+  strongest_keys?: number;
+}
+
+export interface Statistic {
+  /** "previous", "entropy"… */
+  name: string;
+  title: string;
+  meaning: string;
+}
+
+export interface Colours {
+  /** Names of the maps, "viridis" and "RdBu_r" or as the user chose. */
+  weights: string;
+  diverging: string;
+  /** 256 colours each, "rrggbb" one after the other. */
+  weights_table: string;
+  diverging_table: string;
+  /** Of hidden cells and of NaN, "#rrggbb". */
+  hidden: string;
+  nan: string;
+  /** The range that colours of weights stand for: the same whatever is shown. */
+  range: [least: number, most: number];
+}
+
+/**
+ * All thumbnails in one block of bytes: for each attention, sample and head side × side codes of
+ * the first map (fewer where the map has fewer rows or columns: rows · columns of it, of sizes
+ * min(side, queries) and min(side, keys)); as uint8 of `CellBlock`, but each code stands for a share
+ * of `Colours.range` (or, diverging, of `Maps.range`), pooled by the largest.
+ */
+export interface Thumbnails {
+  side: number;
+  block: Block;
+}
