@@ -4,7 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -51,6 +53,15 @@ std::string help_to_read(int reason) {
   throw input_error(translated("{1} is {2} large, and the limit is {3}", name, size,
                                bytes_text(static_cast<double>(most))),
                     "", translated("make it smaller, or raise the limit with Limits::file_bytes"));
+}
+
+// Devices that give bytes, as /dev/zero does, never stop; a terminal's person does.
+void refuse_endless(int descriptor, const std::string& name) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISCHR(status.st_mode) || isatty(descriptor) == 1)
+    return;
+  throw input_error(translated("{1} is a device, whose bytes have no end", name), "",
+                    translated("name a file or a pipe"));
 }
 
 [[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
@@ -195,6 +206,10 @@ void MappedFiles::check() const {
 
 MappedFile::MappedFile() = default;
 
+void MappedFile::Free::operator()(std::byte* block) const noexcept {
+  std::free(block);
+}
+
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : in_quotes(path.native());
@@ -240,19 +255,29 @@ void MappedFile::map(int descriptor, std::size_t size, const std::string& name,
 
 void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t most) {
   constexpr std::size_t piece = std::size_t{64} << 10;
+  std::size_t room = 0;
   std::size_t used = 0;
+  // A large block is moved to a larger place without being copied, so that it is never there twice.
+  const auto resize = [&](std::size_t size) {
+    void* const moved = std::realloc(read_.get(), size);
+    if (moved == nullptr) throw std::bad_alloc();
+    static_cast<void>(read_.release());
+    read_.reset(static_cast<std::byte*>(moved));
+    room = size;
+  };
   while (true) {
-    if (read_.size() - used < piece) read_.resize(std::max(2 * read_.size(), 2 * piece));
-    const ssize_t count = read(descriptor, read_.data() + used, read_.size() - used);
+    if (room - used < piece) resize(std::max(2 * room, 2 * piece));
+    const ssize_t count = read(descriptor, read_.get() + used, room - used);
     if (count == 0) break;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(to_translate("cannot read {1}: {2}"), name, errno);
+    if (used == 0) refuse_endless(descriptor, name);
     used += static_cast<std::size_t>(count);
     if (used > most)
       refuse_size(name, translated("more than {1}", bytes_text(static_cast<double>(most))), most);
   }
-  read_.resize(used);
-  bytes_ = read_;
+  resize(std::max<std::size_t>(used, 1));
+  bytes_ = {read_.get(), used};
 }
 
 MappedFile::~MappedFile() {

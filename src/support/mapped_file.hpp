@@ -67,13 +67,16 @@ class MappedFile {
 
  private:
   class Watch;
+  struct Free {
+    void operator()(std::byte* block) const noexcept;
+  };
 
   MappedFile();
   void map(int descriptor, std::size_t size, const std::string& name, MappedFiles* files);
   void read_all(int descriptor, const std::string& name, std::uint64_t most);
 
   std::span<const std::byte> bytes_;
-  std::vector<std::byte> read_;  // the bytes of what cannot be mapped
+  std::unique_ptr<std::byte, Free> read_;  // the bytes of what cannot be mapped
   bool mapped_ = false;
   std::unique_ptr<Watch> watch_;
 };

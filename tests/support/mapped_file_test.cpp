@@ -33,6 +33,13 @@ TEST_CASE("a file whose size is not known beforehand is read") {
   CHECK(MappedFile::open("/proc/self/status")->text().starts_with("Name:"));
 }
 
+TEST_CASE("a device whose bytes have no end is refused at its first ones") {
+  CHECK_THROWS_WITH_AS(MappedFile::open("/dev/zero"),
+                       "\"/dev/zero\" is a device, whose bytes have no end\n"
+                       "  help:  name a file or a pipe",
+                       Error);
+}
+
 TEST_CASE("a pipe is read to its end") {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
