@@ -38,16 +38,16 @@ class KindReader {
     read_options();
     const std::size_t before_tensors = parts_.problems.errors().size();
     read_tensors();
-    // What could not be read would only cause further complaints.
-    if (parts_.problems.errors().size() == before_tensors) read_learned();
+    // What could not be read would only cause further complaints, unless nothing depends on it.
+    const auto sizes_are_known_since = [&](std::size_t before) {
+      const std::span<const Error> found = std::span(parts_.problems.errors()).subspan(before);
+      return std::all_of(found.begin(), found.end(), leaves_sizes);
+    };
+    if (sizes_are_known_since(before_tensors)) read_learned();
     read_masks();
-    const std::size_t before_positions = parts_.problems.errors().size();
+    const bool whole = sizes_are_known_since(before_options);
     read_positions();
-    // One of these that could not be read does not keep the others from being held together.
-    const std::span<const Error> found =
-        std::span(parts_.problems.errors())
-            .subspan(before_options, before_positions - before_options);
-    if (std::all_of(found.begin(), found.end(), leaves_sizes)) assemble_plan(parts_);
+    if (whole) assemble_plan(parts_);
     return std::move(parts_.plan);
   }
 
@@ -101,6 +101,7 @@ class KindReader {
   // In the order in which PyTorch's generator fills the random ones.
   void read_tensors() {
     read("seed", [&](const JsonValue& value, const std::string& at) {
+      parts_.tensors.seed(0);  // so that one that is wrong leaves what is drawn with its sizes
       parts_.tensors.seed(expect_integer(value, at, INT64_MIN));
     });
     read_tokens();

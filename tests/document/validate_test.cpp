@@ -70,6 +70,28 @@ TEST_CASE("lengths, masks and labels that do not fit are told together, beside w
             "/labels/query: 1 label for 2 queries; give one label for each of the queries"});
 }
 
+TEST_CASE("a seed that is no number leaves what is drawn with its sizes, for all kinds") {
+  for (const attn::KindInfo& kind : attn::kinds()) {
+    CAPTURE(kind.name);
+    std::string document = attn::example_document(kind.kind);
+    const std::size_t seed = document.find("\"seed\":");
+    if (seed == std::string::npos) {
+      document.insert(1, "\"seed\":[1],");
+    } else {
+      document.replace(seed, document.find_first_of(",}", seed) - seed, "\"seed\":[1]");
+    }
+    CHECK(problems_in(document) == std::vector<std::string>{
+                                       "/seed: expected a number, found an array; give a number"});
+  }
+  CHECK(problems_in(R"({"attention":"self","seed":[1],"x":{"ones":[2,3,2]},"valid_lens":[9,1,2],)"
+                    R"("labels":["a"],"parameters":{"init":"torch"}})") ==
+        std::vector<std::string>{
+            "/seed: expected a number, found an array; give a number",
+            "/valid_lens: valid_lens [3] does not fit 2 samples of 3 queries; give one number a "
+            "sample, [2], or one a query, [2,3]",
+            "/labels: 1 label for 3 queries and 3 keys; give one label for each of them"});
+}
+
 TEST_CASE("valid lengths of one sample do not count for several") {
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[3,2,2]},"valid_lens":[1]})") ==
         std::vector<std::string>{
