@@ -80,8 +80,8 @@ TEST_CASE("a seed that is no number leaves what is drawn with its sizes, for all
     } else {
       document.replace(seed, document.find_first_of(",}", seed) - seed, "\"seed\":[1]");
     }
-    CHECK(problems_in(document) == std::vector<std::string>{
-                                       "/seed: expected a number, found an array; give a number"});
+    CHECK(problems_in(document) ==
+          std::vector<std::string>{"/seed: expected a number, found an array; give a number"});
   }
   CHECK(problems_in(R"({"attention":"self","seed":[1],"x":{"ones":[2,3,2]},"valid_lens":[9,1,2],)"
                     R"("labels":["a"],"parameters":{"init":"torch"}})") ==
