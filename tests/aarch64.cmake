@@ -1,0 +1,13 @@
+# Debian's cross compiler for 64-bit ARM, and the libraries that tests/cross-build unpacked into ROOT.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_SYSROOT ${ROOT})
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ROOT)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${ROOT})
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${ROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${ROOT}/usr/share/pkgconfig)
