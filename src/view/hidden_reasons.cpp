@@ -1,0 +1,71 @@
+#include "view/hidden_reasons.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "attention/visibility.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+std::string window_sentence(const Window& window) {
+  const auto count = [](const std::optional<std::size_t>& keys) {
+    return keys ? std::to_string(*keys) : translated("any number of");
+  };
+  return translated("window: all but {1} keys before the query, its own and {2} after it",
+                    count(window.left), count(window.right));
+}
+
+std::string sentence(std::string_view part, const Mask& mask) {
+  if (part == "causal") return translated("causal: keys after the query");
+  if (part == "window" && mask.window) return window_sentence(*mask.window);
+  if (part == "valid_lens") return translated("valid_lens: keys beyond the valid length");
+  if (part == "padding") return translated("padding: keys that only fill the sample up");
+  if (part == "allow") return translated("allow: keys that are not allowed");
+  if (part == "block") return translated("block: keys that are blocked");
+  if (part == "bias") return translated("bias: keys whose score a bias of −∞ is added to");
+  return std::string(part);
+}
+
+// A bit for each part that hides any key of the sample; heads are asked until all that can be are
+// found.
+std::uint32_t hiding(const Visibility& visibility, const Geometry& sizes, std::size_t sample,
+                     std::uint32_t present) {
+  std::uint32_t found = 0;
+  std::vector<std::uint32_t> parts(sizes.keys);
+  const std::size_t heads = visibility.differs_by_head() ? sizes.heads : 1;
+  for (std::size_t h = 0; h < heads; ++h) {
+    for (std::size_t i = 0; i < sizes.queries && found != present; ++i) {
+      visibility.hidden_by(sample, h, i, parts);
+      for (const std::uint32_t one : parts) found |= one;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& attention) {
+  const Geometry& sizes = attention.geometry;
+  std::vector<std::vector<std::string>> reasons(sizes.batch);
+  const std::span<const HidingPart* const> parts = hiding_parts();
+  std::uint32_t present = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p]->present(attention.mask)) present |= 1U << p;
+  }
+  if (present == 0) return reasons;
+  const Visibility visibility(attention.mask, sizes);
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    const std::uint32_t found = hiding(visibility, sizes, b, present);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if ((found >> p & 1U) != 0) reasons[b].push_back(sentence(parts[p]->name, attention.mask));
+    }
+  }
+  return reasons;
+}
+
+}  // namespace attn
