@@ -14,10 +14,10 @@
 
 namespace attn {
 
-/// How a shell draws the same numbers: what must be run first, if the input is to be computed, the
-/// result that is there then, and the input as it is.
+/// The words of commands that draw the same numbers: what must be run first, if the input is to be
+/// computed, the result that is there then, or the input as it is.
 struct ViewCommands {
-  std::string compute, result, input;
+  std::vector<std::string> compute, result, input;
 };
 
 /// What a page shows: the maps of a document, of a model and its texts, or of files.

@@ -10,7 +10,7 @@
 #include "cli/document_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
-#include "cli/shell_words.hpp"
+#include "cli/recorded_flags.hpp"
 #include "cli/view_flags.hpp"
 
 namespace attn::cli {
@@ -20,7 +20,7 @@ struct GivenToView {
   Common common;
   ViewOptions options;
   std::string out = "view.html";
-  FlagWords of_run, of_plot;  // what attn-cli run and plot take too
+  std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
 };
 
 void take_words(const std::vector<std::string>& words, GivenToView& given) {
@@ -40,13 +40,13 @@ ViewCommands commands_of(const GivenToView& given) {
   const ViewOptions& options = given.options;
   std::vector<std::string> run{"attn-cli", "run"}, plot;
   if (!options.document.input.empty()) run.push_back(options.document.input.string());
-  run.insert(run.end(), given.of_run.words.begin(), given.of_run.words.end());
+  run.insert(run.end(), given.of_run.begin(), given.of_run.end());
   if (options.stages) run.emplace_back("--stages");
   run.insert(run.end(), {"--plots", "none", "--out", folder});
   plot.push_back(options.document.input.string());
   for (const auto& other : options.others) plot.push_back(other.string());
-  plot.insert(plot.end(), given.of_plot.words.begin(), given.of_plot.words.end());
-  return {shell_line(run), std::string(folder) + "/result.json", shell_line(plot)};
+  plot.insert(plot.end(), given.of_plot.begin(), given.of_plot.end());
+  return {run, {std::string(folder) + "/result.json"}, plot};
 }
 
 int make_page(const GivenToView& given) {

@@ -194,11 +194,12 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
 }
 
 Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool stages) {
-  std::vector<Plan> plans = read_plans(document, [&](Plan& sketch) {
-    sketch.options().weights = true;
-    sketch.options().stages = stages && !std::holds_alternative<ModelRequest>(sketch.computation);
-    sketch.options().threads = options.document.threads;
-  });
+  const auto choose = [&](Plan& plan) {
+    plan.options().weights = true;
+    plan.options().stages = stages && !std::holds_alternative<ModelRequest>(plan.computation);
+    plan.options().threads = options.document.threads;
+  };
+  std::vector<Plan> plans = read_plans(document, choose);
   if (plans.size() > 1) {
     throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
                 "DocumentOptions::attention", translated("choose one of them"));
@@ -208,6 +209,7 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool st
                 translated("pooled weights have no single positions to tell statistics of"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
+  choose(plans[0]);
   return std::move(plans[0]);
 }
 

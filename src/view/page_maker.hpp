@@ -48,8 +48,8 @@ class PageMaker {
   TokenLists tokens_;
   Thumbnails thumbnails_;
   ViewOutcome outcome_;
-  double largest_error_ = 0;                        ///< of weights
-  std::size_t coded_ = 0, pooled_ = 0, exact_ = 0;  ///< maps
+  double largest_error_ = 0;            ///< of weights
+  std::size_t coded_ = 0, pooled_ = 0;  ///< maps
 };
 
 }  // namespace attn

@@ -11,6 +11,7 @@
 #include "io/json_writer.hpp"
 #include "result/result_reader.hpp"
 #include "run/computation.hpp"
+#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
@@ -92,6 +93,39 @@ ViewOutcome view_input(const ViewOptions& options, const Sink& sink) {
 }
 
 }  // namespace
+
+RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
+  return run_with_maps_file(options, [&](const Plan& plan, const std::filesystem::path& folder) {
+    if (plan.options().pool) {
+      throw Error(ErrorKind::usage,
+                  translated("pooled weights have no single positions to look through"),
+                  "DocumentOptions::pool", translated("leave the pooling out"));
+    }
+    const auto view = std::make_shared<ViewOptions>(given);
+    view->document = options;
+    view->stages = options.stages;
+    view->commands.result = {(folder / "result.json").string()};
+    // Held until all is computed and drawn, as pictures are.
+    const auto page = std::make_shared<std::string>();
+    const auto maker =
+        std::make_shared<PageMaker>(*view, planned_input(plan, *view), true,
+                                    [page](std::string_view piece) { page->append(piece); });
+    MapsFile file;
+    file.name = "view.html";
+    file.take = [view, &plan, maker](const Computed& computed, std::size_t at) {
+      if (const auto attention = planned_attention(plan, computed, at, *view)) {
+        maker->take(*attention);
+      }
+    };
+    file.finish = [page, maker] {
+      maker->finish();
+      Picture picture;
+      picture.bytes = std::move(*page);
+      return picture;
+    };
+    return file;
+  });
+}
 
 ViewOutcome view(const ViewOptions& given, const Sink& page) {
   return with_whole_files(given.document.files, [&](const FileAccess& access) {

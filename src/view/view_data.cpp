@@ -9,6 +9,7 @@
 
 #include "io/json_writer.hpp"
 #include "support/translated.hpp"
+#include "view/shell_line.hpp"
 
 namespace attn {
 namespace {
@@ -185,9 +186,11 @@ std::string view_data_json(const ViewData& data) {
   json.key("commands");
   json.begin_object();
   std::vector<std::string> before;
-  if (data.computed && !data.commands.compute.empty()) before.push_back(data.commands.compute);
+  if (data.computed && !data.commands.compute.empty()) {
+    before.push_back(shell_line(data.commands.compute));
+  }
   json.member("before", before);
-  json.member("input", data.computed ? data.commands.result : data.commands.input);
+  json.member("input", shell_line(data.computed ? data.commands.result : data.commands.input));
   json.end_object();
   write_list(json, "samples", data.samples, [&](const std::string& title) {
     json.begin_object();

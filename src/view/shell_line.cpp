@@ -1,10 +1,9 @@
-#include "cli/shell_words.hpp"
+#include "view/shell_line.hpp"
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
-namespace attn::cli {
+namespace attn {
 namespace {
 
 bool is_plain(char c) {
@@ -34,15 +33,4 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-void record(Flags& flags, FlagWords& to) {
-  for (Flag& flag : flags) {
-    flag.take = [take = std::move(flag.take), name = flag.name, has_value = !flag.value.empty(),
-                 &to](const std::string& text) {
-      take(text);
-      to.words.push_back(name);
-      if (has_value) to.words.push_back(text);
-    };
-  }
-}
-
-}  // namespace attn::cli
+}  // namespace attn
