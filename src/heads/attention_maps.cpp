@@ -193,13 +193,11 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
   return means;
 }
 
-Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool stages) {
-  const auto choose = [&](Plan& plan) {
-    plan.options().weights = true;
-    plan.options().stages = stages && !std::holds_alternative<ModelRequest>(plan.computation);
-    plan.options().threads = options.document.threads;
-  };
-  std::vector<Plan> plans = read_plans(document, choose);
+Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
+  std::vector<Plan> plans = read_plans(document, [&](Plan& sketch) {
+    sketch.options().weights = true;
+    sketch.options().threads = options.document.threads;
+  });
   if (plans.size() > 1) {
     throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
                 "DocumentOptions::attention", translated("choose one of them"));
@@ -209,7 +207,6 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool st
                 translated("pooled weights have no single positions to tell statistics of"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
-  choose(plans[0]);
   return std::move(plans[0]);
 }
 

@@ -42,8 +42,8 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
                                   std::size_t threads);
 
 /// A plan whose maps are to be read. Throws Error(usage) for what has none to read: several kinds,
-/// pooled weights. `stages` asks for those of the scores, which models do not have.
-Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool stages = false);
+/// pooled weights.
+Plan plan_of_maps(const HeadsOptions& options, const Document& document);
 
 /// The maps of one attention of a plan, as they were computed.
 AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,11 +12,12 @@ namespace attn {
 namespace {
 
 std::string window_sentence(const Window& window) {
-  const auto count = [](const std::optional<std::size_t>& keys) {
-    return keys ? std::to_string(*keys) : translated("any number of");
-  };
-  return translated("window: all but {1} keys before the query, its own and {2} after it",
-                    count(window.left), count(window.right));
+  if (window.left && window.right) {
+    return translated("window: keys more than {1} before or {2} after the query", *window.left,
+                      *window.right);
+  }
+  if (window.left) return translated("window: keys more than {1} before the query", *window.left);
+  return translated("window: keys more than {1} after the query", window.right.value_or(0));
 }
 
 std::string sentence(std::string_view part, const Mask& mask) {

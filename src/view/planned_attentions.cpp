@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -86,15 +88,33 @@ Tensor as_maps(const Tensor& tensor, bool heads_only) {
 
 }  // namespace
 
+void check_viewable(const Plan& plan) {
+  if (!plan.options().pool) return;
+  throw Error(ErrorKind::usage,
+              translated("pooled weights have no single positions to look through"),
+              "DocumentOptions::pool", translated("leave the pooling out"));
+}
+
 Plan plan_of_view(const ViewOptions& options, const Document& document) {
-  HeadsOptions of_maps;
-  of_maps.document = options.document;
-  Plan plan = plan_of_maps(of_maps, document, options.stages);
+  const auto choose = [&](Plan& plan) {
+    plan.options().weights = true;
+    plan.options().stages =
+        options.stages && !std::holds_alternative<ModelRequest>(plan.computation);
+    plan.options().threads = options.document.threads;
+  };
+  std::vector<Plan> plans = read_plans(document, choose);
+  if (plans.size() > 1) {
+    throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
+                "DocumentOptions::attention", translated("choose one of them"));
+  }
+  Plan& plan = plans[0];
+  check_viewable(plan);
+  choose(plan);
   if (options.stages && plan.model) {
     plan.warnings.emplace_back(translated(
         "the stages of a model's scores are not drawn: explain() shows those of a query"));
   }
-  return plan;
+  return std::move(plan);
 }
 
 ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {

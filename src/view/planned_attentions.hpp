@@ -12,8 +12,12 @@
 
 namespace attn {
 
-/// The plan of a document whose maps are to be seen. Throws as plan_of_maps() does.
+/// The plan of a document whose maps are to be seen. Throws Error(usage) for several kinds of
+/// attention, and as check_viewable() does.
 Plan plan_of_view(const ViewOptions& options, const Document& document);
+
+/// Throws Error(usage) if the plan's weights are pooled while they are computed.
+void check_viewable(const Plan& plan);
 
 /// What is known of it before it is computed. Throws Error(input) naming the field if heads or
 /// layers are chosen that are not there.

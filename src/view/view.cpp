@@ -96,11 +96,7 @@ ViewOutcome view_input(const ViewOptions& options, const Sink& sink) {
 
 RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
   return run_with_maps_file(options, [&](const Plan& plan, const std::filesystem::path& folder) {
-    if (plan.options().pool) {
-      throw Error(ErrorKind::usage,
-                  translated("pooled weights have no single positions to look through"),
-                  "DocumentOptions::pool", translated("leave the pooling out"));
-    }
+    check_viewable(plan);
     const auto view = std::make_shared<ViewOptions>(given);
     view->document = options;
     view->stages = options.stages;
