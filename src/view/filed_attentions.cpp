@@ -142,7 +142,12 @@ ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t la
   viewed.title = drawable.where.empty() ? where_of(drawable.tensor) : drawable.where;
   if (!drawable.where.empty() && maps.name.empty()) maps.name = "layers." + std::to_string(layer);
 
-  maps.weights = as_maps(drawable.weights, drawable.heads_only);
+  const bool floats = first_->holds_floats();
+  const auto numbers = [&](const Tensor& tensor) {
+    const Tensor all = as_maps(tensor, drawable.heads_only);
+    return floats ? all.converted(DType::float32) : all;
+  };
+  maps.weights = numbers(drawable.weights);
   maps.allowed = as_maps(drawable.allowed, drawable.heads_only);
   const std::size_t of = maps.weights.shape()[1], samples = maps.weights.shape()[0];
   const std::vector<std::size_t> heads = heads_of(maps.weights, options_.selection);
@@ -155,7 +160,7 @@ ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t la
   maps.weights = chosen(maps.weights);
   maps.allowed = chosen(maps.allowed);
   const auto add_stage = [&](const char* name, const Tensor& stage) {
-    if (stage) viewed.stages.emplace_back(name, chosen(as_maps(stage, drawable.heads_only)));
+    if (stage) viewed.stages.emplace_back(name, chosen(numbers(stage)));
   };
   add_stage("scores", drawable.scores);
   add_stage("capped", drawable.capped);

@@ -132,9 +132,9 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  where: --name\n"
         "  help:  did you mean \"weights\"?\n");
   fails({"maps.json", "--heads", "2"}, 3,
-        "attn-cli: there is no head 2\n"
+        "attn-cli: there is no head 2: there are 2 heads\n"
         "  where: --heads\n"
-        "  help:  there are 2 heads: give 0 to 1\n");
+        "  help:  give 0 to 1\n");
   fails({"maps.json", "--color-range", "shared"}, 2,
         "attn-cli: \"shared\" is not what --color-range takes\n"
         "  where: --color-range\n"
@@ -142,7 +142,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
   fails({"maps.json", "--cells", "0"}, 2,
         "attn-cli: \"0\" is not what --cells takes\n"
         "  where: --cells\n"
-        "  help:  give a whole number from 1, such as 500M\n");
+        "  help:  give a whole number of at least 1, such as 500000 or 500k, 2M, 2G\n");
 }
 
 TEST_CASE("run writes the page beside its pictures, if it is named") {
