@@ -9,15 +9,10 @@
 #include "pictures/selected_map.hpp"
 #include "support/translated.hpp"
 #include "view/chosen_maps.hpp"
+#include "view/hidden_reasons.hpp"
 
 namespace attn {
 namespace {
-
-Tensor as_maps(const Tensor& tensor, bool heads_only) {
-  if (!tensor) return tensor;
-  const Maps sizes(tensor, heads_only);
-  return tensor.reshaped({sizes.samples(), sizes.heads(), sizes.queries(), sizes.keys()});
-}
 
 // "layers.0.self" of "layers.0.self.weights", "" of "weights", any other name as it is.
 std::string name_of(const std::string& tensor) {
@@ -171,7 +166,7 @@ ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t la
   viewed.labels = drawable.labels;
   maps.queries = tokens_of(drawable.labels.query, samples, options_.counting);
   maps.keys = tokens_of(drawable.labels.key, samples, options_.counting);
-  viewed.hidden_because.resize(samples);
+  viewed.hidden_because = apparent_reasons(maps.allowed, samples, maps.same_positions);
   return viewed;
 }
 

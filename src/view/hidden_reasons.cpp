@@ -47,7 +47,69 @@ std::uint32_t hiding(const Visibility& visibility, const Geometry& sizes, std::s
   return found;
 }
 
+// What one sample's mask hides.
+class Hidden {
+ public:
+  Hidden(const Tensor& allowed, std::size_t sample)
+      : queries_(allowed.shape()[2]), keys_(allowed.shape()[3]) {
+    const Shape& shape = allowed.shape();
+    const std::size_t first = (shape[0] == 1 ? 0 : sample) * shape[1] * queries_ * keys_;
+    seen_ = allowed.values<std::uint8_t>().subspan(first, queries_ * keys_);
+  }
+
+  std::vector<std::string> reasons(bool same_positions) const {
+    const bool causal = same_positions && queries_ == keys_ && queries_ > 1 && hides_all_later();
+    std::vector<std::uint8_t> key_seen(keys_), query_sees(queries_);
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = 0; j < keys_; ++j) {
+        if (hides(i, j)) continue;
+        key_seen[j] = query_sees[i] = 1;
+      }
+    }
+    bool keys = false, queries = false, others = false;
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = 0; j < keys_; ++j) {
+        if (!hides(i, j) || (causal && j > i)) continue;
+        (key_seen[j] == 0 ? keys : query_sees[i] == 0 ? queries : others) = true;
+      }
+    }
+    std::vector<std::string> sentences;
+    const auto add = [&](bool there, const char* sentence) {
+      if (there) sentences.push_back(translated(sentence));
+    };
+    add(causal, to_translate("causal: keys after the query"));
+    add(keys, to_translate("keys that no query sees, as those of padding"));
+    add(queries, to_translate("queries that see no key"));
+    add(others, to_translate("other keys that the mask hides"));
+    return sentences;
+  }
+
+ private:
+  bool hides(std::size_t query, std::size_t key) const { return seen_[query * keys_ + key] == 0; }
+
+  bool hides_all_later() const {
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = i + 1; j < keys_; ++j) {
+        if (!hides(i, j)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::size_t queries_, keys_;
+  std::span<const std::uint8_t> seen_;
+};
+
 }  // namespace
+
+std::vector<std::vector<std::string>> apparent_reasons(const Tensor& allowed, std::size_t samples,
+                                                       bool same_positions) {
+  std::vector<std::vector<std::string>> reasons(samples);
+  for (std::size_t b = 0; allowed && b < samples; ++b) {
+    reasons[b] = Hidden(allowed, b).reasons(same_positions);
+  }
+  return reasons;
+}
 
 std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& attention) {
   const Geometry& sizes = attention.geometry;

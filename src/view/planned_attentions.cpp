@@ -10,7 +10,6 @@
 #include "document/reader.hpp"
 #include "heads/attention_maps.hpp"
 #include "pictures/chosen_positions.hpp"
-#include "pictures/map_selection.hpp"
 #include "pictures/selected_map.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -78,12 +77,6 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
     titles.push_back(shortened(text));
   }
   return titles;
-}
-
-// As maps [B,H,Lq,Lk].
-Tensor as_maps(const Tensor& tensor, bool heads_only) {
-  const Maps sizes(tensor, heads_only);
-  return tensor.reshaped({sizes.samples(), sizes.heads(), sizes.queries(), sizes.keys()});
 }
 
 }  // namespace
