@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp named.hpp tensor.hpp)
 set(layers support tensor kernels attention statistics io plot tokens models document result pictures run explain
-  compare batch heads program
+  compare batch heads view program
   cli)
 
 set(support_layers)
@@ -54,10 +54,12 @@ set(batch_layers run ${run_layers})
 set(batch_public ${run_public} batch.hpp)
 set(heads_layers batch run statistics ${run_layers})
 set(heads_public ${run_public} batch.hpp heads.hpp model.hpp)
+set(view_layers heads ${heads_layers})
+set(view_public ${heads_public} view.hpp)
 set(program_layers models tokens plot io attention kernels tensor support)
 set(program_public ${public_base} io.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
-set(cli_public ${public_base} language.hpp batch.hpp heads.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
+set(cli_public ${public_base} language.hpp batch.hpp heads.hpp view.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
 
 # A library belongs to the layers listed for it.
 set(owner_cairo plot)
@@ -67,7 +69,7 @@ set(owner_glib plot)
 set(owner_hb plot)
 set(owner_pango plot)
 set(owner_stb_image plot)
-set(owner_libdeflate plot)
+set(owner_libdeflate plot view)
 set(owner_xxhash result)
 set(owner_nlohmann io)
 set(owner_fast_float io)

@@ -3,11 +3,11 @@
 namespace attn::cli {
 
 std::vector<Command> commands() {
-  std::vector<Command> all{run_command(),     batch_command(),      plot_command(),
-                           show_command(),    explain_command(),    heads_command(),
-                           compare_command(), validate_command(),   schema_command(),
-                           model_command(),   example_command(),    bench_command(),
-                           list_command(),    completion_command(), manual_command()};
+  std::vector<Command> all{
+      run_command(),      batch_command(),  plot_command(),       show_command(),
+      explain_command(),  heads_command(),  view_command(),       compare_command(),
+      validate_command(), schema_command(), model_command(),      example_command(),
+      bench_command(),    list_command(),   completion_command(), manual_command()};
   for (Command& command : all) {
     command.flags.insert(command.flags.begin(), Flag{"--help", "", "Print this help", {}});
   }

@@ -30,6 +30,7 @@ Command plot_command();
 Command show_command();
 Command explain_command();
 Command heads_command();
+Command view_command();
 Command compare_command();
 Command validate_command();
 Command model_command();

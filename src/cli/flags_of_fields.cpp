@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view structs[]{
     "AttentionRequest", "BatchOptions", "BenchRequest",       "CompareRequest", "DocumentOptions",
     "ExplainOptions",   "HeadCounting", "HeadsCorpusOptions", "HeadsOptions",   "RolloutOptions",
-    "FileAccess",       "Limits",       "MapSelection",       "PlotRequest",    "RunOptions"};
+    "FileAccess",       "Limits",       "MapSelection",       "PlotRequest",    "RunOptions",
+    "ViewOptions"};
 
 // Those that are not. What stands within another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
@@ -27,6 +28,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"MapSelection::chosen_heads", "--heads"},
     {"PlotRequest::others", "attn-cli plot"},
     {"RunOptions::weights", "--no-weights"},
+    {"ViewOptions::others", "attn-cli view"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
     {"model_row()", "attn-cli model FOLDER --row"},

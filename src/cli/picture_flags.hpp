@@ -34,6 +34,9 @@ void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels)
 /// ".png, .svg or .pdf"
 std::string picture_extensions();
 
+/// "LO,HI" of --color-range. Throws Error(usage).
+ColorRange given_range(const std::string& text);
+
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
 /// Which maps of a file are drawn: tensors, axes, layers, heads, and their labels.

@@ -2,6 +2,7 @@
 
 #include "attn/error.hpp"
 #include "attn/run.hpp"
+#include "attn/view.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -20,7 +21,17 @@ struct GivenToRun {
   RunOptions options;
   TerminalChoice terminal;
   bool show = false;
+  bool page = false;  // whether all maps go into a page beside the result
 };
+
+// The maps in their colours as pictures have them.
+ViewOptions page_of(const RunOptions& options) {
+  ViewOptions page;
+  page.title = options.plot.title;
+  page.cmap = options.plot.cmap;
+  page.color_range = options.plot.color_range;
+  return page;
+}
 
 // The heatmap of each attention, below its name where there are several.
 std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
@@ -49,6 +60,10 @@ int compute(const GivenToRun& given) {
     throw Error(ErrorKind::usage, "--show and --out - cannot both write to standard output",
                 "--show", "leave one of them out");
   }
+  if (answering && given.page) {
+    throw Error(ErrorKind::usage, "pictures cannot go to standard output beside the result",
+                "--plots", "leave out --plots, or give attn-cli run a folder with --out");
+  }
   if (answering) options.answer = [](std::string_view piece) { print(piece); };
   options.reported_weights = given.show;
   options.threads = options.plot.threads = common.threads;
@@ -64,7 +79,7 @@ int compute(const GivenToRun& given) {
       });
     };
   }
-  RunOutcome outcome = run(options);
+  RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
   if (common.quiet) return 0;
   for (RunReport& report : outcome.reports) {
@@ -87,7 +102,7 @@ Command run_command() {
                   {},
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options);
-  add_results(command.flags, given->options);
+  add_results(command.flags, given->options, &given->page);
   command.flags.text("--gradient", given->options.gradient, "FILE",
                      "Gradient of the output: write those of all that it was computed from too");
   command.flags.toggle("--show", given->show, "Draw the heatmap in the terminal too");

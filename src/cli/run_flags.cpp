@@ -9,19 +9,24 @@
 namespace attn::cli {
 namespace {
 
+// The page with all maps, which is no picture and drawn when it is named only.
+constexpr std::string_view page_name = "view";
+
 // What --plots takes: the kinds of pictures that are drawn of a run when asked for; all of them;
 // none.
-std::vector<std::string_view> plot_names() {
+std::vector<std::string_view> plot_names(bool page) {
   std::vector<std::string_view> names;
   for (const PlotKindInfo& kind : plot_kinds()) {
     if (kind.of_runs) names.push_back(kind.name);
   }
+  if (page) names.push_back(page_name);
   names.insert(names.end(), {"all", "none"});
   return names;
 }
 
-std::vector<PlotKind> plots(const std::string& text) {
-  const std::vector<std::string_view> known = plot_names();
+std::vector<PlotKind> plots(const std::string& text, bool* page) {
+  const std::vector<std::string_view> known = plot_names(page != nullptr);
+  if (page != nullptr) *page = false;
   const std::vector<std::string> names = comma_separated(text);
   for (const std::string& name : names) {
     choice("--plots", name, known);
@@ -32,6 +37,7 @@ std::vector<PlotKind> plots(const std::string& text) {
   }
   std::vector<PlotKind> kinds;
   for (const std::string& name : names) {
+    if (page != nullptr && name == page_name) *page = true;
     for (const PlotKindInfo& kind : plot_kinds()) {
       const bool asked = name == kind.name || (name == "all" && kind.of_runs);
       if (asked && std::find(kinds.begin(), kinds.end(), kind.kind) == kinds.end()) {
@@ -42,17 +48,17 @@ std::vector<PlotKind> plots(const std::string& text) {
   return kinds;
 }
 
-void add_plots(Flags& flags, RunOptions& options) {
+void add_plots(Flags& flags, RunOptions& options, bool* page) {
   std::string usual;
   for (const PlotKindInfo& kind : plot_kinds()) {
     if (std::find(options.plots.begin(), options.plots.end(), kind.kind) == options.plots.end())
       continue;
     usual += (usual.empty() ? "" : ",") + std::string(kind.name);
   }
-  const std::vector<std::string_view> known = plot_names();
+  const std::vector<std::string_view> known = plot_names(page != nullptr);
   Flag& flag = flags.add("--plots", "LIST", alternatives(known) + " (default " + usual + ")",
-                         [&](const std::string& text) {
-                           options.plots = plots(text);
+                         [&options, page](const std::string& text) {
+                           options.plots = plots(text, page);
                            options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
                          });
   flag.words.assign(known.begin(), known.end());
@@ -73,7 +79,7 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
   return true;
 }
 
-void add_results(Flags& flags, RunOptions& options) {
+void add_results(Flags& flags, RunOptions& options, bool* page) {
   // Weights that nothing but a heatmap needs are computed up to here unless pictures are asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
   add_model_results(flags, options);
@@ -81,7 +87,7 @@ void add_results(Flags& flags, RunOptions& options) {
              "Folder of the results (default attention_results), - for standard output");
   flags.add("--only", "NAME,…", "Tensors to write: output, weights…; a last part of a name too",
             [&](const std::string& text) { options.only = comma_separated(text); });
-  add_plots(flags, options);
+  add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",
                ": where the numbers go (default json)");

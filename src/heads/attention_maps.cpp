@@ -210,38 +210,42 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
   return std::move(plans[0]);
 }
 
+AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,
+                           const HeadCounting& counting) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const PlannedAttention& attention = plan.attentions[at];
+  AttentionMaps maps = maps_of(attention, computed.attentions[at]);
+  const std::size_t samples = maps.weights.shape()[0];
+  if (model == nullptr) {
+    maps.queries = tokens_of(attention.labels.query, samples, counting);
+    maps.keys = tokens_of(attention.labels.key, samples, counting);
+    return maps;
+  }
+  const bool decoder = attention.prefix.starts_with("decoder.");
+  const auto& own = decoder ? model->texts.decoder_ids : model->texts.ids;
+  const auto& others = decoder && !attention.prefix.ends_with("cross.") ? own : model->texts.ids;
+  for (std::size_t b = 0; b < samples; ++b) {
+    maps.queries.push_back(model_tokens(*model->folder, own[b], counting));
+    maps.keys.push_back(model_tokens(*model->folder, others[b], counting));
+    // Behind a text's end nothing is special, and no rows are there.
+    for (MapTokens* tokens : {&maps.queries.back(), &maps.keys.back()}) {
+      const std::size_t length = maps.weights.shape()[tokens == &maps.queries.back() ? 2 : 3];
+      std::int64_t unlike = -1;
+      while (tokens->ids.size() < length) tokens->ids.push_back(unlike--);
+      tokens->special.resize(length);
+      tokens->separator.resize(length);
+    }
+  }
+  return maps;
+}
+
 std::vector<std::vector<Prediction>> walk_maps(
     const Plan& plan, const HeadCounting& counting,
     const std::function<void(const AttentionMaps&)>& take) {
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
   const auto hand_on = [&](const Computed& computed, std::size_t at) {
-    const PlannedAttention& attention = plan.attentions[at];
-    AttentionMaps maps = maps_of(attention, computed.attentions[at]);
-    const std::size_t samples = maps.weights.shape()[0];
-    if (model != nullptr) {
-      const bool decoder = attention.prefix.starts_with("decoder.");
-      const auto& own = decoder ? model->texts.decoder_ids : model->texts.ids;
-      const auto& others =
-          decoder && !attention.prefix.ends_with("cross.") ? own : model->texts.ids;
-      for (std::size_t b = 0; b < samples; ++b) {
-        maps.queries.push_back(model_tokens(*model->folder, own[b], counting));
-        maps.keys.push_back(model_tokens(*model->folder, others[b], counting));
-        // Behind a text's end nothing is special, and no rows are there.
-        for (MapTokens* tokens : {&maps.queries.back(), &maps.keys.back()}) {
-          const std::size_t length = maps.weights.shape()[tokens == &maps.queries.back() ? 2 : 3];
-          std::int64_t unlike = -1;
-          while (tokens->ids.size() < length) tokens->ids.push_back(unlike--);
-          tokens->special.resize(length);
-          tokens->separator.resize(length);
-        }
-      }
-    } else {
-      maps.queries = tokens_of(attention.labels.query, samples, counting);
-      maps.keys = tokens_of(attention.labels.key, samples, counting);
-    }
-    take(maps);
+    take(planned_maps(plan, computed, at, counting));
   };
-  if (model == nullptr) {
+  if (!std::holds_alternative<ModelRequest>(plan.computation)) {
     const Computed computed = compute(plan);
     for (std::size_t i = 0; i < plan.attentions.size(); ++i) hand_on(computed, i);
     return {};

@@ -12,6 +12,7 @@
 #include "document/document.hpp"
 #include "document/plan.hpp"
 #include "result/result_reader.hpp"
+#include "run/computation.hpp"
 #include "statistics/head_values.hpp"
 
 namespace attn {
@@ -43,6 +44,10 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
 /// A plan whose maps are to be read. Throws Error(usage) for what has none to read: several kinds,
 /// pooled weights.
 Plan plan_of_maps(const HeadsOptions& options, const Document& document);
+
+/// The maps of one attention of a plan, as they were computed.
+AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,
+                           const HeadCounting& counting);
 
 /// Computes it and hands on each attention's maps as soon as they are there; a model's are not kept
 /// longer. Gives what is predicted, one list a sample.

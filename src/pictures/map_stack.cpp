@@ -120,13 +120,14 @@ std::span<const Named<MapAxis>> map_axes() noexcept {
 }
 
 MapStack::MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
-                   std::unique_ptr<ResultReader> first)
+                   std::shared_ptr<ResultReader> first)
     : request_(request), access_(access), shows_(shows) {
   std::vector<std::filesystem::path> paths{request.input};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   if (!request.axes.empty()) axes_ = whole(request.axes);
   for (const std::filesystem::path& path : paths) {
-    files_.push_back(first ? std::move(first) : std::make_unique<ResultReader>(path, access));
+    files_.push_back(first ? std::move(first) : std::make_shared<ResultReader>(path, access));
+    first = nullptr;
     find(*files_.back());
   }
   if (files_.size() > 1) number_files();
@@ -469,6 +470,15 @@ std::vector<Drawable> MapStack::chosen() {
   }
   drawables[0].left_out = left_out_;
   return drawables;
+}
+
+void MapStack::walk(const std::function<void(const Drawable&, std::size_t)>& take) {
+  const std::vector<Layer> layers = chosen_layers();
+  if (request_.selection.layers_together != MapSelection::Layers::each) {
+    take(together(layers), 0);
+    return;
+  }
+  for (const Layer& layer : layers) take(read(layer), layer.number);
 }
 
 Drawable MapStack::named(const std::string& tensor) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,10 +23,13 @@ class MapStack {
   /// of the name, or no weights.
   /// `first` is the first file, if it is open already.
   MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
-           std::unique_ptr<ResultReader> first = nullptr);
+           std::shared_ptr<ResultReader> first = nullptr);
 
   /// The layers that are chosen, each by itself, or their mean or largest as one.
   std::vector<Drawable> chosen();
+  /// The same one after the other, so that no more than one needs to be in memory, each with the
+  /// number of its layer from 0.
+  void walk(const std::function<void(const Drawable& drawable, std::size_t layer)>& take);
 
   /// The one that is drawn where a picture shows one: the first of a stack of which none is chosen.
   /// Throws Error(input) naming the field if several are.
@@ -35,6 +39,9 @@ class MapStack {
   const std::vector<std::string>& names() const { return files_[0]->names(); }
   const std::string& first() const { return layers_[0].tensor; }
   Drawable named(const std::string& tensor);
+  /// Its shape as the file has it, and other tensors of weights, which are no part of the stack.
+  Shape shape_of_first() { return numbers(layers_[0]).shape(); }
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   /// One layer and where it stands.
@@ -64,7 +71,7 @@ class MapStack {
   const PlotRequest& request_;
   FileAccess access_;
   PictureKind::Shows shows_;
-  std::vector<std::unique_ptr<ResultReader>> files_;
+  std::vector<std::shared_ptr<ResultReader>> files_;
   std::vector<Layer> layers_;
   bool is_stack_ = false;  ///< whether the layers have numbers
   std::vector<std::string> left_out_;

@@ -156,6 +156,11 @@ Tensor ResultReader::seen(const std::string& prefix, const Shape& weights) {
   });
 }
 
+bool ResultReader::holds_floats() const {
+  const JsonValue* dtype = root_.find("dtype");
+  return dtype != nullptr && dtype->is(JsonValue::Type::string) && dtype->string() != "float64";
+}
+
 std::optional<std::size_t> ResultReader::kv_heads() const {
   const JsonValue* heads = root_.find("kv_heads");
   if (!heads || is_document()) return std::nullopt;

@@ -53,6 +53,10 @@ class ResultReader {
   /// name.
   Tensor seen(const std::string& prefix, const Shape& weights);
 
+  /// Whether the numbers of a result are those of float32 or a narrower type, which it writes so
+  /// that they read back to the same float.
+  bool holds_floats() const;
+
   /// How many key and value heads the heads share; nothing if the result does not tell.
   std::optional<std::size_t> kv_heads() const;
 

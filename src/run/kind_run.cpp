@@ -166,7 +166,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
 }
 
 KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
-                 std::filesystem::path out)
+                 std::filesystem::path out, const MakeMapsFile& make)
     : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
   plots_ = choose_results(options, plan_);
   report_.document = document.name();
@@ -181,6 +181,7 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
     for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
     report_.recovered.push_back(std::move(text));
   }
+  if (make) maps_file_ = make(plan_, out_);
 }
 
 KindRun::~KindRun() {
@@ -227,7 +228,10 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   report_.file_types = plan_.file_types;
   report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-    if (drawables_[i].column.empty()) note(computed_, i);
+    if (drawables_[i].column.empty()) {
+      note(computed_, i);
+      if (maps_file_.take) maps_file_.take(computed_, i);
+    }
     drawables_[i].shapes = report_.shapes;
     report_.weights[i].mask = mask_text(plan_.attentions[i].mask);
   }
@@ -252,6 +256,9 @@ void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
       });
     }
   }
+  if (!maps_file_.take) return;
+  picture_names_.push_back(maps_file_.name);
+  pictures_.push_back(maps_file_.finish());
 }
 
 void KindRun::answer(JsonWriter& json, const Provenance* provenance) {
@@ -388,7 +395,10 @@ bool KindRun::draws_whole_maps() const {
 void KindRun::take(Computed& computed, std::optional<std::size_t> attention) {
   auto& [name, tensor] = computed.tensors.back();
   if (stream_) stream_->put(name, tensor);
-  if (attention) note(computed, *attention);
+  if (attention) {
+    note(computed, *attention);
+    if (maps_file_.take) maps_file_.take(computed, *attention);
+  }
   if (attention ? !stream_ && wants_weights() : !stream_ || name == "output") return;
   const Tensor shape = shape_only(tensor.shape(), tensor.dtype());
   tensor = shape;

@@ -21,6 +21,7 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_stream.hpp"
 #include "run/computation.hpp"
+#include "run/maps_file.hpp"
 #include "run/shown_matrices.hpp"
 
 namespace attn {
@@ -32,9 +33,9 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 /// One kind of a document on its way from the request to files.
 class KindRun {
  public:
-  /// Keeps a reference to the options.
-  KindRun(const RunOptions& options, const Document& document, Plan plan,
-          std::filesystem::path out);
+  /// Keeps a reference to the options. `make` may be empty.
+  KindRun(const RunOptions& options, const Document& document, Plan plan, std::filesystem::path out,
+          const MakeMapsFile& make = {});
   /// Takes away a folder that was made for files which then were not written.
   ~KindRun();
   KindRun(const KindRun&) = delete;
@@ -106,6 +107,7 @@ class KindRun {
   ShownMatrices shown_;
   bool made_folder_ = false;  // and nothing is in it yet
   std::optional<TensorStream> stream_;
+  MapsFile maps_file_;  // without a name if there is none
 };
 
 /// Of a picture's file, with its dot.

@@ -59,19 +59,28 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
 
 }  // namespace
 
-RunOutcome run(const RunOptions& given) {
+RunOutcome run(const RunOptions& options) {
+  return run_with_maps_file(options, {});
+}
+
+RunOutcome run_with_maps_file(const RunOptions& given, const MakeMapsFile& make) {
   return with_whole_files(given.files, [&](const FileAccess& access) {
     RunOptions options = given;
     options.files = access;
-    if (!options.provenance) return run_document(options, open_document(options));
+    if (!options.provenance) {
+      return run_document(options, open_document(options), nullptr, make);
+    }
     Provenance provenance;
     provenance.watch(options.files);
-    return run_document(options, open_document(options), &provenance);
+    return run_document(options, open_document(options), &provenance, make);
   });
 }
 
-RunOutcome run_document(const RunOptions& given, Document document, const Provenance* provenance) {
+RunOutcome run_document(const RunOptions& given, Document document, const Provenance* provenance,
+                        const MakeMapsFile& make) {
   RunOptions options = given;
+  // The file takes weights whoever else wants them.
+  options.reported_weights = options.reported_weights || make;
   // 1. Read and check, all kinds before the first is computed.
   if (!options.weights) {
     JsonValue no;
@@ -83,7 +92,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
     std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;
-    runs.push_back(std::make_unique<KindRun>(options, document, std::move(plan), std::move(out)));
+    runs.push_back(
+        std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
   }
 
   if (provenance != nullptr) options.plot.provenance = provenance->text();

@@ -15,7 +15,7 @@ namespace {
 /// Rooms of src/ in which every text for readers is marked for translation.
 const std::vector<std::string> marked{"support/", "tensor/", "kernels/",  "attention/", "io/",
                                       "tokens/",  "models/", "document/", "result/",    "run/",
-                                      "explain/", "batch/",  "program/",  "compare/"};
+                                      "explain/", "batch/",  "program/",  "compare/",   "view/"};
 
 /// Of these, what programs read, what schemas say, and what describes a model.
 const std::vector<std::string> english{"document/keys.cpp", "document/example.cpp",

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+
+namespace attn {
+
+/// The words of commands that draw the same numbers: what must be run first, if the input is to be
+/// computed, the result that is there then, or the input as it is.
+struct ViewCommands {
+  std::vector<std::string> compute, result, input;
+};
+
+/// What a page shows: the maps of a document, of a model and its texts, or of files.
+struct ViewOptions {
+  DocumentOptions document;
+  /// Files of the other layers, where `document.input` is one of maps.
+  std::vector<std::filesystem::path> others;
+  bool stages = false;  ///< whether the steps of the score are shown too: scores, capped, masked
+  std::optional<std::string> name;              ///< as PlotRequest has it
+  std::vector<MapAxis> axes;                    ///< as PlotRequest has it
+  std::optional<std::filesystem::path> labels;  ///< as PlotRequest has it
+  MapSelection selection;                       ///< of which the heads and the layers are looked at
+  HeadCounting counting;                        ///< of the statistics
+  std::optional<std::string> title;
+  std::optional<std::string> cmap;  ///< a name of colour_maps()
+  ColorRange color_range;           ///< of the weights' colours; panels share it
+  /// So many cells are kept of all maps together. Of more each map is reduced to cells that hold
+  /// the largest of several, and the strongest keys of each query beside them.
+  std::size_t cells = 48'000'000;
+  ViewCommands commands;
+};
+
+/// What a page holds.
+struct ViewOutcome {
+  std::size_t attentions = 0, maps = 0;  ///< maps of a head, a sample and a tensor
+  std::size_t cells = 0;                 ///< that are in the page
+  std::size_t bytes = 0;                 ///< of the page
+  std::vector<std::string> notes;        ///< what was rounded or reduced
+  std::vector<std::string> warnings;
+};
+
+/// Makes the page, one HTML document that needs nothing beside it, and hands it on piece by piece.
+/// The same input gives the same bytes, whatever `threads` is. Only the maps of one attention are
+/// in memory at a time, where a model or a file of tensors gives them one by one. Throws Error as
+/// run() and draw() do.
+ViewOutcome view(const ViewOptions& options, const std::function<void(std::string_view)>& page);
+
+/// The same into a file that appears whole or not at all.
+ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page);
+
+/// run(), and beside each result view.html with its maps, of which nothing is computed again.
+RunOutcome run_and_view(const RunOptions& options, const ViewOptions& view);
+
+/// What was made of it, to read, and as one JSON object.
+std::string view_text(const ViewOutcome& outcome);
+std::string view_json(const ViewOutcome& outcome);
+
+}  // namespace attn

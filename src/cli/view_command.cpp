@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "attn/error.hpp"
+#include "attn/view.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/common_flags.hpp"
+#include "cli/document_flags.hpp"
+#include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
+#include "cli/recorded_flags.hpp"
+#include "cli/view_flags.hpp"
+
+namespace attn::cli {
+namespace {
+
+struct GivenToView {
+  Common common;
+  ViewOptions options;
+  std::string out = "view.html";
+  std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
+};
+
+void take_words(const std::vector<std::string>& words, GivenToView& given) {
+  DocumentOptions& document = given.options.document;
+  if (words.empty() && document.model) return;
+  if (words.empty()) {
+    throw Error(ErrorKind::usage, "no input given", "attn-cli view",
+                "name a document, a result or a file of maps, - for standard input, or give "
+                "--model and --text");
+  }
+  document.input = words[0];
+  given.options.others.assign(words.begin() + 1, words.end());
+}
+
+ViewCommands commands_of(const GivenToView& given) {
+  constexpr const char* folder = "attention_results";
+  const ViewOptions& options = given.options;
+  std::vector<std::string> run{"attn-cli", "run"}, plot;
+  if (!options.document.input.empty()) run.push_back(options.document.input.string());
+  run.insert(run.end(), given.of_run.begin(), given.of_run.end());
+  if (options.stages) run.emplace_back("--stages");
+  run.insert(run.end(), {"--plots", "none", "--out", folder});
+  plot.push_back(options.document.input.string());
+  for (const auto& other : options.others) plot.push_back(other.string());
+  plot.insert(plot.end(), given.of_plot.begin(), given.of_plot.end());
+  return {run, {std::string(folder) + "/result.json"}, plot};
+}
+
+int make_page(const GivenToView& given) {
+  ViewOptions options = given.options;
+  const Common& common = given.common;
+  const bool to_standard_output = given.out == "-";
+  if (to_standard_output && common.json) {
+    throw Error(ErrorKind::usage, "the report cannot go to standard output beside the page",
+                "--json", "leave out --json, or give attn-cli view a file with --out");
+  }
+  options.document.threads = common.threads;
+  options.commands = commands_of(given);
+  std::string page;
+  const ViewOutcome outcome = to_standard_output
+                                  ? view(options, [&](std::string_view piece) { page += piece; })
+                                  : view(options, std::filesystem::path(given.out));
+  if (to_standard_output) print(page);
+  if (common.quiet) return 0;
+  warn(outcome.warnings);
+  if (to_standard_output) return 0;
+  print(common.json ? view_json(outcome) : view_text(outcome) + "  " + given.out + "\n");
+  return 0;
+}
+
+}  // namespace
+
+Command view_command() {
+  const auto given = std::make_shared<GivenToView>();
+  ViewOptions& options = given->options;
+  Command command{
+      "view",
+      "Make one page, to open in a browser, in which all maps can be looked through",
+      {"INPUT",
+       "Document, result or file of tensors, - for standard input; of tensors also a file a layer",
+       [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
+       {},
+       true},
+      {},
+      [given] { return make_page(*given); }};
+  Flags& flags = command.flags;
+  add_document(flags, options.document);
+  // Heads are those to look at, as attn-cli plot has them.
+  std::erase_if(flags, [](const Flag& flag) { return flag.name == "--heads"; });
+  record(flags, given->of_run);
+  flags.text("--out", given->out, "FILE",
+             "Page to write (default view.html), - for standard output");
+  flags.toggle("--stages", options.stages,
+               "Show the steps of the score too: scores, capped, masked");
+  Flags of_maps;
+  of_maps.text("--name", options.name, "NAME",
+               "Tensor to show (default all weights); with {n} in it those of all layers");
+  add_axes(of_maps, options.axes);
+  of_maps.text("--labels", options.labels, "FILE",
+               "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
+               "both, or a label a line");
+  record(of_maps, given->of_plot);
+  flags.insert(flags.end(), of_maps.begin(), of_maps.end());
+  add_chosen_layers(flags, options.selection.layers);
+  add_chosen_heads(flags, options.selection.chosen_heads);
+  add_view(flags, options);
+  flags.text("--title", options.title, "TEXT", "Title of the page");
+  add_common(flags, given->common);
+  return command;
+}
+
+}  // namespace attn::cli

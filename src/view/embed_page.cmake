@@ -1,0 +1,49 @@
+# Writes a source file with the page's own files in it, as bytes, and the hashes of its script and style, which its
+# content security policy names.
+#   cmake -D PAGE=<folder> -D OUTPUT=<file.cpp> -P embed_page.cmake
+
+cmake_minimum_required(VERSION 3.25)
+
+# file(STRINGS) would take a file's semicolons and brackets for those of a list; these names have none.
+file(STRINGS ${PAGE}/order.txt names)
+set(script "")
+foreach(name IN LISTS names)
+  file(READ ${PAGE}/${name} text)
+  string(APPEND script "${text}\n")
+endforeach()
+file(READ ${PAGE}/page.css style)
+file(READ ${PAGE}/page.html skeleton)
+
+# What would end the element that it is put into.
+string(TOLOWER "${script}" lower)
+if(lower MATCHES "</script|<!--")
+  message(FATAL_ERROR "the scripts of ${PAGE} hold </script or <!--, which would end them: write <\\/script or \"<\" + \"!--\"")
+endif()
+string(TOLOWER "${style}" lower)
+if(lower MATCHES "</style")
+  message(FATAL_ERROR "page.css of ${PAGE} holds </style, which would end it")
+endif()
+foreach(mark IN ITEMS "{{language}}" "{{head}}" "{{data}}")
+  string(FIND "${skeleton}" "${mark}" first)
+  string(FIND "${skeleton}" "${mark}" last REVERSE)
+  if(first EQUAL -1 OR NOT first EQUAL last)
+    message(FATAL_ERROR "page.html of ${PAGE} does not hold ${mark} once")
+  endif()
+endforeach()
+
+set(source "#include \"view/page_source.hpp\"\n\nnamespace attn {\nnamespace {\n\n")
+foreach(part IN ITEMS skeleton style script)
+  string(HEX "${${part}}" bytes)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND source "constexpr unsigned char ${part}[] = {${bytes}0};\n")
+endforeach()
+string(APPEND source "\n}  // namespace\n\nPageSource page_source() noexcept {\n  return {")
+foreach(part IN ITEMS skeleton style script)
+  string(APPEND source "{reinterpret_cast<const char*>(${part}), sizeof ${part} - 1}, ")
+endforeach()
+foreach(part IN ITEMS style script)
+  string(SHA256 hash "${${part}}")
+  string(APPEND source "\"${hash}\", ")
+endforeach()
+string(APPEND source "};\n}\n\n}  // namespace attn\n")
+file(WRITE ${OUTPUT} "${source}")

@@ -1,0 +1,173 @@
+#include "view/filed_attentions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pictures/chosen_positions.hpp"
+#include "pictures/map_selection.hpp"
+#include "pictures/numbered_names.hpp"
+#include "pictures/selected_map.hpp"
+#include "support/translated.hpp"
+#include "view/chosen_maps.hpp"
+#include "view/hidden_reasons.hpp"
+
+namespace attn {
+namespace {
+
+// "layers.0.self" of "layers.0.self.weights", "" of "weights", any other name as it is.
+std::string name_of(const std::string& tensor) {
+  if (!is_map(tensor)) return tensor;
+  const std::size_t point = tensor.rfind('.');
+  return point == std::string::npos ? "" : tensor.substr(0, point);
+}
+
+std::vector<std::size_t> heads_of(const Tensor& maps, const MapSelection& selection) {
+  return numbers_in(selection.chosen_heads, maps.shape()[1], "MapSelection::chosen_heads", "head",
+                    "heads");
+}
+
+std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& lists,
+                                 std::size_t samples, const HeadCounting& counting) {
+  std::vector<MapTokens> tokens;
+  for (std::size_t b = 0; b < samples && !lists.empty(); ++b) {
+    tokens.push_back(labelled_tokens(Labels::of_sample(lists, b), counting));
+  }
+  return tokens;
+}
+
+// The names without those of the pattern, or without the one name.
+void take_away(std::vector<std::string>& names, const std::string& pattern) {
+  const std::vector<NumberedName> numbered = names_of_pattern(names, pattern);
+  std::erase_if(names, [&](const std::string& name) {
+    return name == pattern ||
+           std::any_of(numbered.begin(), numbered.end(),
+                       [&](const NumberedName& one) { return one.name == name; });
+  });
+}
+
+}  // namespace
+
+FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<ResultReader> first)
+    : options_(options), first_(std::move(first)) {
+  PlotRequest request;
+  request.input = options.document.input;
+  request.others = options.others;
+  request.name = options.name;
+  request.axes = options.axes;
+  request.labels = options.labels;
+  request.selection.layers = options.selection.layers;
+  request.selection.layers_together = options.selection.layers_together;
+  add(request);
+  // What is left out of one picture is another stack of the page.
+  std::vector<std::string> left_out = stacks_[0]->left_out();
+  while (!left_out.empty()) {
+    std::string name = pattern_of(left_out[0]).value_or(left_out[0]);
+    if (names_of_pattern(left_out, name).size() < 2) name = left_out[0];
+    request.name = name;
+    add(request);
+    take_away(left_out, name);
+  }
+}
+
+void FiledAttentions::add(const PlotRequest& request) {
+  const auto open = [&](const PlotRequest& asked) {
+    requests_.push_back(std::make_unique<PlotRequest>(asked));
+    const auto shows = options_.stages ? PictureKind::Shows::stages : PictureKind::Shows::weights;
+    stacks_.push_back(
+        std::make_unique<MapStack>(*requests_.back(), options_.document.files, shows, first_));
+  };
+  open(request);
+  if (!request.axes.empty() || stacks_.back()->shape_of_first().size() != 5) return;
+  // Layers in one tensor.
+  PlotRequest of_layers = request;
+  of_layers.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
+  stacks_.pop_back();
+  requests_.pop_back();
+  open(of_layers);
+}
+
+ViewedInput FiledAttentions::input() {
+  ViewedInput input;
+  input.title = first_->title();
+  bool samples_only = false, stages = false;
+  for (const auto& stack : stacks_) {
+    stack->walk([&](const Drawable& drawable, std::size_t) {
+      check_is_map(drawable);
+      const Maps sizes(drawable.weights, drawable.heads_only);
+      samples_only = samples_only || (drawable.weights.rank() == 3 && !drawable.heads_only);
+      stages = stages || drawable.scores;
+      const std::size_t heads =
+          heads_of(as_maps(drawable.weights, drawable.heads_only), options_.selection).size();
+      std::size_t tensors = 1;
+      for (const Tensor* stage : {&drawable.scores, &drawable.capped, &drawable.masked}) {
+        if (*stage) ++tensors;
+      }
+      input.sizes.push_back({sizes.samples() * heads * tensors, sizes.queries(), sizes.keys()});
+    });
+  }
+  if (samples_only && !first_->is_result() && options_.axes.empty()) {
+    input.warnings.emplace_back(translated(
+        "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
+        "reshape it to [1,heads,queries,keys] if they are heads"));
+  }
+  if (options_.stages && !stages) {
+    input.warnings.emplace_back(translated(
+        "the input holds no steps of the score: compute it with run() and RunOptions::stages"));
+  }
+  return input;
+}
+
+void FiledAttentions::walk(const std::function<void(const ViewedAttention&)>& take) {
+  for (const auto& stack : stacks_) {
+    stack->walk(
+        [&](const Drawable& drawable, std::size_t layer) { take(viewed(drawable, layer)); });
+  }
+}
+
+ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t layer) const {
+  ViewedAttention viewed;
+  AttentionMaps& maps = viewed.maps;
+  viewed.tensor = drawable.holds_weights() ? "weights" : drawable.tensor;
+  viewed.tensor.erase(0, viewed.tensor.rfind('.') + 1);  // npos + 1 = 0
+  viewed.holds_weights = drawable.holds_weights();
+  maps.name = name_of(drawable.tensor);
+  viewed.stack = maps.name.empty() || is_map(drawable.tensor)
+                     ? stack_title(maps.name)
+                     : pattern_of(maps.name).value_or(maps.name);
+  viewed.title = drawable.where.empty() ? where_of(drawable.tensor) : drawable.where;
+  if (!drawable.where.empty() && maps.name.empty()) maps.name = "layers." + std::to_string(layer);
+
+  const bool floats = first_->holds_floats();
+  const auto numbers = [&](const Tensor& tensor) {
+    const Tensor all = as_maps(tensor, drawable.heads_only);
+    return floats ? all.converted(DType::float32) : all;
+  };
+  maps.weights = numbers(drawable.weights);
+  maps.allowed = as_maps(drawable.allowed, drawable.heads_only);
+  const std::size_t of = maps.weights.shape()[1], samples = maps.weights.shape()[0];
+  const std::vector<std::size_t> heads = heads_of(maps.weights, options_.selection);
+  if (heads.size() == of) {
+    viewed.heads_a_group = drawable.heads_a_group;
+  } else {
+    viewed.heads = heads;
+  }
+  const auto chosen = [&](const Tensor& tensor) { return maps_of_heads(tensor, heads, of); };
+  maps.weights = chosen(maps.weights);
+  maps.allowed = chosen(maps.allowed);
+  const auto add_stage = [&](const char* name, const Tensor& stage) {
+    if (stage) viewed.stages.emplace_back(name, chosen(numbers(stage)));
+  };
+  add_stage("scores", drawable.scores);
+  add_stage("capped", drawable.capped);
+  add_stage("masked", drawable.masked);
+  maps.same_positions = maps.weights.shape()[2] == maps.weights.shape()[3] &&
+                        !maps.name.ends_with("cross") &&
+                        (drawable.labels.query == drawable.labels.key || drawable.labels.either);
+  viewed.labels = drawable.labels;
+  maps.queries = tokens_of(drawable.labels.query, samples, options_.counting);
+  maps.keys = tokens_of(drawable.labels.key, samples, options_.counting);
+  viewed.hidden_because = apparent_reasons(maps.allowed, samples, maps.same_positions);
+  return viewed;
+}
+
+}  // namespace attn

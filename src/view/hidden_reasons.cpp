@@ -1,0 +1,133 @@
+#include "view/hidden_reasons.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "attention/visibility.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+std::string window_sentence(const Window& window) {
+  if (window.left && window.right) {
+    return translated("window: keys more than {1} before or {2} after the query", *window.left,
+                      *window.right);
+  }
+  if (window.left) return translated("window: keys more than {1} before the query", *window.left);
+  return translated("window: keys more than {1} after the query", window.right.value_or(0));
+}
+
+std::string sentence(std::string_view part, const Mask& mask) {
+  if (part == "causal") return translated("causal: keys after the query");
+  if (part == "window" && mask.window) return window_sentence(*mask.window);
+  if (part == "valid_lens") return translated("valid_lens: keys beyond the valid length");
+  if (part == "padding") return translated("padding: keys that only fill the sample up");
+  if (part == "allow") return translated("allow: keys that are not allowed");
+  if (part == "block") return translated("block: keys that are blocked");
+  if (part == "bias") return translated("bias: keys whose score a bias of −∞ is added to");
+  return std::string(part);
+}
+
+// A bit for each part that hides any key of the sample; heads are asked until all that can be are
+// found.
+std::uint32_t hiding(const Visibility& visibility, const Geometry& sizes, std::size_t sample,
+                     std::uint32_t present) {
+  std::uint32_t found = 0;
+  std::vector<std::uint32_t> parts(sizes.keys);
+  const std::size_t heads = visibility.differs_by_head() ? sizes.heads : 1;
+  for (std::size_t h = 0; h < heads; ++h) {
+    for (std::size_t i = 0; i < sizes.queries && found != present; ++i) {
+      visibility.hidden_by(sample, h, i, parts);
+      for (const std::uint32_t one : parts) found |= one;
+    }
+  }
+  return found;
+}
+
+// What one sample's mask hides.
+class Hidden {
+ public:
+  Hidden(const Tensor& allowed, std::size_t sample)
+      : queries_(allowed.shape()[2]), keys_(allowed.shape()[3]) {
+    const Shape& shape = allowed.shape();
+    const std::size_t first = (shape[0] == 1 ? 0 : sample) * shape[1] * queries_ * keys_;
+    seen_ = allowed.values<std::uint8_t>().subspan(first, queries_ * keys_);
+  }
+
+  std::vector<std::string> reasons(bool same_positions) const {
+    const bool causal = same_positions && queries_ == keys_ && queries_ > 1 && hides_all_later();
+    std::vector<std::uint8_t> key_seen(keys_), query_sees(queries_);
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = 0; j < keys_; ++j) {
+        if (hides(i, j)) continue;
+        key_seen[j] = query_sees[i] = 1;
+      }
+    }
+    bool keys = false, queries = false, others = false;
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = 0; j < keys_; ++j) {
+        if (!hides(i, j) || (causal && j > i)) continue;
+        (key_seen[j] == 0 ? keys : query_sees[i] == 0 ? queries : others) = true;
+      }
+    }
+    std::vector<std::string> sentences;
+    const auto add = [&](bool there, const char* sentence) {
+      if (there) sentences.push_back(translated(sentence));
+    };
+    add(causal, to_translate("causal: keys after the query"));
+    add(keys, to_translate("keys that no query sees, as those of padding"));
+    add(queries, to_translate("queries that see no key"));
+    add(others, to_translate("other keys that the mask hides"));
+    return sentences;
+  }
+
+ private:
+  bool hides(std::size_t query, std::size_t key) const { return seen_[query * keys_ + key] == 0; }
+
+  bool hides_all_later() const {
+    for (std::size_t i = 0; i < queries_; ++i) {
+      for (std::size_t j = i + 1; j < keys_; ++j) {
+        if (!hides(i, j)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::size_t queries_, keys_;
+  std::span<const std::uint8_t> seen_;
+};
+
+}  // namespace
+
+std::vector<std::vector<std::string>> apparent_reasons(const Tensor& allowed, std::size_t samples,
+                                                       bool same_positions) {
+  std::vector<std::vector<std::string>> reasons(samples);
+  for (std::size_t b = 0; allowed && b < samples; ++b) {
+    reasons[b] = Hidden(allowed, b).reasons(same_positions);
+  }
+  return reasons;
+}
+
+std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& attention) {
+  const Geometry& sizes = attention.geometry;
+  std::vector<std::vector<std::string>> reasons(sizes.batch);
+  const std::span<const HidingPart* const> parts = hiding_parts();
+  std::uint32_t present = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p]->present(attention.mask)) present |= 1U << p;
+  }
+  if (present == 0) return reasons;
+  const Visibility visibility(attention.mask, sizes);
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    const std::uint32_t found = hiding(visibility, sizes, b, present);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if ((found >> p & 1U) != 0) reasons[b].push_back(sentence(parts[p]->name, attention.mask));
+    }
+  }
+  return reasons;
+}
+
+}  // namespace attn

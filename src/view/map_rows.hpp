@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// The map of one sample and head, row by row, with what a mask hides of it.
+class MapRows {
+ public:
+  /// `maps` is [B,H,Lq,Lk], float32 or float64; `allowed` of as many axes, some of size 1,
+  /// booleans, or absent: nothing is hidden. Shares the elements.
+  MapRows(const Tensor& maps, const Tensor& allowed, std::size_t sample, std::size_t head);
+
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t columns() const noexcept { return columns_; }
+  bool has_mask() const noexcept { return static_cast<bool>(allowed_); }
+
+  /// Both have `columns()` places; hidden is 0 or 1.
+  void read(std::size_t row, std::span<double> values, std::span<std::uint8_t> hidden) const;
+
+  /// Its elements as they are stored.
+  const Tensor& elements() const noexcept { return map_; }
+
+ private:
+  Tensor map_, allowed_;
+  std::size_t rows_, columns_;
+  const std::uint8_t* seen_ = nullptr;
+  std::size_t row_stride_ = 0, column_stride_ = 0;
+};
+
+/// The smallest and the largest finite value that is not hidden; none if the first is larger.
+struct FiniteRange {
+  double least, most;
+
+  FiniteRange();
+  void add(double value) noexcept;
+  void add(const FiniteRange& other) noexcept;
+  bool empty() const noexcept { return least > most; }
+};
+FiniteRange finite_range(const MapRows& map);
+
+/// A map reduced to cells that each hold the largest of theirs: queries and keys from
+/// ⌊i·queries/rows⌋ up to ⌊(i+1)·queries/rows⌋. By distance from 0 if `diverging`; NaN is larger
+/// than all, and a cell is hidden if all of its are.
+struct PooledMap {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> values;
+  std::vector<std::uint8_t> hidden;  ///< 0 or 1
+};
+PooledMap pooled(const MapRows& map, std::size_t rows, std::size_t columns, bool diverging);
+
+/// Of each query the keys of the largest values, largest first, that are neither hidden nor NaN.
+struct StrongestKeys {
+  static constexpr std::uint32_t none = 0xFFFFFFFF;
+  std::vector<std::uint32_t> keys;  ///< [Lq,count]
+  std::vector<float> values;        ///< [Lq,count]
+};
+StrongestKeys strongest_keys(const MapRows& map, std::size_t count, bool diverging);
+
+}  // namespace attn

@@ -1,0 +1,244 @@
+#include "view/page_maker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "plot/colour/colour_map.hpp"
+#include "plot/colour/paper.hpp"
+#include "result/tensor_meaning.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+#include "view/map_rows.hpp"
+#include "view/packed_block.hpp"
+#include "view/packed_map.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* usual_map = "YlOrRd";
+constexpr const char* map_about_zero = "RdBu_r";
+constexpr double least_range = 0.1;  // of weights, as pictures have it
+
+bool speaks_chinese() {
+  return is_translated("Self-Attention");
+}
+
+std::string hexadecimal(plot::Colour colour) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%06x", plot::packed(colour));
+  return text;
+}
+
+std::string table_of(const plot::ColourMap& map) {
+  std::string table;
+  for (std::size_t i = 0; i < plot::ColourMap::size(); ++i) table += hexadecimal(map[i]);
+  return table;
+}
+
+ViewData::Colours colours_of(const ViewOptions& options) {
+  ViewData::Colours colours;
+  colours.weights = options.cmap.value_or(usual_map);
+  colours.diverging =
+      options.cmap && plot::is_diverging(*options.cmap) ? *options.cmap : map_about_zero;
+  const plot::ColourMap map(colours.weights);
+  colours.weights_table = table_of(map);
+  colours.diverging_table = table_of(plot::ColourMap(colours.diverging));
+  colours.hidden = "#" + hexadecimal(plot::beside(plot::Paper(), map).hidden);
+  colours.nan = "#" + hexadecimal(map.apart(0));
+  return colours;
+}
+
+std::string title_of(const ViewOptions& options, const ViewedInput& input) {
+  if (options.title) return *options.title;
+  if (!input.title.empty()) return input.title;
+  const std::filesystem::path& from = options.document.input.empty() && options.document.model
+                                          ? *options.document.model
+                                          : options.document.input;
+  std::string name = from.filename().string();
+  if (name.empty()) name = from.parent_path().filename().string();
+  return name.empty() || name == "-" ? translated("Attention Maps")
+                                     : translated("Attention Maps of {1}", name);
+}
+
+std::string tensor_title(const std::string& tensor, bool weights) {
+  if (weights) return translated("Attention Weight");
+  return meaning_of_values(tensor).value_or(translated("Attention Weight"));
+}
+
+std::string short_number(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", number);
+  return text;
+}
+
+// Rounded up to two digits, so that it stays a bound.
+std::string bound_text(double bound) {
+  if (!(bound > 0)) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(bound)) - 1);
+  return short_number(std::ceil(bound / unit) * unit);
+}
+
+// 48 M cells as 48,000,000.
+std::string grouped(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+}  // namespace
+
+PageMaker::PageMaker(const ViewOptions& options, const ViewedInput& input, bool computed,
+                     std::function<void(std::string_view)> sink)
+    : options_(options),
+      plan_(cell_plan(input.sizes, options.cells)),
+      page_(std::move(sink), speaks_chinese() ? "zh-CN" : "en", title_of(options, input)) {
+  data_.language = speaks_chinese() ? "zh" : "en";
+  data_.title = title_of(options, input);
+  data_.description = input.description;
+  data_.commands = options.commands;
+  data_.computed = computed;
+  data_.samples = input.samples;
+  data_.colours = colours_of(options);
+  outcome_.warnings = input.warnings;
+}
+
+std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
+  const Shape& shape = tensor.maps.shape();
+  const std::size_t samples = shape[0], heads = shape[1], threads = options_.document.threads;
+  const auto rows_of = [&](std::size_t at) {
+    return MapRows(tensor.maps, tensor.allowed, at / heads, at % heads);
+  };
+  std::vector<FiniteRange> ranges(samples * heads);
+  parallel_for(ranges.size(), threads,
+               [&](std::size_t at) { ranges[at] = finite_range(rows_of(at)); });
+  FiniteRange all;
+  for (const FiniteRange& range : ranges) all.add(range);
+  data_.range(tensor.name).add(all);
+  const bool diverging = !tensor.first || (!all.empty() && all.least < 0);
+
+  const CellType exact =
+      tensor.maps.dtype() == DType::float64 ? CellType::float64 : CellType::float32;
+  std::vector<PackedMap> packed(samples * heads);
+  std::vector<PooledMap> small(tensor.first ? packed.size() : 0);
+  parallel_for(packed.size(), threads, [&](std::size_t at) {
+    const MapRows rows = rows_of(at);
+    packed[at] = packed_map(rows, ranges[at], plan_, exact, diverging);
+    if (tensor.first) small[at] = Thumbnails::of(rows, diverging);
+  });
+  for (const PooledMap& map : small) thumbnails_.add(map, diverging);
+
+  std::vector<ViewData::Maps> of_samples;
+  for (std::size_t at = 0; at < packed.size(); ++at) {
+    if (at % heads == 0) {
+      of_samples.push_back({tensor.name, tensor_title(tensor.name, tensor.weights), diverging, {}});
+    }
+    const PackedMap& map = packed[at];
+    ViewData::Cells cells{map.type, map.rows, map.columns, page_.add_block(map.cells),
+                          {},       {},       0,           map.error};
+    if (!map.hidden.empty()) cells.hidden = page_.add_block(map.hidden);
+    if (!map.strongest.empty()) {
+      cells.strongest = page_.add_block(map.strongest);
+      cells.strongest_keys = map.strongest_keys;
+      ++pooled_;
+    }
+    if (!is_exact(map.type)) ++coded_;
+    if (tensor.weights) largest_error_ = std::max(largest_error_, map.error);
+    outcome_.cells += map.rows * map.columns;
+    ++outcome_.maps;
+    of_samples.back().heads.push_back(cells);
+  }
+  return of_samples;
+}
+
+void PageMaker::take(const ViewedAttention& viewed) {
+  const AttentionMaps& maps = viewed.maps;
+  const Shape& shape = maps.weights.shape();
+  ViewData::Attention attention;
+  attention.name = maps.name;
+  attention.title = viewed.title.empty() ? viewed.stack : viewed.title;
+  attention.stack = viewed.stack;
+  attention.heads = shape[1];
+  attention.heads_a_group = viewed.heads_a_group;
+  attention.numbers = viewed.heads;
+  std::vector<std::vector<ViewData::Maps>> tensors;
+  tensors.push_back(
+      add_tensor({viewed.tensor, maps.weights, maps.allowed, viewed.holds_weights, true}));
+  for (const auto& [name, stage] : viewed.stages) {
+    if (stage.shape() != shape) continue;
+    // Before the mask nothing is hidden.
+    tensors.push_back(
+        add_tensor({name, stage, name == "masked" ? maps.allowed : Tensor(), false, false}));
+  }
+  for (std::size_t b = 0; b < shape[0]; ++b) {
+    ViewData::Sample& sample = attention.samples.emplace_back();
+    sample.same_positions = maps.same_positions;
+    sample.queries = shape[2];
+    sample.keys = shape[3];
+    const auto special = [&](const std::vector<MapTokens>& tokens) {
+      return tokens.empty() ? std::vector<std::uint8_t>() : tokens[b].special;
+    };
+    const TokenLists::Axes axes =
+        tokens_.add(Labels::of_sample(viewed.labels.query, b), special(maps.queries),
+                    Labels::of_sample(viewed.labels.key, b), special(maps.keys));
+    sample.query_tokens = axes.queries;
+    sample.key_tokens = axes.keys;
+    sample.hidden_because = viewed.hidden_because[b];
+    for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
+  }
+  if (viewed.holds_weights) {
+    for (const HeadValues& values : values_of(maps, options_.counting, options_.document.threads)) {
+      attention.statistics.emplace_back(values.begin(), values.end());
+    }
+  }
+  data_.attentions.push_back(std::move(attention));
+}
+
+void PageMaker::add_notes() {
+  if (pooled_ > 0) {
+    data_.notes.push_back(translated(
+        "The maps have {1} cells in all, and the page keeps at most {2}: maps of more than {3} "
+        "queries or keys are reduced to cells that show the largest value of several. Of each "
+        "query the strongest keys, {4} of them, are kept with their values.",
+        grouped(plan_.all), grouped(options_.cells), plan_.side, plan_.strongest_keys));
+  }
+  if (coded_ > 0) {
+    data_.notes.push_back(translated(
+        "Values are rounded to {1} steps between 0 and the largest of their row: weights are off "
+        "by at most {2}.",
+        codes_of(plan_.codes).highest, bound_text(largest_error_)));
+  }
+}
+
+ViewOutcome PageMaker::finish() {
+  data_.tokens = tokens_.all();
+  std::size_t samples = 0;
+  for (const auto& attention : data_.attentions) {
+    samples = std::max(samples, attention.samples.size());
+  }
+  for (std::size_t b = data_.samples.size(); b < samples; ++b) {
+    data_.samples.push_back(translated("Sample {1}", b + 1));
+  }
+  const FiniteRange weights =
+      data_.attentions.empty() ? FiniteRange() : data_.ranges.front().second;
+  if (options_.color_range.scope == ColorRange::Scope::given) {
+    data_.colours.least = options_.color_range.low;
+    data_.colours.most = options_.color_range.high;
+  } else {
+    data_.colours.most = std::max(weights.empty() ? 0 : weights.most, least_range);
+  }
+  const double furthest =
+      weights.empty() ? 0 : std::max(std::abs(weights.least), std::abs(weights.most));
+  data_.thumbnail_side = Thumbnails::side;
+  data_.thumbnails = page_.add_block(
+      packed_block(thumbnails_.codes(data_.colours.least, data_.colours.most, furthest)));
+  add_notes();
+  outcome_.attentions = data_.attentions.size();
+  outcome_.notes = data_.notes;
+  outcome_.bytes = page_.finish(view_data_json(data_));
+  return std::move(outcome_);
+}
+
+}  // namespace attn

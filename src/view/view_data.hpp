@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/view.hpp"
+
+#include "view/cell_codes.hpp"
+#include "view/map_rows.hpp"
+#include "view/shown_tokens.hpp"
+
+namespace attn {
+
+/// What stands in the page beside the numbers, as page/data.d.ts describes it.
+struct ViewData {
+  struct Cells {
+    CellType type = CellType::float32;
+    std::size_t rows = 0, columns = 0, cells = 0;  ///< the last is the number of the block
+    std::optional<std::size_t> hidden, strongest;  ///< blocks
+    std::size_t strongest_keys = 0;
+    double error = 0;
+  };
+  struct Maps {
+    std::string tensor, title;
+    bool diverging = false;
+    std::vector<Cells> heads;
+  };
+  struct Sample {
+    bool same_positions = false;
+    std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
+    std::vector<std::string> hidden_because;
+    std::vector<Maps> maps;
+  };
+  struct Attention {
+    std::string name, title, stack;
+    std::size_t heads = 0, heads_a_group = 1;
+    std::vector<std::size_t> numbers;  ///< of the heads, if not all of them are there
+    std::vector<Sample> samples;
+    std::vector<std::vector<double>>
+        statistics;  ///< [head][statistic], NaN where it has no meaning
+  };
+  struct Colours {
+    std::string weights, diverging, weights_table, diverging_table, hidden, nan;
+    double least = 0, most = 1;
+  };
+
+  std::string language, title, description;
+  ViewCommands commands;
+  bool computed = false;  ///< whether `commands.compute` goes before plotting
+  std::vector<std::string> samples;
+  std::vector<ShownTokens> tokens;
+  std::vector<Attention> attentions;
+  Colours colours;
+  /// By the name of the tensor, of all maps of the page.
+  std::vector<std::pair<std::string, FiniteRange>> ranges;
+  std::vector<std::string> notes;
+  std::size_t thumbnail_side = 0, thumbnails = 0;  ///< the last is the number of the block
+
+  FiniteRange& range(const std::string& tensor);
+};
+
+/// As JSON in which nothing ends an element of HTML or a line of JavaScript.
+std::string view_data_json(const ViewData& data);
+
+}  // namespace attn

@@ -1,0 +1,181 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+
+const std::string maps = R"({"weights":[[[[1,0],[0.5,0.5]],[[0.25,0.75],[1,0]]]],)"
+                         R"("labels":{"query":["a","b"],"key":["a","b"]}})";
+
+/// The value of a key of the page's data, as its JSON has it.
+std::string told(const std::string& page, const std::string& key) {
+  const std::size_t at = page.find("\"" + key + "\":");
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + key.size() + 3;
+  return page.substr(first, page.find('\n', first) - first);
+}
+
+}  // namespace
+
+TEST_CASE("view writes one page and says what is in it") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", maps);
+  const Outcome view = attn_cli({"view", "maps.json"}, folder.path());
+  CHECK(view.exit_code == 0);
+  CHECK(view.errors == "");
+  const std::string page = read_text(folder / "view.html");
+  CHECK(view.output == "2 maps of 1 attention in 8 cells, " + std::to_string(page.size()) +
+                           " bytes\n  view.html\n");
+  CHECK(page.starts_with("<!DOCTYPE html>"));
+  CHECK(page.find("<title>Attention Maps of maps.json</title>") != std::string::npos);
+  const Outcome json =
+      attn_cli({"view", "-", "--json", "--out", "again.html"}, folder.path(), maps);
+  CHECK(json.output.find("\"maps\": 2") != std::string::npos);
+  CHECK(json.output.find("\"notes\": []") != std::string::npos);
+  const Outcome quiet =
+      attn_cli({"view", "maps.json", "--quiet", "--out", "quiet.html"}, folder.path());
+  CHECK(quiet.output == "");
+  CHECK(read_text(folder / "quiet.html") == page);
+}
+
+TEST_CASE("view gives the page to standard output, and nothing beside it") {
+  const Outcome view = attn_cli({"view", "-", "--out", "-", "--title", "<A & B>"}, ".", maps);
+  CHECK(view.exit_code == 0);
+  CHECK(view.errors == "");
+  CHECK(view.output.find("<title>&lt;A &amp; B&gt;</title>") != std::string::npos);
+  CHECK(view.output.ends_with("</html>\n"));
+  const Outcome both = attn_cli({"view", "-", "--out", "-", "--json"}, ".", maps);
+  CHECK(both.exit_code == 2);
+  CHECK(both.errors ==
+        "attn-cli: the report cannot go to standard output beside the page\n"
+        "  where: --json\n"
+        "  help:  leave out --json, or give attn-cli view a file with --out\n");
+}
+
+TEST_CASE("view tells the commands that compute and draw the same") {
+  const TemporaryFolder folder;
+  const Outcome model =
+      attn_cli({"view", "--model", speeches, "--text", "It's peace", "--out", "-"}, folder.path());
+  CHECK(told(model.output, "commands")
+            .find("attn-cli run --model " + speeches +
+                  " --text 'It'\\\\''s peace' --plots none --out attention_results\"") !=
+        std::string::npos);
+  CHECK(model.output.find("\"input\": \"attention_results/result.json\"") != std::string::npos);
+  folder.write("maps.json", maps);
+  const Outcome file =
+      attn_cli({"view", "maps.json", "--name", "weights", "--axes", "batch,head", "--out", "-"},
+               folder.path());
+  CHECK(file.output.find("\"before\": [], \"input\": \"maps.json --name weights --axes "
+                         "batch,head\"") != std::string::npos);
+}
+
+TEST_CASE("view takes a file a layer, chosen layers and chosen heads") {
+  const TemporaryFolder folder;
+  for (const char* name : {"maps0.json", "maps1.json", "maps2.json"}) folder.write(name, maps);
+  const Outcome view = attn_cli({"view", "maps0.json", "maps1.json", "maps2.json", "--layers",
+                                 "0,2", "--heads", "1", "--out", "page.html"},
+                                folder.path());
+  CHECK(view.errors == "");
+  CHECK(view.output.starts_with("2 maps of 2 attentions in 8 cells, "));
+  const std::string page = read_text(folder / "page.html");
+  CHECK(page.find("\"title\": \"Layer 3\"") != std::string::npos);
+  CHECK(page.find("\"title\": \"Layer 2\"") == std::string::npos);
+  CHECK(page.find("\"numbers\": [1]") != std::string::npos);
+}
+
+TEST_CASE("view says what it reduced, and where the steps of the score are not") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", maps);
+  const Outcome view = attn_cli({"view", "maps.json", "--cells", "2", "--stages"}, folder.path());
+  CHECK(view.exit_code == 0);
+  CHECK(view.errors ==
+        "attn-cli: warning: the input holds no steps of the score: compute it with attn-cli run "
+        "--stages\n");
+  CHECK(view.output.find("\nThe maps have 8 cells in all, and the page keeps at most 2: maps of "
+                         "more than 1 queries or keys are reduced to cells that show the largest "
+                         "value of several. Of each query the strongest keys, 1 of them, are kept "
+                         "with their values.\n  view.html\n") != std::string::npos);
+}
+
+TEST_CASE("what view cannot show is an error that leaves no file") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", maps);
+  folder.write("doc.json", R"({"attention":"softmax","scores":[[1,2],[3,4]]})");
+  const auto fails = [&](std::vector<std::string> arguments, int code, const std::string& text) {
+    arguments.insert(arguments.begin(), "view");
+    arguments.insert(arguments.end(), {"--out", "page.html"});
+    const Outcome outcome = attn_cli(arguments, folder.path());
+    CHECK(outcome.exit_code == code);
+    CHECK(outcome.errors == text);
+    CHECK_FALSE(std::filesystem::exists(folder / "page.html"));
+  };
+  fails({}, 2,
+        "attn-cli: no input given\n"
+        "  where: attn-cli view\n"
+        "  help:  name a document, a result or a file of maps, - for standard input, or give "
+        "--model and --text\n");
+  fails({"doc.json", "maps.json"}, 2,
+        "attn-cli: only files of maps are layers of one page\n"
+        "  where: attn-cli view\n"
+        "  help:  give one document\n");
+  fails({"none.json"}, 4,
+        "attn-cli: cannot open \"none.json\": No such file or directory\n"
+        "  help:  check the name, and the folder it is looked for in\n");
+  fails({"maps.json", "--name", "weight"}, 3,
+        "attn-cli: there is no tensor \"weight\"\n"
+        "  where: --name\n"
+        "  help:  did you mean \"weights\"?\n");
+  fails({"maps.json", "--heads", "2"}, 3,
+        "attn-cli: there is no head 2: there are 2 heads\n"
+        "  where: --heads\n"
+        "  help:  give 0 to 1\n");
+  fails({"maps.json", "--color-range", "shared"}, 2,
+        "attn-cli: \"shared\" is not what --color-range takes\n"
+        "  where: --color-range\n"
+        "  help:  give the lowest and highest value, such as 0,1\n");
+  fails({"maps.json", "--cells", "0"}, 2,
+        "attn-cli: \"0\" is not what --cells takes\n"
+        "  where: --cells\n"
+        "  help:  give a whole number of at least 1, such as 500000 or 500k, 2M, 2G\n");
+}
+
+TEST_CASE("run writes the page beside its pictures, if it is named") {
+  const TemporaryFolder folder;
+  folder.write("doc.json", R"({"attention":"softmax","scores":[[1,2],[3,4]],)"
+                           R"("labels":{"query":["a","b"],"key":["c","d"]}})");
+  const Outcome run =
+      attn_cli({"run", "doc.json", "--plots", "heatmap,view", "--out", "out"}, folder.path());
+  CHECK(run.errors == "");
+  CHECK(run.output.ends_with("Written\n  out/heatmap.png\n  out/view.html\n  out/result.json\n"));
+  const std::string page = read_text(folder / "out" / "view.html");
+  CHECK(page.find("\"before\": [], \"input\": \"out/result.json\"") != std::string::npos);
+  CHECK(read_text(folder / "out" / "result.json").find("\"view.html\"") != std::string::npos);
+  const Outcome all =
+      attn_cli({"run", "doc.json", "--plots", "all", "--out", "all"}, folder.path());
+  CHECK(all.exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "all" / "view.html"));
+  const Outcome output =
+      attn_cli({"run", "doc.json", "--plots", "view", "--out", "-"}, folder.path());
+  CHECK(output.exit_code == 2);
+  CHECK(output.errors ==
+        "attn-cli: pictures cannot go to standard output beside the result\n"
+        "  where: --plots\n"
+        "  help:  leave out --plots, or give attn-cli run a folder with --out\n");
+}
+
+TEST_CASE("view speaks Chinese if it is asked to") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", maps);
+  const Outcome view =
+      attn_cli({"view", "maps.json", "--lang", "zh", "--out", "page.html"}, folder.path());
+  CHECK(view.errors == "");
+  CHECK(view.output.starts_with("1 个注意力的 2 张图，共 8 个格子，"));
+  CHECK(read_text(folder / "page.html").find("<title>maps.json 的注意力图</title>") !=
+        std::string::npos);
+}

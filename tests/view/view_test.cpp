@@ -1,0 +1,428 @@
+#include "attn/view.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <glib.h>
+
+#include "attn/io.hpp"
+
+#include "chinese.hpp"
+#include "error_from.hpp"
+#include "temporary_folder.hpp"
+#include "view/read_page.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path data = ATTN_DATA;
+
+ViewOptions options_of(const fs::path& input) {
+  ViewOptions options;
+  options.document.input = input;
+  return options;
+}
+
+/// A document whose three samples are hidden by a causal mask and by padding.
+fs::path padded_document(const TemporaryFolder& folder) {
+  return folder.write(
+      "doc.json",
+      R"({"attention":"multi_head","heads":4,"kv_heads":2,"seed":1,"title":"A title",)"
+      R"("x":{"randn":[3,10,16]},"parameters":{"init":"torch"},"mask":{"causal":true,"padding":)"
+      R"([[0,0,0,0,0,0,0,0,0,0],[0,0,0,0,0,0,0,1,1,1],[0,0,0,0,1,1,1,1,1,1]]}})");
+}
+
+std::string sha256(const std::string& text) {
+  GChecksum* checksum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_checksum_update(checksum, reinterpret_cast<const guchar*>(text.data()),
+                    static_cast<gssize>(text.size()));
+  std::vector<guint8> digest(32);
+  gsize size = digest.size();
+  g_checksum_get_digest(checksum, digest.data(), &size);
+  g_checksum_free(checksum);
+  gchar* encoded = g_base64_encode(digest.data(), digest.size());
+  std::string hash = encoded;
+  g_free(encoded);
+  return "'sha256-" + hash + "'";
+}
+
+std::vector<double> known(const std::vector<std::optional<double>>& values) {
+  std::vector<double> numbers;
+  for (const auto& value : values) numbers.push_back(value.value_or(-1));
+  return numbers;
+}
+
+std::vector<std::string> strings(const JsonValue& list) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < list.size(); ++i) texts.push_back(list.element(i).string());
+  return texts;
+}
+
+/// The cells of all heads and samples of all attentions.
+std::vector<double> all_cells(const ReadPage& page) {
+  std::vector<double> all;
+  const JsonValue& attentions = page.at({"attentions"});
+  for (std::size_t a = 0; a < attentions.size(); ++a) {
+    const JsonValue& samples = *attentions.element(a).find("samples");
+    for (std::size_t b = 0; b < samples.size(); ++b) {
+      const JsonValue& map = samples.element(b).find("maps")->element(0);
+      for (std::size_t h = 0; h < map.find("heads")->size(); ++h) {
+        for (const double value : known(page.cells(map, h))) all.push_back(value);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a page tells of a document what it has: maps, groups, reasons, statistics") {
+  const TemporaryFolder folder;
+  ViewOutcome outcome;
+  const ReadPage page = page_of(options_of(padded_document(folder)), &outcome);
+  CHECK(outcome.attentions == 1);
+  CHECK(outcome.maps == 12);
+  CHECK(outcome.cells == 1200);
+  CHECK(outcome.notes.empty());
+  CHECK(page.at({"format"}).integer() == 1);
+  CHECK(page.at({"title"}).string() == "A title");
+  CHECK(page.at({"language"}).string() == "en");
+  CHECK(page.at({"samples", "2", "title"}).string() == "Sample 3");
+  const JsonValue& attention = page.at({"attentions", "0"});
+  CHECK(attention.find("stack")->string() == "Attention");
+  CHECK(attention.find("heads")->integer() == 4);
+  CHECK(attention.find("numbers") == nullptr);
+  CHECK(strings(page.at({"attentions", "0", "samples", "0", "hidden_because"})) ==
+        std::vector<std::string>{"causal: keys after the query"});
+  CHECK(strings(page.at({"attentions", "0", "samples", "1", "hidden_because"})) ==
+        std::vector<std::string>{"causal: keys after the query",
+                                 "padding: keys that only fill the sample up"});
+  CHECK(page.at({"statistics", "0", "name"}).string() == "previous");
+  CHECK(attention.find("statistics")->size() == 4);
+  // The bits of hidden cells: the first query sees its own key alone.
+  const JsonValue& cells = page.at({"attentions", "0", "samples", "0", "maps", "0", "heads", "0"});
+  CHECK(cells.find("type")->string() == "float32");
+  const std::string hidden = page.block(ReadPage::count(*cells.find("hidden")));
+  CHECK(hidden.size() == 13);
+  CHECK(hidden.substr(0, 2) == "\xFE\xF3");
+}
+
+TEST_CASE("the page of a document, of its result and of the result's tensors have one map") {
+  const TemporaryFolder folder;
+  const fs::path document = padded_document(folder);
+  RunOptions run_options;
+  run_options.input = document;
+  run_options.plots = {};
+  run_options.out = folder / "json";
+  run(run_options);
+  run_options.out = folder / "npz";
+  run_options.tensors = TensorFormat::npz;
+  run(run_options);
+  const std::vector<double> cells = all_cells(page_of(options_of(document)));
+  CHECK(cells.size() == 1200);
+  CHECK(all_cells(page_of(options_of(folder / "json" / "result.json"))) == cells);
+  CHECK(all_cells(page_of(options_of(folder / "npz" / "result.json"))) == cells);
+  CHECK(all_cells(page_of(options_of(folder / "npz" / "tensors.npz"))) == cells);
+}
+
+TEST_CASE("the page of a model has the maps of its result, with tokens, words and texts") {
+  const TemporaryFolder folder;
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The state of the Union", std::nullopt}, {"Peace.", std::nullopt}};
+  RunOptions run_options;
+  static_cast<DocumentOptions&>(run_options) = options.document;
+  run_options.plots = {};
+  run_options.out = folder.path();
+  run(run_options);
+  const ReadPage page = page_of(options), result = page_of(options_of(folder / "result.json"));
+  CHECK(all_cells(page) == all_cells(result));
+  CHECK(page.at({"samples", "0", "title"}).string() == "The state of the Union");
+  CHECK(page.at({"attentions", "1", "title"}).string() == "Layer 2, Self-Attention");
+  CHECK(page.at({"attentions", "1", "name"}).string() == "layers.1.self");
+  CHECK(page.at({"attentions", "1", "heads_a_group"}).integer() == 2);
+  CHECK(result.at({"attentions", "1", "heads_a_group"}).integer() == 2);
+  CHECK(strings(page.at({"attentions", "0", "samples", "1", "hidden_because"})).size() == 2);
+  const JsonValue& tokens = page.at({"tokens", "0"});
+  CHECK(strings(*tokens.find("pieces"))[4] == " state");
+  CHECK(tokens.find("words")->element(1).element(0).integer() == 1);
+  CHECK(tokens.find("words")->element(1).element(1).integer() == 4);
+  CHECK(tokens.find("special")->element(0).integer() == 0);
+}
+
+TEST_CASE("layers and heads of a model are chosen, and keep their numbers") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The state of the Union", std::nullopt}};
+  const std::vector<double> all = all_cells(page_of(options));
+  options.selection.layers = {{PositionRange{1, 3}}};
+  options.selection.chosen_heads = {{PositionRange{0, 1}, PositionRange{3, 4}}};
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"attentions"}).size() == 2);
+  CHECK(page.at({"attentions", "0", "name"}).string() == "layers.1.self");
+  CHECK(page.at({"attentions", "0", "heads"}).integer() == 2);
+  CHECK(page.at({"attentions", "0", "numbers", "1"}).integer() == 3);
+  const std::vector<double> some = all_cells(page);
+  const std::size_t map = some.size() / 4;
+  CHECK(std::equal(some.begin() + static_cast<std::ptrdiff_t>(map),
+                   some.begin() + static_cast<std::ptrdiff_t>(2 * map),
+                   all.begin() + static_cast<std::ptrdiff_t>(7 * map)));
+  options.selection.layers = {{PositionRange{2, 3}}};
+  CHECK(page_of(options).at({"attentions", "0", "name"}).string() == "layers.2.self");
+}
+
+TEST_CASE("the steps of the score stand beside the weights if they are asked for") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(padded_document(folder));
+  options.stages = true;
+  const ReadPage page = page_of(options);
+  const JsonValue& maps = page.at({"attentions", "0", "samples", "0", "maps"});
+  REQUIRE(maps.size() == 3);
+  CHECK(maps.element(1).find("tensor")->string() == "scores");
+  CHECK(maps.element(1).find("diverging")->boolean());
+  CHECK(maps.element(1).find("heads")->element(0).find("hidden") == nullptr);
+  CHECK(maps.element(2).find("tensor")->string() == "masked");
+  CHECK(maps.element(2).find("heads")->element(0).find("hidden") != nullptr);
+}
+
+TEST_CASE("all attentions of a decoder are stacks of their own, of unequal sizes") {
+  const TemporaryFolder folder;
+  const fs::path document = folder.write(
+      "doc.json",
+      R"({"attention":"decoder_layer","heads":2,"layers":2,"seed":2,"x":{"randn":[1,4,8]},)"
+      R"("memory":{"randn":[1,6,8]},"feed_forward":8,"mask":{"causal":true},)"
+      R"("parameters":{"init":"torch"}})");
+  RunOptions run_options;
+  run_options.input = document;
+  run_options.plots = {};
+  run_options.out = folder / "out";
+  run(run_options);
+  const ReadPage page = page_of(options_of(document));
+  const ReadPage result = page_of(options_of(folder / "out" / "result.json"));
+  CHECK(page.at({"attentions"}).size() == 4);
+  CHECK(result.at({"attentions"}).size() == 4);
+  CHECK(page.at({"attentions", "1", "stack"}).string() == "Cross-Attention");
+  CHECK(page.at({"attentions", "1", "samples", "0", "keys"}).integer() == 6);
+  CHECK_FALSE(page.at({"attentions", "1", "samples", "0", "same_positions"}).boolean());
+  // The result's stacks follow one another.
+  CHECK(result.at({"attentions", "1", "name"}).string() == "layers.1.self");
+  CHECK(result.at({"attentions", "2", "name"}).string() == "layers.0.cross");
+  CHECK(result.at({"attentions", "2", "title"}).string() == "Layer 1, Cross-Attention");
+}
+
+TEST_CASE("nothing that a text holds ends an element or a line of the page") {
+  const TemporaryFolder folder;
+  const std::string label = "</script><!--\xE2\x80\xA8\xE2\x80\xA9&\"'";
+  const fs::path file = folder.write("maps.json",
+                                     "{\"weights\":[[[[1,0],[0.5,0.5]]]],\"title\":\"</title><b>\","
+                                     "\"labels\":{\"query\":[\"a\",\"b\"],\"key\":[\"</script><!--"
+                                     "\xE2\x80\xA8\xE2\x80\xA9&\\\"'\",\"\xD7\xA9\"]}}");
+  const ReadPage page = page_of(options_of(file));
+  CHECK(page.at({"tokens", "1", "pieces", "0"}).string() == label);
+  CHECK(page.text().find("<title>&lt;/title&gt;&lt;b&gt;</title>") != std::string::npos);
+  CHECK(page.text().find("</script><!--") == std::string::npos);
+  CHECK(page.text().find("\xE2\x80\xA8") == std::string::npos);
+  CHECK(page.text().find("\xE2\x80\xA9") == std::string::npos);
+}
+
+TEST_CASE("the policy of the page lets its own script and style run, and nothing else") {
+  const TemporaryFolder folder;
+  const ReadPage page = page_of(options_of(folder.write("maps.json", R"({"weights":[[1]]})")));
+  const std::string& text = page.text();
+  const auto inner = [&](const std::string& begin, const std::string& end) {
+    const std::size_t first = text.find(begin) + begin.size();
+    REQUIRE(first >= begin.size());
+    return text.substr(first, text.find(end, first) - first);
+  };
+  const std::string policy = inner("http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+  CHECK(policy == "default-src 'none'; script-src " + sha256(inner("\n<script>", "</script>")) +
+                      "; style-src " + sha256(inner("<style>", "</style>")) +
+                      "; img-src data: blob:; base-uri 'none'; form-action 'none'");
+  for (const char* outside : {"src=", "href=", "@import", "url(http"}) {
+    CAPTURE(outside);
+    CHECK(text.substr(0, text.find("</head>")).find(outside) == std::string::npos);
+  }
+}
+
+TEST_CASE("the same numbers give the same bytes, whatever the threads") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(padded_document(folder));
+  options.cells = 300;
+  options.document.threads = 1;
+  const std::string first = page_of(options).text();
+  CHECK(page_of(options).text() == first);
+  options.document.threads = 4;
+  CHECK(page_of(options).text() == first);
+  options.cells = 48'000'000;
+  CHECK(page_of(options).text() != first);
+}
+
+TEST_CASE("a page of more cells than its budget says what it reduced, and keeps strong keys") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(padded_document(folder));
+  const ReadPage whole = page_of(options);
+  options.cells = 300;
+  ViewOutcome outcome;
+  const ReadPage page = page_of(options, &outcome);
+  CHECK(outcome.cells == 300);
+  REQUIRE(outcome.notes.size() == 1);
+  CHECK(outcome.notes[0] ==
+        "The maps have 1,200 cells in all, and the page keeps at most 300: maps of more than 9 "
+        "queries or keys are reduced to cells that show the largest value of several. Of each "
+        "query the strongest keys, 1 of them, are kept with their values.");
+  CHECK(strings(page.at({"notes"})) == outcome.notes);
+  const JsonValue& cells = page.at({"attentions", "0", "samples", "0", "maps", "0", "heads", "0"});
+  CHECK(cells.find("rows")->integer() == 5);
+  CHECK(cells.find("columns")->integer() == 5);
+  CHECK(cells.find("strongest_keys")->integer() == 1);
+  const std::size_t block = ReadPage::count(*cells.find("strongest"));
+  const auto keys = page.numbers<std::uint32_t>(block);
+  const auto values = page.numbers<float>(block);
+  REQUIRE(keys.size() == 20);
+  const auto all = whole.cells(whole.at({"attentions", "0", "samples", "0", "maps", "0"}), 0);
+  for (std::size_t i = 0; i < 10; ++i) {
+    CHECK(keys[i] <= i);
+    CHECK(static_cast<double>(values[10 + i]) == all[i * 10 + keys[i]].value());
+  }
+}
+
+TEST_CASE("many cells are codes, and the largest error is stated and kept") {
+  const TemporaryFolder folder;
+  const fs::path document = folder.write(
+      "doc.json", R"({"attention":"softmax","seed":3,"scores":{"randn":[1,2,320,320]},"scale":4})");
+  RunOptions run_options;
+  run_options.input = document;
+  run_options.plots = {};
+  run_options.tensors = TensorFormat::npy;
+  run_options.out = folder.path();
+  run(run_options);
+  ViewOptions options = options_of(folder / "weights.npy");
+  ViewOutcome outcome;
+  const ReadPage page = page_of(options, &outcome);
+  REQUIRE(outcome.notes.size() == 1);
+  CHECK(outcome.notes[0] ==
+        "Values are rounded to 65531 steps between 0 and the largest of their row: weights are "
+        "off by at most 7.6e-06.");
+  const JsonValue& map = page.at({"attentions", "0", "samples", "0", "maps", "0"});
+  const Tensor weights = TensorFile::open(folder / "weights.npy").read("");
+  const auto expected = weights.values<float>();
+  for (std::size_t h = 0; h < 2; ++h) {
+    const auto cells = page.cells(map, h);
+    const double error = map.find("heads")->element(h).find("error")->number();
+    CHECK(error < 7.6e-6);
+    double largest = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      largest = std::max(largest, std::abs(cells[i].value() -
+                                           static_cast<double>(expected[h * cells.size() + i])));
+    }
+    CHECK(largest == doctest::Approx(error).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("thumbnails follow one another, hidden cells apart") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write(
+      "maps.json", R"({"tensors":{"weights":[[[[1,0],[0.5,0.5]],[["nan",0.25],[0,1]]]],)"
+                   R"("allowed":[[[[1,0],[1,1]]]]}})");
+  const ReadPage page = page_of(options_of(file));
+  CHECK(page.at({"thumbnails", "side"}).integer() == 32);
+  CHECK(page.block(ReadPage::count(page.at({"thumbnails", "block"}))) ==
+        std::string("\xFB\xFF\x7E\x7E\xFE\xFF\0\xFB", 8));
+}
+
+TEST_CASE("numbers of both signs have colours about 0, and a range of their own") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("maps.json", R"({"weights":[[[[-1,0.5],[0,2]]]]})");
+  ViewOptions options = options_of(file);
+  options.cmap = "viridis";
+  options.color_range = {ColorRange::Scope::given, 0, 0.5};
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"attentions", "0", "samples", "0", "maps", "0", "diverging"}).boolean());
+  CHECK(page.at({"attentions", "0", "samples", "0", "maps", "0", "range", "0"}).number() == -1);
+  CHECK(page.at({"colours", "weights"}).string() == "viridis");
+  CHECK(page.at({"colours", "diverging"}).string() == "RdBu_r");
+  CHECK(page.at({"colours", "range", "1"}).number() == 0.5);
+  CHECK(page.at({"colours", "weights_table"}).string().size() == 1536);
+  CHECK(page.at({"colours", "weights_table"}).string().starts_with("440154"));
+  CHECK(page.block(ReadPage::count(page.at({"thumbnails", "block"}))) ==
+        std::string("\x3F\x9D\x7E\xFB", 4));
+}
+
+TEST_CASE("commands are quoted for a shell") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(padded_document(folder));
+  options.commands = {{"attn-cli", "run", "it's here.json"}, {"out/result.json"}, {"unused"}};
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"commands", "before", "0"}).string() == "attn-cli run 'it'\\''s here.json'");
+  CHECK(page.at({"commands", "input"}).string() == "out/result.json");
+}
+
+TEST_CASE("a page speaks Chinese where its reader does") {
+  const TemporaryFolder folder;
+  const fs::path document = padded_document(folder);
+  const Chinese chinese;
+  const ReadPage page = page_of(options_of(document));
+  CHECK(page.at({"language"}).string() == "zh");
+  CHECK(page.text().find("<html lang=\"zh-CN\"") != std::string::npos);
+  CHECK(page.at({"samples", "0", "title"}).string() == "样本 1");
+}
+
+TEST_CASE("a run writes a page beside each result, with the maps it computed") {
+  const TemporaryFolder folder;
+  const fs::path document = padded_document(folder);
+  RunOptions options;
+  options.input = document;
+  options.out = folder / "out";
+  options.plots = {};
+  options.weights = false;
+  const RunOutcome outcome = run_and_view(options, {});
+  const ReadPage page(read_text(folder / "out" / "view.html"));
+  CHECK(all_cells(page) == all_cells(page_of(options_of(document))));
+  CHECK(page.at({"commands", "before"}).size() == 0);
+  CHECK(page.at({"commands", "input"}).string() == (folder / "out" / "result.json").string());
+  REQUIRE(outcome.reports.size() == 1);
+  CHECK(outcome.reports[0].files ==
+        std::vector<fs::path>{folder / "out" / "view.html", folder / "out" / "result.json"});
+  options.pool = Pooling{4, Pooling::Reduction::mean};
+  CHECK(error_from([&] { run_and_view(options, {}); }, ErrorKind::usage) ==
+        "pooled weights have no single positions to look through\n"
+        "  where: DocumentOptions::pool\n"
+        "  help:  leave the pooling out");
+}
+
+TEST_CASE("what holds no maps is told, with the way out") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(folder.write("maps.json", R"({"weights":[[[[1]]]]})"));
+  options.selection.layers = {{PositionRange{0, 1}}};
+  CHECK(error_from([&] { page_of(options); }) ==
+        "there is one map, and no stack of layers\n"
+        "  where: MapSelection::layers\n"
+        "  help:  leave it out, name the tensors of the layers with PlotRequest::name, such as "
+        "layer{n}, or the axis of the layers with PlotRequest::axes");
+  options.selection = {};
+  options.selection.chosen_heads = {{PositionRange{4, 5}}};
+  CHECK(error_from([&] { page_of(options); }) ==
+        "there is no head 4: there is 1 head\n"
+        "  where: MapSelection::chosen_heads\n"
+        "  help:  give 0 to 0");
+  options = options_of(padded_document(folder));
+  options.others = {"other.json"};
+  CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
+        "only files of maps are layers of one page\n"
+        "  where: ViewOptions::others\n"
+        "  help:  give one document");
+  options.others.clear();
+  options.selection.layers = {{PositionRange{0, 1}}};
+  CHECK(error_from([&] { page_of(options); }) ==
+        "there is one map, and no stack of layers\n"
+        "  where: MapSelection::layers\n"
+        "  help:  leave it out");
+}
+
+}  // namespace attn
