@@ -1,6 +1,6 @@
 /** What the address keeps of a choice, beside the layer. */
 const ADDRESS_NAMES = /** @type {const} */ ([
-  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'query', 'key', 'scale', 'own', 'words', 'leave',
+  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'scale', 'own', 'words', 'leave',
   'renormalise', 'threshold', 'strongest', 'part', 'direction', 'table', 'language', 'theme',
 ]);
 
@@ -77,6 +77,7 @@ function addressValue(name, text, first) {
   if (typeof first === 'boolean') return text === 'true';
   if (typeof first === 'string') return text;
   const value = Number(text);
+  if (name !== 'threshold' && !Number.isInteger(value)) return first;
   return Number.isFinite(value) && value >= 0 ? value : first;
 }
 

@@ -10,6 +10,7 @@
  * @property {'maps' | 'statistic' | 'list'} left what stands for each head
  * @property {boolean} enlarged whether the heads take the whole page
  * @property {number} statistic
+ * @property {string} sort of the list: "" = by layers and heads; "up:2", "down:2" = by statistic 2
  * @property {number | null} query the pinned one
  * @property {number | null} key the pinned one, where the text shows who looks at it
  * @property {'linear' | 'log'} scale
@@ -30,7 +31,7 @@
 function firstChoice() {
   return {
     sample: 0, attention: 0, head: 0, heads: [0], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
-    statistic: 0, query: null, key: null, scale: 'linear', own: false, words: false, leave: 'none',
+    statistic: 0, sort: '', query: null, key: null, scale: 'linear', own: false, words: false, leave: 'none',
     renormalise: false, threshold: 0, strongest: 0, part: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
   };
 }

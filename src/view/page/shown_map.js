@@ -9,8 +9,9 @@
  * @property {Uint8Array | null} hidden
  * @property {Uint8Array | null} faint 1 where a cell is below the chosen limits
  * @property {boolean} words whether stretches are words
- * @property {number} largest of all finite values, and least: the range of this map by itself
- * @property {number} least
+ * @property {number} least of all finite values, and largest: the range of this map by itself
+ * @property {number} largest
+ * @property {{hidden: boolean, nan: boolean, minusInfinity: boolean, infinity: boolean}} has
  */
 
 /**
@@ -45,7 +46,7 @@ function showMap(map, areWeights, queryTokens, keyTokens, choices) {
   const rows = queries.length;
   if (choices.renormalise && areWeights && map.exactCells) taken.values = dividedRows(taken.values, rows, keys.length);
   const faint = faintCells(taken.values, rows, keys.length, choices);
-  return { map, queries, keys, ...taken, faint, words, ...finiteRange(taken.values, taken.hidden) };
+  return { map, queries, keys, ...taken, faint, words, ...contentsOf(taken.values, taken.hidden) };
 }
 
 /**
@@ -204,16 +205,22 @@ function weightOfRank(row, rank) {
  * @param {Float32Array | Float64Array} values
  * @param {Uint8Array | null} hidden
  */
-function finiteRange(values, hidden) {
+function contentsOf(values, hidden) {
   let least = Infinity;
   let largest = -Infinity;
+  const has = { hidden: false, nan: false, minusInfinity: false, infinity: false };
   for (let at = 0; at < values.length; ++at) {
     const value = values[at] ?? NaN;
-    if (!Number.isFinite(value) || hidden?.[at]) continue;
-    if (value < least) least = value;
-    if (value > largest) largest = value;
+    if (hidden?.[at]) has.hidden = true;
+    else if (Number.isNaN(value)) has.nan = true;
+    else if (value === -Infinity) has.minusInfinity = true;
+    else if (value === Infinity) has.infinity = true;
+    else {
+      if (value < least) least = value;
+      if (value > largest) largest = value;
+    }
   }
-  return least > largest ? { least: 0, largest: 0 } : { least, largest };
+  return least > largest ? { least: 0, largest: 0, has } : { least, largest, has };
 }
 
 /**
