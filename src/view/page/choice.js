@@ -165,11 +165,20 @@ function layerNumber(attention) {
 }
 
 /**
+ * A head's number, counted from 1: a page may hold only some heads of an attention.
+ * @param {import('./data').Attention | undefined} attention
+ * @param {number} head
+ */
+function headNumber(attention, head) {
+  return (attention?.numbers?.[head] ?? head) + 1;
+}
+
+/**
  * @param {import('./data').Attention} attention
  * @param {number} head
  */
 function headTitle(attention, head) {
   const title = told(attention.title);
-  const name = say('head_number', { head: head + 1 });
+  const name = say('head_number', { head: headNumber(attention, head) });
   return title === '' ? name : `${title}${speech.language === 'zh' ? '，' : ', '}${name}`;
 }

@@ -120,7 +120,8 @@ function ticksOf(scale) {
   const step = [0.1, 0.2, 0.25, 0.5, 1].map((part) => part * 10 ** Math.ceil(Math.log10(span))).find((size) => span / size <= 5) ?? span;
   const ticks = [];
   for (let at = Math.ceil(scale.low / step - 1e-9); at * step <= scale.high + step * 1e-9; ++at) ticks.push(at * step);
-  return ticks;
+  const apart = ticks.filter((tick) => Math.min(tick - scale.low, scale.high - tick) > span / 8);
+  return [scale.low, ...apart, scale.high];
 }
 
 /**

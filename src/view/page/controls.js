@@ -6,7 +6,7 @@ function writeControls() {
   const several = new Set(view.attentions.map(({ stack }) => told(stack))).size > 1;
   fillSelect(byId('layer', HTMLSelectElement), view.attentions.map((other, index) =>
     [String(index), told(other.title) || say('layer_number', { layer: layerNumber(other) }) + (several ? ` (${told(other.stack)})` : '')]), String(choice.attention));
-  fillSelect(byId('head', HTMLSelectElement), Array.from({ length: attention?.heads ?? 0 }, (_, head) => [String(head), say('head_number', { head: head + 1 })]), String(choice.head));
+  fillSelect(byId('head', HTMLSelectElement), Array.from({ length: attention?.heads ?? 0 }, (_, head) => [String(head), say('head_number', { head: headNumber(attention, head) })]), String(choice.head));
   fillSelect(byId('sample', HTMLSelectElement), view.samples.map(({ title }, index) => [String(index), shortened(told(title), 14, 260)]), String(choice.sample));
   fillSelect(byId('tensor', HTMLSelectElement), (place?.maps ?? []).map(({ tensor, title }) => [tensor, told(title)]), choice.tensor);
   const parts = partsOfPlace().map(([value]) => {
@@ -43,6 +43,7 @@ function writeSegments() {
   enlarge.ariaPressed = String(choice.enlarged);
   enlarge.textContent = say(choice.enlarged ? 'shrink' : 'enlarge');
   document.body.classList.toggle('enlarged', choice.enlarged);
+  byId('zoom', HTMLDivElement).hidden = choice.view !== 'map';
   for (const name of VIEW_NAMES) {
     const tab = byId(`tab-${name}`, HTMLButtonElement);
     tab.ariaSelected = String(choice.view === name);

@@ -65,9 +65,11 @@ export interface Attention {
   /** Where it stands in the overview: attentions of one `stack` are its rows from top to bottom. */
   stack: string; // "Self-Attention", "Encoder Self-Attention", "Cross-Attention"…
   heads: number;
+  /** Which heads of the attention these are, from 0, ascending; absent = all of them. */
+  numbers?: number[];
   /** Heads that share one key and value head; 1 = none. */
   heads_a_group: number;
-  /** One for each of `View.samples`. */
+  /** One for each of `View.samples`; fewer if it has fewer, the first ones. */
   samples: AttentionSample[];
   /** [head][statistic], the mean over samples; null where it has no meaning. Absent = none. */
   statistics?: (number | null)[][];
@@ -84,17 +86,18 @@ export interface AttentionSample {
   /** Why cells are hidden, as far as the input tells: one sentence each, as "causal: keys after the
    * query"; empty = nothing is hidden or nothing is known. */
   hidden_because: string[];
-  /** "weights" first, then the others that the input has: "scaled_scores", "masked_scores"… */
+  /** "weights" first, then the steps of the score, if they are shown: "scores", "capped", "masked". */
   maps: Maps[];
 }
 
 /** One tensor [heads, queries, keys] of an attention and sample. */
 export interface Maps {
-  /** "weights", "scores", "scaled_scores"… as in results. */
+  /** "weights", "scores" (after the scale), "capped", "masked", as in results. */
   tensor: string;
   /** "Attention Weight", as the colour bar says. */
   title: string;
-  /** Smallest and largest finite value of all maps of this tensor in the page. */
+  /** Smallest and largest finite value that is not hidden of all maps of this tensor in the page;
+   * [0, 0] if there is none. */
   range: [least: number, most: number];
   /** Whether its colours stand about 0. */
   diverging: boolean;
@@ -157,7 +160,8 @@ export interface Colours {
  * All thumbnails in one block of bytes: for each attention, sample and head side × side codes of
  * the first map (fewer where the map has fewer rows or columns: rows · columns of it, of sizes
  * min(side, queries) and min(side, keys)); as uint8 of `CellBlock`, but each code stands for a share
- * of `Colours.range` (or, diverging, of `Maps.range`), pooled by the largest.
+ * of the way from the first to the second number of `Colours.range` (or, diverging, from -m to m, m
+ * being the largest distance of `Maps.range` from 0), pooled by the largest.
  */
 export interface Thumbnails {
   side: number;

@@ -50,7 +50,7 @@ function linesRows(shown) {
   const name = (/** @type {Stretch | undefined} */ stretch, /** @type {import('./data').Tokens | undefined} */ tokens) =>
     stretch ? csvName(stretch, tokens, shown.words) : '';
   return [['head', 'query', 'key', page.choice.tensor], ...lines.map(({ head, row, column, value }) => [
-    head + 1, name(shown.queries[row], queryTokens()), name(shown.keys[column], keyTokens()), csvNumber(value)])];
+    headNumber(chosenAttention(), head), name(shown.queries[row], queryTokens()), name(shown.keys[column], keyTokens()), csvNumber(value)])];
 }
 
 /** @param {ShownMap} shown */
@@ -65,7 +65,7 @@ function stripRows(shown) {
 function statisticsRows() {
   return [['stack', 'layer', 'head', ...page.view.statistics.map(({ name }) => name)], ...sortedHeads().map(({ attention, head }) => {
     const layer = page.view.attentions[attention];
-    return [layer ? told(layer.stack) : '', layer ? layerNumber(layer) : '', head + 1,
+    return [layer ? told(layer.stack) : '', layer ? layerNumber(layer) : '', headNumber(layer, head),
       ...page.view.statistics.map((_, statistic) => csvNumber(statisticOf(attention, head, statistic)))];
   })];
 }
@@ -77,7 +77,7 @@ function statisticsRows() {
 function saveFile(blob, ending) {
   const attention = chosenAttention();
   const layer = attention ? layerNumber(attention) : 1;
-  const name = page.choice.enlarged ? 'heads' : `layer${layer}_head${page.choice.head + 1}_${page.choice.view}`;
+  const name = page.choice.enlarged ? 'heads' : `layer${layer}_head${headNumber(attention, page.choice.head)}_${page.choice.view}`;
   const link = make('a', { download: `${name}.${ending}`, href: URL.createObjectURL(blob) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);

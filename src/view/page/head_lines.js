@@ -141,7 +141,7 @@ function drawLinesView() {
   const layout = { width, height, scrolled: box.scrollTop, rowHeight: linesView.rowHeight };
   drawLines(canvasPen(context), shown, scale, layout, activeOfLines(), inks());
   box.setAttribute('aria-label', `${say('view_lines')}: ${say('map_label', {
-    title: told(chosenAttention()?.title ?? '') || say('attention'), head: page.choice.head + 1, queries: shown.map.queries, keys: shown.map.keys,
+    title: told(chosenAttention()?.title ?? '') || say('attention'), head: headNumber(chosenAttention(), page.choice.head), queries: shown.map.queries, keys: shown.map.keys,
   })}`);
 }
 
@@ -160,10 +160,10 @@ function writeHeadChips() {
   const { heads, head: chosen } = page.choice;
   const chips = Array.from({ length: attention.heads }, (_, head) => {
     const on = heads.includes(head);
-    const name = say('head_number', { head: head + 1 });
+    const name = say('head_number', { head: headNumber(attention, head) });
     const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
     swatch.style.backgroundColor = headColour(head).colour;
-    const chip = make('button', { type: 'button', class: 'chip', 'aria-pressed': String(on), 'aria-label': name, title: name }, [swatch, String(head + 1)]);
+    const chip = make('button', { type: 'button', class: 'chip', 'aria-pressed': String(on), 'aria-label': name, title: name }, [swatch, String(headNumber(attention, head))]);
     chip.dataset['chip'] = String(head);
     chip.addEventListener('click', () => {
       const next = on ? heads.filter((other) => other !== head) : [...heads, head];

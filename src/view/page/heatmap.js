@@ -273,14 +273,15 @@ function drawCross(pen, shown, layout, { row, column }, ink) {
   const [width, height] = [layout.columns * cellWidth, layout.rows * cellHeight];
   const y = top + (row - layout.row) * cellHeight;
   const rowSeen = row >= layout.row && row < layout.row + layout.rows;
+  const [beside, thick] = Math.min(cellWidth, cellHeight) < 6 ? [2, 1] : [0, 1.5];
   if (rowSeen) {
-    pen.frame(left, y, width, cellHeight, ink.accent, 1.5);
+    pen.frame(left, y - beside, width, cellHeight + 2 * beside, ink.accent, thick);
     nameTag(pen, edgeLabel(queryTokens(), shown.queries[row] ?? { first: 0, end: 0 }, shown.words), left - 4, y + cellHeight / 2, 'right', ink);
   }
   if (column === null || column < layout.column || column >= layout.column + layout.columns) return;
   const x = left + (column - layout.column) * cellWidth;
-  pen.frame(x, top, cellWidth, height, ink.accent, 1.5);
-  if (rowSeen) pen.frame(x - 1, y - 1, cellWidth + 2, cellHeight + 2, ink.accent, 3);
+  pen.frame(x - beside, top, cellWidth + 2 * beside, height, ink.accent, thick);
+  if (rowSeen) pen.frame(x - beside - 1, y - beside - 1, cellWidth + 2 * beside + 2, cellHeight + 2 * beside + 2, ink.accent, beside ? 1.5 : 3);
   const name = edgeLabel(keyTokens(), shown.keys[column] ?? { first: 0, end: 0 }, shown.words);
   nameTag(pen, name, Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
 }

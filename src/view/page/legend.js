@@ -72,7 +72,6 @@ function statusOfView(shown) {
     const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
     said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));
   }
-  if (map.error > 0) said.push(say('said_rounded', { error: shortNumber(Number(map.error.toPrecision(2))) }));
   const layout = mapView.layout;
   const ratio = window.devicePixelRatio || 1;
   if (page.choice.view === 'map' && layout && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));

@@ -6,6 +6,8 @@ const mapView = {
   layout: null,
   /** What the window belongs to: another map of the same size keeps it. */
   size: '',
+  width: 0,
+  height: 0,
 };
 
 /** Draws the chosen head's map. */
@@ -18,12 +20,13 @@ function drawMapView() {
   const size = `${shown.queries.length} ${shown.keys.length}`;
   if (size !== mapView.size) mapView.window = { row: 0, column: 0, zoom: 1 };
   mapView.size = size;
-  const context = fitCanvas(byId('map-cells', HTMLCanvasElement), box.clientWidth, box.clientHeight);
-  context.clearRect(0, 0, box.clientWidth, box.clientHeight);
-  mapView.layout = layOutMap(shown, box.clientWidth, box.clientHeight, mapView.window);
+  [mapView.width, mapView.height] = [box.clientWidth, box.clientHeight];
+  const context = fitCanvas(byId('map-cells', HTMLCanvasElement), mapView.width, mapView.height);
+  context.clearRect(0, 0, mapView.width, mapView.height);
+  mapView.layout = layOutMap(shown, mapView.width, mapView.height, mapView.window);
   drawMap(canvasPen(context), shown, scale, mapView.layout, inks(), window.devicePixelRatio || 1);
   box.setAttribute('aria-label', say('map_label', {
-    title: told(attention.title) || say('attention'), head: page.choice.head + 1,
+    title: told(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
     queries: shown.map.queries, keys: shown.map.keys,
   }));
   drawMapCross();
@@ -33,10 +36,9 @@ function drawMapView() {
 function drawMapCross() {
   const shown = chosenMap();
   const canvas = byId('map-cross', HTMLCanvasElement);
-  const box = byId('map', HTMLDivElement);
   if (!shown || !mapView.layout) return;
-  const context = fitCanvas(canvas, box.clientWidth, box.clientHeight);
-  context.clearRect(0, 0, box.clientWidth, box.clientHeight);
+  const context = fitCanvas(canvas, mapView.width, mapView.height);
+  context.clearRect(0, 0, mapView.width, mapView.height);
   const pen = canvasPen(context);
   const pinned = pinnedRow();
   if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, shown, mapView.layout, { row: pinned, column: null }, inks());

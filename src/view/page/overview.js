@@ -23,7 +23,7 @@ const HEADER_WIDTH = 26;
 function placeSize() {
   const room = byId('stacks', HTMLDivElement).clientWidth - HEADER_WIDTH - 14;
   const heads = Math.max(1, ...page.view.attentions.map((attention) => attention.heads));
-  return Math.max(13, Math.min(page.choice.enlarged ? 150 : 72, Math.floor(room / heads)));
+  return Math.max(13, Math.min(page.choice.enlarged ? 150 : 96, Math.floor(room / heads)));
 }
 
 /** Draws layers × heads, as maps or as statistics. */
@@ -52,7 +52,7 @@ function drawOverview() {
  * @param {number} size
  */
 function makeGrid(stack, size) {
-  const numbers = Array.from({ length: stack.heads }, (_, head) => make('div', { role: 'columnheader', text: String(head + 1) }));
+  const numbers = Array.from({ length: stack.heads }, (_, head) => make('div', { role: 'columnheader', text: String(headNumber(page.view.attentions[stack.rows[0] ?? 0], head)) }));
   const grid = make('div', { role: 'grid', 'aria-label': stack.title || say('heads') }, [
     make('div', { role: 'row' }, [make('div', { role: 'columnheader', class: 'corner', 'aria-label': say('layer') }), ...numbers]),
     ...stack.rows.map((index) => makeGridRow(index)),
@@ -63,7 +63,7 @@ function makeGrid(stack, size) {
   const canvas = make('canvas', { 'aria-hidden': 'true' });
   canvas.style.left = `${HEADER_WIDTH}px`;
   const made = make('section', { class: 'stack' }, [
-    make('h3', { text: stack.title, dir: 'auto' }), make('div', { class: 'grid-box' }, [canvas, grid])]);
+    make('h3', {}, [make('bdi', { text: stack.title }), ' ', make('span', { class: 'axes', text: say('layers_by_heads') })]), make('div', { class: 'grid-box' }, [canvas, grid])]);
   made.dataset['rows'] = stack.rows.join();
   made.dataset['heads'] = String(stack.heads);
   return made;
@@ -74,7 +74,7 @@ function makeGridRow(index) {
   const attention = page.view.attentions[index];
   const layer = attention ? layerNumber(attention) : 0;
   const cells = Array.from({ length: attention?.heads ?? 0 }, (_, head) => {
-    const label = say('layer_and_head', { layer, head: head + 1 });
+    const label = say('layer_and_head', { layer, head: headNumber(attention, head) });
     const cell = make('div', { role: 'gridcell', tabindex: '-1', 'aria-label': label, title: label });
     cell.dataset['attention'] = String(index);
     cell.dataset['head'] = String(head);
@@ -131,7 +131,7 @@ function labelCells(stack) {
   for (const cell of cells) {
     const [index, head] = [Number(cell.dataset['attention']), Number(cell.dataset['head'])];
     const attention = page.view.attentions[index];
-    const place = say('layer_and_head', { layer: attention ? layerNumber(attention) : 0, head: head + 1 });
+    const place = say('layer_and_head', { layer: attention ? layerNumber(attention) : 0, head: headNumber(attention, head) });
     const value = statisticOf(index, head, page.choice.statistic);
     const label = page.choice.left === 'maps' ? place
       : say('statistic_cell', { place, value: value === null ? say('unknown_value') : fourDigits(value) });

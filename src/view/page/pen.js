@@ -153,8 +153,20 @@ function shortened(text, size, room) {
   return cut();
 }
 
+/** @type {{theme: string | undefined, inks: ReturnType<typeof readInks> | null}} */
+const knownInks = { theme: undefined, inks: null };
+
 /** The colours of the page that pictures take. */
 function inks() {
+  const theme = document.documentElement.dataset['theme'];
+  if (!knownInks.inks || knownInks.theme !== theme) {
+    knownInks.inks = readInks();
+    knownInks.theme = theme;
+  }
+  return knownInks.inks;
+}
+
+function readInks() {
   const style = getComputedStyle(document.documentElement);
   const ink = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   return {

@@ -149,7 +149,7 @@ function linesPicture(shown, scale, title) {
     page.choice.heads.slice(0, 12).forEach((head, at) => {
       const x = 12 + at * 56;
       pen.line(x, height - 12, x + 18, height - 12, headColour(head).colour, 3, 1, headColour(head).dash);
-      pen.text(String(head + 1), x + 24, height - 12, { size: 12, fill: PAPER.text });
+      pen.text(String(headNumber(chosenAttention(), head)), x + 24, height - 12, { size: 12, fill: PAPER.text });
     });
   });
 }
@@ -201,7 +201,7 @@ function overviewPicture(scale) {
     let top = 0;
     for (const { title: name, rows } of stacks) {
       pen.text(name, 12, top + 10, { size: 13, fill: PAPER.text, bold: true });
-      for (let head = 0; head < heads; ++head) pen.text(String(head + 1), 40 + (head + 0.5) * size, top + 32, { size: 11, fill: PAPER.quiet, align: 'center' });
+      for (let head = 0; head < heads; ++head) pen.text(String(headNumber(page.view.attentions[rows[0] ?? 0], head)), 40 + (head + 0.5) * size, top + 32, { size: 11, fill: PAPER.quiet, align: 'center' });
       rows.forEach((index, row) => {
         const attention = page.view.attentions[index];
         pen.text(String(attention ? layerNumber(attention) : ''), 34, top + 44 + (row + 0.5) * size, { size: 11, fill: PAPER.quiet, align: 'right' });

@@ -11,7 +11,7 @@ function plotCommand() {
   const { choice, view } = page;
   const kind = choice.view === 'lines' ? 'lines' : choice.view === 'text' ? 'strip' : 'heatmap';
   const flags = [...tensorFlags(), ...headFlags(kind), ...positionFlags(kind), ...colourFlags(kind)];
-  const name = `layer${layerNumber(chosenAttention() ?? { name: '', title: '', stack: '', heads: 1, heads_a_group: 1, samples: [] })}_head${choice.head + 1}.png`;
+  const name = `layer${layerNumber(chosenAttention() ?? { name: '', title: '', stack: '', heads: 1, heads_a_group: 1, samples: [] })}_head${headNumber(chosenAttention(), choice.head)}.png`;
   return [...view.commands.before, ['attn-cli', 'plot', kind, view.commands.input, ...flags, '--out', name].join(' ')].join('\n');
 }
 
@@ -27,14 +27,15 @@ function tensorFlags() {
 
 /** @param {string} kind */
 function headFlags(kind) {
+  const fromZero = (/** @type {number} */ head) => headNumber(chosenAttention(), head) - 1;
   const { choice, view } = page;
   const flags = view.samples.length > 1 ? ['--sample', String(choice.sample)] : [];
   if ((chosenAttention()?.heads ?? 1) < 2) return flags;
   if (kind === 'lines' && choice.heads.length > 1) {
-    const all = choice.heads.length === chosenAttention()?.heads;
-    return [...flags, ...(all ? ['--head', 'all'] : ['--heads', choice.heads.join()])];
+    const all = choice.heads.length === chosenAttention()?.heads && !chosenAttention()?.numbers;
+    return [...flags, ...(all ? ['--head', 'all'] : ['--heads', choice.heads.map(fromZero).join()])];
   }
-  return [...flags, '--head', String(choice.head)];
+  return [...flags, '--head', String(fromZero(choice.head))];
 }
 
 /**

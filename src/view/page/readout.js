@@ -115,6 +115,7 @@ function hiddenTold() {
 function strongestOf(shown, row, query) {
   const exact = shown.map.strongest;
   const columns = shown.keys.length;
+  /** @type {{stretch: Stretch, value: number}[]} */
   const found = [];
   if (exact) {
     for (let at = query * exact.count; at < (query + 1) * exact.count; ++at) {
@@ -123,11 +124,17 @@ function strongestOf(shown, row, query) {
     }
     return found.slice(0, LISTED_KEYS);
   }
-  shown.keys.forEach((stretch, column) => {
+  for (let column = 0; column < columns; ++column) {
     const value = shown.values[row * columns + column] ?? NaN;
-    if (!shown.hidden?.[row * columns + column] && !Number.isNaN(value)) found.push({ stretch, value });
-  });
-  return found.sort((a, b) => b.value - a.value).slice(0, LISTED_KEYS);
+    if (shown.hidden?.[row * columns + column] || Number.isNaN(value)) continue;
+    let place = found.length;
+    while (place > 0 && (found[place - 1]?.value ?? 0) < value) --place;
+    const stretch = shown.keys[column];
+    if (place >= LISTED_KEYS || !stretch) continue;
+    found.splice(place, 0, { stretch, value });
+    found.length = Math.min(found.length, LISTED_KEYS);
+  }
+  return found;
 }
 
 /**
@@ -146,7 +153,7 @@ function strongestTold(shown, row, query) {
     bar.style.width = `${100 * (scale && Number.isFinite(value) ? shareOf(scale, value) : 0)}%`;
     return make('li', {}, [
       make('span', { class: 'number quiet', text: numbersOf(key) }),
-      isolated(shortened(edgeLabel(keyTokens(), key, shown.words), 13, 150)),
+      isolated(shortened(textOf(keyTokens(), key, shown.words), 13, 150)),
       make('span', { class: 'track', 'aria-hidden': 'true' }, [bar]),
       make('span', { class: 'number', text: fourDigits(value) }),
     ]);

@@ -64,7 +64,7 @@ function makeStrip(shown, strip, at) {
   const options = strip.stretches.map((stretch, index) => {
     const text = edgeLabel(tokens, stretch, shown.words);
     const joined = inWord.has(stretch.first) && !shown.words ? ' joined' : '';
-    const option = make('bdi', { class: `piece${joined}`, role: 'option', tabindex: '-1', 'aria-selected': 'false', text: text.replaceAll('\n', '⏎') });
+    const option = make('bdi', { class: `piece${joined}`, role: 'option', tabindex: '-1', 'aria-selected': 'false', text });
     option.dataset['index'] = String(index);
     option.setAttribute('aria-label', `${text} ${numbersOf(stretch)}`);
     return option;

@@ -4,12 +4,15 @@
  */
 
 /**
+ * A token as it is shown; spaces around it are left out, and one of nothing else is seen.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {number} position
  * @returns {string} empty where the input names none
  */
 function pieceAt(tokens, position) {
-  return tokens?.shown[position] ?? tokens?.pieces[position] ?? '';
+  const text = tokens?.shown[position] ?? tokens?.pieces[position] ?? '';
+  const bare = text.trim().replace(/\s/g, ' ');
+  return bare === '' && text !== '' ? (text.includes('\n') ? '⏎' : '␣') : bare;
 }
 
 /**
@@ -46,7 +49,7 @@ function numbersOf(stretch) {
  */
 function edgeLabel(tokens, stretch, isWord) {
   const text = textOf(tokens, stretch, isWord);
-  return text.trim() === '' ? (text === '' ? numbersOf(stretch) : '␣') : text;
+  return text === '' ? numbersOf(stretch) : text;
 }
 
 /**
