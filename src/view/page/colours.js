@@ -108,16 +108,17 @@ function readableOn(pixel) {
 /**
  * Ticks of a scale that have few digits.
  * @param {ColourScale} scale
+ * @param {number} [most] of them
  * @returns {number[]}
  */
-function ticksOf(scale) {
+function ticksOf(scale, most = 5) {
   if (scale.log) {
     const ticks = [scale.low, scale.high];
     for (let power = Math.ceil(Math.log10(scale.low)); power <= Math.log10(scale.high); ++power) ticks.push(10 ** power);
-    return [...new Set(ticks)].sort((a, b) => a - b);
+    return [...new Set(most < 5 ? [scale.low, scale.high] : ticks)].sort((a, b) => a - b);
   }
   const span = scale.high - scale.low;
-  const step = [0.1, 0.2, 0.25, 0.5, 1].map((part) => part * 10 ** Math.ceil(Math.log10(span))).find((size) => span / size <= 5) ?? span;
+  const step = [0.1, 0.2, 0.25, 0.5, 1].map((part) => part * 10 ** Math.ceil(Math.log10(span))).find((size) => span / size <= most) ?? span;
   const ticks = [];
   for (let at = Math.ceil(scale.low / step - 1e-9); at * step <= scale.high + step * 1e-9; ++at) ticks.push(at * step);
   const apart = ticks.filter((tick) => Math.min(tick - scale.low, scale.high - tick) > span / 8);

@@ -276,14 +276,22 @@ function drawCross(pen, shown, layout, { row, column }, ink) {
   const [beside, thick] = Math.min(cellWidth, cellHeight) < 6 ? [2, 1] : [0, 1.5];
   if (rowSeen) {
     pen.frame(left, y - beside, width, cellHeight + 2 * beside, ink.accent, thick);
-    nameTag(pen, edgeLabel(queryTokens(), shown.queries[row] ?? { first: 0, end: 0 }, shown.words), left - 4, y + cellHeight / 2, 'right', ink);
+    nameTag(pen, nameOf(shown, shown.queries[row], queryTokens()), left - 4, y + cellHeight / 2, 'right', ink);
   }
   if (column === null || column < layout.column || column >= layout.column + layout.columns) return;
   const x = left + (column - layout.column) * cellWidth;
   pen.frame(x - beside, top, cellWidth + 2 * beside, height, ink.accent, thick);
   if (rowSeen) pen.frame(x - beside - 1, y - beside - 1, cellWidth + 2 * beside + 2, cellHeight + 2 * beside + 2, ink.accent, beside ? 1.5 : 3);
-  const name = edgeLabel(keyTokens(), shown.keys[column] ?? { first: 0, end: 0 }, shown.words);
-  nameTag(pen, name, Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
+  nameTag(pen, nameOf(shown, shown.keys[column], keyTokens()), Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {Stretch | undefined} stretch
+ * @param {import('./data').Tokens | undefined} tokens
+ */
+function nameOf(shown, stretch, tokens) {
+  return stretch ? textOf(tokens, stretch, shown.words) || numbersOf(stretch) : '';
 }
 
 /**

@@ -8,7 +8,7 @@ function writeLegend() {
   byId('legend-title', HTMLSpanElement).textContent = told(maps.title);
   const width = Math.min(260, Math.max(120, Math.round(window.innerWidth * 0.2)));
   paintColours(byId('legend-colours', HTMLCanvasElement), scale, width, 12);
-  const ticks = ticksOf(scale).map((value) => {
+  const ticks = ticksOf(scale, width < 200 ? 3 : 5).map((value) => {
     const tick = make('span', { text: (scale.log && value === scale.low ? '≤ ' : '') + shortNumber(Number(value.toPrecision(3))) });
     tick.style.left = `${shareOf(scale, value) * width}px`;
     return tick;
@@ -74,6 +74,7 @@ function statusOfView(shown) {
   }
   const layout = mapView.layout;
   const ratio = window.devicePixelRatio || 1;
+  if (page.choice.enlarged) return said;
   if (page.choice.view === 'map' && layout && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
   if (page.choice.view === 'lines') {
     if (linesView.strongest > 0 && page.choice.strongest === 0) said.push(say('said_lines_strongest', { count: linesView.strongest }));

@@ -197,8 +197,16 @@ function faintCells(values, rows, columns, { threshold, strongest }) {
  * @param {number} rank from 1
  */
 function weightOfRank(row, rank) {
-  const sorted = row.slice().sort();
-  return sorted[sorted.length - rank] ?? -Infinity;
+  /** @type {number[]} */
+  const largest = [];
+  for (const value of row) {
+    if (largest.length === rank && !(value > (largest[rank - 1] ?? 0))) continue;
+    let place = largest.length;
+    while (place > 0 && (largest[place - 1] ?? 0) < value) --place;
+    largest.splice(place, 0, value);
+    if (largest.length > rank) largest.pop();
+  }
+  return largest[rank - 1] ?? -Infinity;
 }
 
 /**

@@ -60,7 +60,7 @@ function redraw() {
   byId('detail', HTMLDivElement).dataset['problem'] = page.problem || (empty ? say('no_cells') : '');
   writeLegend();
   writeHeadChips();
-  if (!empty && !page.problem) drawView();
+  if (!empty && !page.problem && !page.choice.enlarged) drawView();
   writeReadout();
   writeSearchCount();
   writeStatus();

@@ -86,6 +86,15 @@ function sortedHeads() {
   });
 }
 
+/**
+ * @param {import('./data').Attention} attention
+ * @param {number} head
+ */
+function shortHeadTitle(attention, head) {
+  const name = say('layer_and_head', { layer: layerNumber(attention), head: headNumber(attention, head) });
+  return page.view.attentions.some(({ stack }) => told(stack) !== told(attention.stack)) ? `${told(attention.stack)}: ${name}` : name;
+}
+
 const listed = { for: '' };
 
 /** The sortable list of all heads. */
@@ -127,7 +136,7 @@ function statisticsHeader() {
  */
 function statisticsRow({ attention, head }, scales) {
   const layer = page.view.attentions[attention];
-  const name = make('button', { type: 'button', text: layer ? headTitle(layer, head) : '' });
+  const name = make('button', { type: 'button', text: layer ? shortHeadTitle(layer, head) : '' });
   const cells = scales.map((scale, statistic) => {
     const value = statisticOf(attention, head, statistic);
     const cell = make('td', { text: value === null ? say('unknown_value') : fourDigits(value) });

@@ -42,14 +42,13 @@ function numbersOf(stretch) {
 }
 
 /**
- * What stands at the edge of a map.
+ * What stands at the edge of a map: of joined cells the first position.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {Stretch} stretch
  * @param {boolean} isWord
  */
 function edgeLabel(tokens, stretch, isWord) {
-  const text = textOf(tokens, stretch, isWord);
-  return text === '' ? numbersOf(stretch) : text;
+  return textOf(tokens, stretch, isWord) || String(stretch.first + 1);
 }
 
 /**
