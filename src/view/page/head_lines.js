@@ -33,10 +33,10 @@ function gatherLines() {
     const columns = shown?.keys.length ?? 0;
     for (let row = 0; shown && row < shown.queries.length; ++row) {
       const values = shown.values.subarray(row * columns, (row + 1) * columns);
-      const least = strongest > 0 && strongest < columns ? weightOfRank(values, strongest) : -Infinity;
+      const among = strongest > 0 && strongest < columns ? strongestOfRow(values, strongest) : null;
       values.forEach((value, column) => {
         const at = row * columns + column;
-        if (value > 0 && value >= least && Number.isFinite(value) && !shown.hidden?.[at] && !shown.faint?.[at]) lines.push({ head, row, column, value });
+        if (value > 0 && (!among || among[column]) && Number.isFinite(value) && !shown.hidden?.[at] && !shown.faint?.[at]) lines.push({ head, row, column, value });
       });
     }
   }

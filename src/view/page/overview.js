@@ -54,7 +54,7 @@ function drawOverview() {
 function makeGrid(stack, size) {
   const numbers = Array.from({ length: stack.heads }, (_, head) => make('div', { role: 'columnheader', text: String(headNumber(page.view.attentions[stack.rows[0] ?? 0], head)) }));
   const grid = make('div', { role: 'grid', 'aria-label': stack.title || say('heads') }, [
-    make('div', { role: 'row' }, [make('div', { role: 'columnheader', class: 'corner', 'aria-label': say('layer') }), ...numbers]),
+    make('div', { role: 'row' }, [make('div', { role: 'columnheader' }, [make('span', { class: 'unseen', text: say('layer') })]), ...numbers]),
     ...stack.rows.map((index) => makeGridRow(index)),
   ]);
   grid.style.gridTemplateColumns = `${HEADER_WIDTH}px repeat(${stack.heads}, ${size}px)`;

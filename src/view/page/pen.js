@@ -117,7 +117,7 @@ function svgPen(width, height, title) {
     },
     image(picture, x, y, across, down) {
       parts.push(
-        `<image ${box([x, y, across, down])} preserveAspectRatio="none" style="image-rendering:pixelated" href="${picture.toDataURL('image/png')}"/>`);
+        `<image ${box([x, y, across, down])} preserveAspectRatio="none" image-rendering="pixelated" href="${picture.toDataURL('image/png')}"/>`);
     },
     svg: () =>
       `<svg xmlns="http://www.w3.org/2000/svg" width="${digits(width)}" height="${digits(height)}" ` +

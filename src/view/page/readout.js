@@ -72,7 +72,7 @@ function cellTold(shown, row, column, query) {
   const key = column === null ? undefined : shown.keys[column];
   const joined = !shown.map.exactCells;
   const parts = [namedPlace('query_named', stretch && !joined ? stretch : { first: query, end: query + 1 }, queryTokens(), shown.words)];
-  if (pinnedRow() === row) parts[0]?.append(' ', make('span', { class: 'tag', text: say('pinned') }));
+  if (pinnedRow() === row) parts[0]?.append(' ', make('span', { class: 'tag', text: say('pinned') }), ' ', unpinButton());
   if (!key || column === null) return parts;
   parts.push(namedPlace('key_named', key, keyTokens(), shown.words));
   const cell = cellAt(shown, row, column);
@@ -82,6 +82,16 @@ function cellTold(shown, row, column, query) {
   if (shown.map.error > 0) parts.push(make('div', { class: 'quiet', text: say('rounded', { error: shortNumber(Number(shown.map.error.toPrecision(2))) }) }));
   if (cell.faint) parts.push(make('div', { class: 'quiet', text: say('below_limits') }));
   return parts;
+}
+
+function unpinButton() {
+  const button = make('button', { type: 'button', class: 'unpin', text: '×', 'aria-label': say('unpin'), title: say('unpin') });
+  button.addEventListener('click', () => {
+    page.cursor = null;
+    change({ query: null });
+    focusView();
+  });
+  return button;
 }
 
 /**
@@ -167,5 +177,7 @@ function strongestTold(shown, row, query) {
 /** Says aloud where the keys have moved to. */
 function announceCursor() {
   const cell = byId('cell-told', HTMLDivElement);
-  byId('announcement', HTMLDivElement).textContent = [...cell.children].map((child) => child.textContent).join(', ');
+  const spoken = [...cell.children].map((child) =>
+    [...child.childNodes].filter((node) => !(node instanceof HTMLButtonElement)).map((node) => node.textContent).join('').trim());
+  byId('announcement', HTMLDivElement).textContent = spoken.join(', ');
 }

@@ -179,16 +179,29 @@ function faintCells(values, rows, columns, { threshold, strongest }) {
   const faint = new Uint8Array(values.length);
   for (let row = 0; row < rows; ++row) {
     const begin = row * columns;
-    const least = limited ? weightOfRank(values.subarray(begin, begin + columns), strongest) : -Infinity;
-    let taken = 0;
+    const among = limited ? strongestOfRow(values.subarray(begin, begin + columns), strongest) : null;
     for (let at = begin; at < begin + columns; ++at) {
       const value = values[at] ?? NaN;
-      const drawn = value >= threshold && value >= least && (!limited || taken < strongest);
-      if (drawn) ++taken;
-      else if (!Number.isNaN(value)) faint[at] = 1;
+      if (value < threshold || (among && !among[at - begin] && !Number.isNaN(value))) faint[at] = 1;
     }
   }
   return faint;
+}
+
+/**
+ * 1 for so many of the largest values; of equal ones the first.
+ * @param {Float32Array | Float64Array} row
+ * @param {number} count
+ */
+function strongestOfRow(row, count) {
+  const least = weightOfRank(row, count);
+  const among = new Uint8Array(row.length);
+  let equal = count;
+  for (const value of row) if (value > least) --equal;
+  row.forEach((value, at) => {
+    if (value > least || (value === least && equal-- > 0)) among[at] = 1;
+  });
+  return among;
 }
 
 /**

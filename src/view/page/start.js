@@ -26,6 +26,10 @@ async function refresh() {
     return showProblem(new Error(say(page.view.attentions.length ? 'not_in_sample' : 'no_attention')));
   }
   section.ariaBusy = 'true';
+  if (page.shown.size === 0) {
+    page.problem = say('reading');
+    showState();
+  }
   const heads = page.choice.view === 'lines' ? [...new Set([...page.choice.heads, page.choice.head])] : [page.choice.head];
   const read = await Promise.all(heads.map((head) => readMap(place, maps, head)));
   if (turn !== page.turn) return;
@@ -52,12 +56,22 @@ function shownOnce(map) {
   return shown;
 }
 
-/** Draws the present view from what has been read. */
-function redraw() {
+/**
+ * Says in the place of the view why there is none.
+ * @returns {boolean} whether the choices leave no cell
+ */
+function showState() {
   const shown = chosenMap();
   const empty = shown !== undefined && (shown.queries.length === 0 || shown.keys.length === 0);
-  byId('detail', HTMLDivElement).classList.toggle('nothing', empty || page.problem !== '');
-  byId('detail', HTMLDivElement).dataset['problem'] = page.problem || (empty ? say('no_cells') : '');
+  const detail = byId('detail', HTMLDivElement);
+  detail.classList.toggle('nothing', empty || page.problem !== '');
+  detail.dataset['problem'] = page.problem || (empty ? say('no_cells') : '');
+  return empty;
+}
+
+/** Draws the present view from what has been read. */
+function redraw() {
+  const empty = showState();
   writeLegend();
   writeHeadChips();
   if (!empty && !page.problem && !page.choice.enlarged) drawView();

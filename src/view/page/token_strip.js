@@ -70,9 +70,19 @@ function makeStrip(shown, strip, at) {
     return option;
   });
   const name = strip.side === 'queries' ? say('queries') : strip.side === 'keys' ? say('keys') : say('view_text');
-  const box = make('div', { class: 'strip', role: 'listbox', dir: 'auto', 'aria-label': name, 'aria-orientation': 'horizontal' }, options);
+  const box = make('div', { class: 'strip', role: 'listbox', dir: directionOf(strip.stretches.map(({ first }) => pieceAt(tokens, first))), 'aria-label': name, 'aria-orientation': 'horizontal' }, options);
   box.dataset['strip'] = String(at);
   return strip.side === 'both' ? [box] : [make('h3', { text: name }), box];
+}
+
+/**
+ * The direction of most tokens that have letters.
+ * @param {string[]} texts
+ */
+function directionOf(texts) {
+  const lettered = texts.filter((text) => /\p{L}/u.test(text));
+  const turned = lettered.filter((text) => RIGHT_TO_LEFT.test(text));
+  return turned.length * 2 > lettered.length ? 'rtl' : 'ltr';
 }
 
 /**

@@ -30,7 +30,7 @@ after(async () => {
 function watch(page) {
   const wrong = [];
   page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && wrong.push(`console: ${message.text()}`));
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && !/willReadFrequently/.test(message.text()) && wrong.push(`console: ${message.text()}`));
   page.on('request', (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request: ${request.url()}`));
   return wrong;
 }

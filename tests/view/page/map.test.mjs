@@ -161,6 +161,6 @@ test('a touch tells a cell and pins its query', async () => {
     await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     await view.waitForFunction(() => page.choice.query === 1);
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 2 the pinned\s+Key 3 fox\s+0\.3000/);
+    assert.match(await told(view, 'cell-told'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
   });
 });

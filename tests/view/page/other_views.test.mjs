@@ -67,7 +67,7 @@ test('the text is shaded by the weights of the query that is chosen in it', asyn
     assert.equal(await view.locator('.piece').first().evaluate((piece) => piece.style.backgroundColor), `rgb(${grey}, ${grey}, ${grey})`);
     assert.equal(await view.locator('.piece.hidden-key').count(), 3);
     await view.hover('.piece >> nth=0');
-    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned\s+Key 1 The/);
+    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned ×\s+Key 1 The/);
     await view.click('#direction [data-value=receives]');
     await view.click('.piece >> nth=0');
     await ready(view);
