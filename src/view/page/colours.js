@@ -113,15 +113,25 @@ function readableOn(pixel) {
  */
 function ticksOf(scale, most = 5) {
   if (scale.log) {
-    const ticks = [scale.low, scale.high];
+    const ticks = [];
     for (let power = Math.ceil(Math.log10(scale.low)); power <= Math.log10(scale.high); ++power) ticks.push(10 ** power);
-    return [...new Set(most < 5 ? [scale.low, scale.high] : ticks)].sort((a, b) => a - b);
+    return betweenEnds(scale, most < 5 ? [] : ticks, 0.15);
   }
   const span = scale.high - scale.low;
   const step = [0.1, 0.2, 0.25, 0.5, 1].map((part) => part * 10 ** Math.ceil(Math.log10(span))).find((size) => span / size <= most) ?? span;
   const ticks = [];
   for (let at = Math.ceil(scale.low / step - 1e-9); at * step <= scale.high + step * 1e-9; ++at) ticks.push(at * step);
-  const apart = ticks.filter((tick) => Math.min(tick - scale.low, scale.high - tick) > span / 8);
+  return betweenEnds(scale, ticks, 0.19);
+}
+
+/**
+ * The ends of a scale, and ticks that are far enough from them.
+ * @param {ColourScale} scale
+ * @param {number[]} ticks
+ * @param {number} far as a share of the scale
+ */
+function betweenEnds(scale, ticks, far) {
+  const apart = ticks.filter((tick) => shareOf(scale, tick) >= far && shareOf(scale, tick) <= 1 - far);
   return [scale.low, ...apart, scale.high];
 }
 

@@ -10,7 +10,7 @@ const VIEW_NAMES = /** @type {const} */ (['map', 'lines', 'text', 'table']);
 /** Writes the help's table. */
 function writeHelp() {
   const rows = KEY_TABLE.map(([keys, name]) => make('tr', {}, [make('th', { scope: 'row' }, [make('kbd', { text: keys })]), make('td', { text: say(name) })]));
-  rows.push(make('tr', {}, [make('th', { scope: 'row', text: '🖱' }), make('td', { text: say('keys_pan') })]));
+  rows.push(make('tr', {}, [make('th', { scope: 'row', text: say('mouse') }), make('td', { text: say('keys_pan') })]));
   byId('help-keys', HTMLTableElement).replaceChildren(make('tbody', {}, rows));
   byId('program', HTMLParagraphElement).textContent = page.view.program;
 }

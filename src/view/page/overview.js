@@ -52,7 +52,11 @@ function drawOverview() {
  * @param {number} size
  */
 function makeGrid(stack, size) {
-  const numbers = Array.from({ length: stack.heads }, (_, head) => make('div', { role: 'columnheader', text: String(headNumber(page.view.attentions[stack.rows[0] ?? 0], head)) }));
+  const numbers = Array.from({ length: stack.heads }, (_, head) => {
+    const text = String(headNumber(page.view.attentions[stack.rows[0] ?? 0], head));
+    const crowded = size < 18 && head > 0 && (head + 1) % 4 > 0;
+    return make('div', { role: 'columnheader' }, [crowded ? make('span', { class: 'unseen', text }) : text]);
+  });
   const grid = make('div', { role: 'grid', 'aria-label': stack.title || say('heads') }, [
     make('div', { role: 'row' }, [make('div', { role: 'columnheader' }, [make('span', { class: 'unseen', text: say('layer') })]), ...numbers]),
     ...stack.rows.map((index) => makeGridRow(index)),

@@ -171,6 +171,7 @@ const TEXTS = {
   keys_enter_cells: ['Pin the query, or let it go', '固定或取消固定查询'],
   keys_escape: ['Let the pinned query go', '取消固定查询'],
   keys_zoom: ['Zoom in, out, whole map', '放大、缩小、整张图'],
+  mouse: ['Mouse', '鼠标'],
   keys_pan: ['Wheel zooms (Ctrl in a narrow window), dragging moves', '滚轮缩放（窄窗口按 Ctrl），拖动平移'],
   keys_views: ['Map, lines, text, table', '热图、连线、文本、表格'],
   keys_search: ['Find a token', '查找词元'],
