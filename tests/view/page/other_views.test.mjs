@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { ready, told, withPage } from './browser.mjs';
+import { makePage, model, softWeights, tokensOf } from './made_page.mjs';
+
+const pieces = ['The', 'fox', 'jumps', 'over', 'it'];
+const text = makePage('views', model(1, 9, pieces));
+const inked = (view) => view.locator('#lines-canvas').evaluate((canvas) => {
+  const { data } = canvas.getContext('2d').getImageData(canvas.width * 0.4, 40, canvas.width * 0.2, canvas.height - 40);
+  return data.reduce((sum, part, at) => sum + (at % 4 === 3 && part > 0 ? 1 : 0), 0);
+});
+
+test('lines join queries and keys, for the heads that are chosen', async () => {
+  await withPage(text, async (view) => {
+    const one = await inked(view);
+    assert.ok(one > 100, String(one));
+    assert.equal(await view.locator('.chip[aria-pressed=true]').count(), 1);
+    await view.click('.chip[aria-label="Head 3"]');
+    await ready(view);
+    assert.equal(await view.evaluate(() => linesView.all), 30);
+    await view.click('text=All heads');
+    await ready(view);
+    assert.equal(await view.evaluate(() => linesView.all), 135);
+    assert.match(await view.evaluate(() => location.hash), /heads=0%2C1%2C2/);
+    await view.click('text=This head only');
+    await ready(view);
+    assert.equal(await view.locator('.chip[aria-pressed=true]').count(), 1);
+  }, { hash: 'view=lines' });
+});
+
+test('the eighth head has the colour of the first, and strokes of its own', async () => {
+  await withPage(text, async (view) => {
+    const [first, eighth] = await view.evaluate(() => [headColour(0), headColour(7)]);
+    assert.equal(first.colour, eighth.colour);
+    assert.notDeepEqual(first.dash, eighth.dash);
+  });
+});
+
+test('a query at the pointer has its lines alone, also by keys', async () => {
+  await withPage(text, async (view) => {
+    const all = await inked(view);
+    const box = await view.locator('#lines').boundingBox();
+    await view.mouse.move(box.x + box.width * 0.25, box.y + 34 + await view.evaluate(() => 1.5 * linesView.rowHeight));
+    assert.match(await told(view, 'cell-told'), /Query 2 fox/);
+    assert.ok(await inked(view) < all);
+    await view.mouse.move(box.x + box.width * 0.8, box.y + 34 + await view.evaluate(() => 0.5 * linesView.rowHeight));
+    assert.equal(await view.evaluate(() => chosenLines(activeOfLines().row, activeOfLines().column).length), 5);
+    await view.mouse.move(5, 5);
+    await view.focus('#lines');
+    await view.keyboard.press('ArrowDown');
+    await view.keyboard.press('ArrowDown');
+    await view.keyboard.press('Enter');
+    await ready(view);
+    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned/);
+  }, { hash: 'view=lines' });
+});
+
+test('the text is shaded by the weights of the query that is chosen in it', async () => {
+  await withPage(text, async (view) => {
+    assert.match(await told(view, 'strip-caption'), /Mean over all queries/);
+    await view.click('.piece >> nth=1');
+    await ready(view);
+    assert.equal(await told(view, 'strip-caption'), 'Looked at by query 2: fox');
+    const weight = await view.evaluate(() => chosenMap().values[5]);
+    const grey = 255 - Math.min(255, Math.floor(weight * 256));
+    assert.equal(await view.locator('.piece').first().evaluate((piece) => piece.style.backgroundColor), `rgb(${grey}, ${grey}, ${grey})`);
+    assert.equal(await view.locator('.piece.hidden-key').count(), 3);
+    await view.hover('.piece >> nth=0');
+    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned ×\s+Key 1 The/);
+    await view.click('#direction [data-value=receives]');
+    await view.click('.piece >> nth=0');
+    await ready(view);
+    assert.equal(await told(view, 'strip-caption'), 'Looking at key 1: The');
+    assert.equal(await view.locator('.piece.hidden-key').count(), 0);
+  }, { hash: 'view=text' });
+});
+
+test('arrow keys move over the tokens of the text and Enter chooses one', async () => {
+  await withPage(text, async (view) => {
+    await view.focus('.piece[tabindex="0"]');
+    await view.keyboard.press('ArrowRight');
+    await view.keyboard.press('ArrowRight');
+    await view.keyboard.press('Enter');
+    await ready(view);
+    assert.match(await told(view, 'strip-caption'), /query 3: jumps/);
+    assert.equal(await view.evaluate(() => document.activeElement.textContent), 'jumps');
+    assert.equal(await view.locator('.piece[tabindex="0"]').count(), 1);
+  }, { hash: 'view=text' });
+});
+
+test('queries and keys of cross-attention are two texts', async () => {
+  const page = makePage('cross_text', {
+    tokens: [tokensOf(['le', 'chat']), tokensOf(['the', 'cat', 'sat'])],
+    attentions: [{ name: '', title: 'Cross-Attention', stack: 'Cross-Attention', samples: [{ queries: 2, keys: 3, key_tokens: 1, same_positions: false, maps: [{ tensor: 'weights', heads: [softWeights(2, 3, 1)] }] }] }],
+  });
+  await withPage(page, async (view) => {
+    assert.deepEqual(await view.locator('.strip').evaluateAll((strips) => strips.map((strip) => strip.getAttribute('aria-label'))), ['Queries', 'Keys']);
+    await view.click('.strip >> nth=1 >> .piece >> nth=0');
+    assert.equal(await view.evaluate(() => page.choice.query), null);
+    await view.click('.strip >> nth=0 >> .piece >> nth=1');
+    await ready(view);
+    assert.match(await told(view, 'strip-caption'), /query 2: chat/);
+  }, { hash: 'view=text' });
+});
+
+test('the table tells a query\'s keys, or the whole map', async () => {
+  await withPage(text, async (view) => {
+    assert.match(await told(view, 'table'), /Keys of query 3: jumps/);
+    const rows = await view.locator('#table tbody tr').allInnerTexts();
+    assert.equal(rows.length, 5);
+    assert.match(rows[4], /5\s+it\s+Hidden/);
+    await view.fill('.query-field input', '5');
+    await view.press('.query-field input', 'Enter');
+    await ready(view);
+    assert.match(await told(view, 'table'), /Keys of query 5: it/);
+    await view.click('text=Whole map');
+    await ready(view);
+    assert.equal(await view.locator('#table tbody td').count(), 25);
+  }, { hash: 'view=table&query=2' });
+});

@@ -1,0 +1,59 @@
+// Pages that the program itself makes; its path is in ATTN_CLI.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import { pointAtCell, problemsOf, ready, told, withPage } from './browser.mjs';
+import { folder } from './made_page.mjs';
+
+const program = process.env.ATTN_CLI;
+const skip = program ? false : 'ATTN_CLI is not set';
+const run = (...words) => execFileSync(program, words, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+function viewOf(name, document, ...flags) {
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(document));
+  run('view', `${name}.json`, ...flags, '--out', `${name}.html`, '--quiet');
+  return pathToFileURL(join(folder, `${name}.html`)).href;
+}
+
+const length = 6;
+const states = Array.from({ length }, (_, at) => Array.from({ length: 4 }, (__, part) => Math.sin(3 * at + part)));
+const document = {
+  attention: 'scaled_dot_product', query: [states], heads: 2, mask: { causal: true }, labels: { query: ['a', 'b', '</script>', 'd', 'e', 'f'], key: ['a', 'b', '</script>', 'd', 'e', 'f'] },
+};
+
+test('the program\'s page tells the weights that the program computes', { skip }, async () => {
+  const page = viewOf('real', document, '--stages');
+  run('run', 'real.json', '--out', 'real', '--plots', 'none', '--quiet');
+  const weights = JSON.parse(readFileSync(join(folder, 'real', 'result.json'), 'utf8')).tensors.weights;
+  await withPage(page, async (view) => {
+    for (const [head, query, key] of [[0, 5, 2], [1, 3, 0]]) {
+      await view.selectOption('#head', String(head));
+      await ready(view);
+      await pointAtCell(view, query, key);
+      const read = Number((await view.locator('#cell-told .weight').innerText()).replace('−', '-'));
+      assert.ok(Math.abs(read - weights.flat(weights[0][0][0][0] === undefined ? 0 : 1)[head][query][key]) < 1e-4, `${head} ${query} ${key}`);
+    }
+    await pointAtCell(view, 0, 2);
+    assert.match(await told(view, 'cell-told'), /Key 3 <\/script>\s+Hidden\s+\S+/);
+    assert.deepEqual(await problemsOf(view), []);
+  });
+});
+
+test('the command that the page tells draws its picture', { skip }, async () => {
+  const page = viewOf('command', document, '--stages');
+  await withPage(page, async (view) => {
+    await view.click('#export-button');
+    for (const choice of [{}, { scale: 'log' }, { own: true }, { tensor: 'scores' }, { leave: 'first', renormalise: true }, { view: 'lines', heads: [0, 1] }, { view: 'text', query: 3 }]) {
+      await view.evaluate((next) => change({ ...firstChoice(), head: 1, heads: [1], ...next }), choice);
+      await ready(view);
+      for (const line of (await view.locator('#command').inputValue()).split('\n')) {
+        execFileSync('sh', ['-c', `${line.replace(/^attn-cli/, '"$ATTN_CLI"')} --quiet`], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+      }
+      assert.equal(readFileSync(join(folder, 'layer1_head2.png')).subarray(1, 4).toString(), 'PNG', JSON.stringify(choice));
+    }
+  });
+});
