@@ -207,6 +207,8 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
                 translated("pooled weights have no single positions to tell statistics of"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
+  plans[0].options().weights = true;
+  plans[0].options().threads = options.document.threads;
   return std::move(plans[0]);
 }
 
