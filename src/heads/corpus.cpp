@@ -15,6 +15,7 @@
 #include "heads/attention_maps.hpp"
 #include "heads/corpus_report.hpp"
 #include "heads/corpus_sums.hpp"
+#include "heads/row_reading.hpp"
 #include "models/model_folder.hpp"
 #include "result/content_hash.hpp"
 #include "result/output_folder.hpp"
@@ -174,13 +175,19 @@ class CorpusReading {
     try {
       const ListedDocument listed = texts[index];
       const Document document = open_batch_document(listed, text, run_, listed.place());
-      Plan plan = plan_of_maps(of_a_text_, document);
+      bool rows = false;
+      Plan plan = plan_of_maps(of_a_text_, document, &rows);
       if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
       // All of a text or nothing.
       std::vector<TextNumbers> numbers;
-      walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
-        numbers.push_back(text_numbers(maps, options_));
-      });
+      if (rows) {
+        walk_rows(plan, options_.heads.counting, options_.reach,
+                  [&](const TextNumbers& own) { numbers.push_back(own); });
+      } else {
+        walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
+          numbers.push_back(text_numbers(maps, options_));
+        });
+      }
       sums.add(numbers, line, options_);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;

@@ -1,6 +1,5 @@
 #include "kernels/term_products.hpp"
 
-#include <algorithm>
 #include <array>
 
 #undef HWY_TARGET_INCLUDE
@@ -42,25 +41,16 @@ HWY_INLINE void multiply_with(const double* vector, const double* first, std::si
   }
 }
 
-template <class T>
-void all_products(const PairProducts<T>& task) {
-  // All widened first: each is read as often as there are others.
-  const std::size_t padded = (task.width + form_keys - 1) / form_keys * form_keys;
-  for (std::size_t g = 0; g < task.count; ++g) {
-    double* const own = task.scratch + g * padded;
-    std::copy_n(task.vectors[g], task.width, own);
-    std::fill(own + task.width, own + padded, 0.0);
-  }
-  double* to = task.products;
-  for (std::size_t g = 0; g < task.count; ++g) {
-    const double* const own = task.scratch + g * padded;
+void all_products(const double* vectors, std::size_t count, std::size_t padded, double* products) {
+  constexpr std::size_t together = 4;
+  for (std::size_t g = 0; g < count; ++g) {
+    const double* const own = vectors + g * padded;
     std::size_t h = 0;
-    constexpr std::size_t together = 4;
-    for (; h + together <= g + 1; h += together, to += together * form_keys) {
-      multiply_with<together>(own, task.scratch + h * padded, padded, to);
+    for (; h + together <= g + 1; h += together, products += together * form_keys) {
+      multiply_with<together>(own, vectors + h * padded, padded, products);
     }
-    for (; h <= g; ++h, to += form_keys) {
-      multiply_with<1>(own, task.scratch + h * padded, padded, to);
+    for (; h <= g; ++h, products += form_keys) {
+      multiply_with<1>(own, vectors + h * padded, padded, products);
     }
   }
 }
@@ -70,39 +60,37 @@ bool all_forms(const QuadraticForms<T>& task) {
   const ProductTag d;
   const std::size_t lanes = hn::Lanes(d);
   bool any = false;
+  for (std::size_t h = 0; h < task.count; ++h) {
+    for (std::size_t k = 0; k < form_keys; k += lanes) {
+      const ProductVector a = wide_numbers(d, task.weights + h * task.stride + k);
+      any = any || !hn::AllTrue(d, hn::Eq(a, hn::Zero(d)));
+      hn::StoreU(a, d, task.scratch + h * form_keys + k);
+    }
+  }
+  if (!any) return false;
   for (std::size_t k = 0; k < form_keys; k += lanes) {
     ProductVector sum = hn::Zero(d);
-    const double* products = task.products + k;
+    const double *products = task.products + k, *weights = task.scratch + k;
     for (std::size_t g = 0; g < task.count; ++g) {
-      const ProductVector a = wide_numbers(d, task.weights + g * task.stride + k);
-      any = any || !hn::AllTrue(d, hn::Eq(a, hn::Zero(d)));
       // Two sums, so that one need not wait for the other.
       ProductVector even = hn::Zero(d), odd = hn::Zero(d);
       std::size_t h = 0;
       for (; h + 2 <= g + 1; h += 2, products += 2 * form_keys) {
-        const T* const weights = task.weights + h * task.stride + k;
-        even = hn::MulAdd(hn::LoadU(d, products), wide_numbers(d, weights), even);
-        odd = hn::MulAdd(hn::LoadU(d, products + form_keys), wide_numbers(d, weights + task.stride),
-                         odd);
+        even = hn::MulAdd(hn::LoadU(d, products), hn::LoadU(d, weights + h * form_keys), even);
+        odd = hn::MulAdd(hn::LoadU(d, products + form_keys),
+                         hn::LoadU(d, weights + (h + 1) * form_keys), odd);
       }
       if (h <= g) {
-        even = hn::MulAdd(hn::LoadU(d, products),
-                          wide_numbers(d, task.weights + h * task.stride + k), even);
+        even = hn::MulAdd(hn::LoadU(d, products), hn::LoadU(d, weights + h * form_keys), even);
         products += form_keys;
       }
-      sum = hn::MulAdd(a, hn::Add(even, odd), sum);
+      sum = hn::MulAdd(hn::LoadU(d, weights + g * form_keys), hn::Add(even, odd), sum);
     }
     hn::StoreU(sum, d, task.sums + k);
   }
-  return any;
+  return true;
 }
 
-void float_products(const PairProducts<float>& task) {
-  all_products(task);
-}
-void double_products(const PairProducts<double>& task) {
-  all_products(task);
-}
 bool float_forms(const QuadraticForms<float>& task) {
   return all_forms(task);
 }
@@ -116,21 +104,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(float_products);
-HWY_EXPORT(double_products);
+HWY_EXPORT(all_products);
 HWY_EXPORT(float_forms);
 HWY_EXPORT(double_forms);
 
-std::size_t pair_products_scratch(std::size_t count, std::size_t width) noexcept {
-  return count * ((width + form_keys - 1) / form_keys * form_keys);
+void pair_products(const double* vectors, std::size_t count, std::size_t padded,
+                   double* products) noexcept {
+  HWY_DYNAMIC_DISPATCH(all_products)(vectors, count, padded, products);
 }
 
-void pair_products(const PairProducts<float>& task) noexcept {
-  HWY_DYNAMIC_DISPATCH(float_products)(task);
-}
-void pair_products(const PairProducts<double>& task) noexcept {
-  HWY_DYNAMIC_DISPATCH(double_products)(task);
-}
 bool quadratic_forms(const QuadraticForms<float>& task) noexcept {
   return HWY_DYNAMIC_DISPATCH(float_forms)(task);
 }

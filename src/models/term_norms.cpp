@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
 #include "kernels/term_products.hpp"
 #include "support/parallel_for.hpp"
 
@@ -91,11 +93,10 @@ class TermReader {
     read_rows();
     TermNorms norms;
     lengths_.resize(heads_ * length_);
-    norms.of_all_heads = norms_of_sums([](std::size_t) { return 1.0; }, lengths_.data());
+    norms.of_all_heads = norms_of_sums(false);
     norms.of_heads = norms_of_heads();
-    turn_terms();
-    const Tensor block =
-        norms_of_sums([this](std::size_t i) { return branch_scales_[i] * sum_scales_[i]; });
+    const bool turns = branch_norm_.is_there() || sum_norm_.is_there();
+    const Tensor block = turns ? norms_of_sums(true) : norms.of_all_heads;
     read_block(block, norms);
     return norms;
   }
@@ -112,11 +113,11 @@ class TermReader {
     const std::size_t queries_a_value = inside / value_width;
     const MatrixRows source = block_.output.weight.source();
     const std::size_t stride = source.side_by_side ? width_ : inside;
-    std::vector<T> matrix(width_ * inside);
+    const std::shared_ptr<T> matrix = new_elements<T>(width_ * inside);
     if constexpr (sizeof(T) == 4) {
-      source.floats(0, width_, stride, matrix.data());
+      source.floats(0, width_, stride, matrix.get());
     } else {
-      source.doubles(0, width_, stride, matrix.data());
+      source.doubles(0, width_, stride, matrix.get());
     }
     const std::span<const T> values = block_.value.values<T>();
     for (std::size_t h = 0; h < heads_; ++h) {
@@ -129,7 +130,7 @@ class TermReader {
                     x.data() + j * head_width_);
       }
       const std::size_t column = h * head_width_;
-      const T* own = matrix.data() + (source.side_by_side ? column * stride : column);
+      const T* own = matrix.get() + (source.side_by_side ? column * stride : column);
       const Product product{part_of(own, stride, source.side_by_side), {}};
       const Tensor terms =
           apply(std::span(&product, 1), Tensor({length_, head_width_}, std::move(x)), threads_)
@@ -192,64 +193,69 @@ class TermReader {
 
   // 3. ‖A f‖ = A·‖f‖.
   Tensor norms_of_heads() const {
-    std::vector<T> norms(heads_ * length_ * length_);
+    const std::shared_ptr<T> norms = new_elements<T>(heads_ * length_ * length_);
     parallel_for(heads_ * length_, threads_, [&](std::size_t row) {
       const double* lengths = lengths_.data() + row / length_ * length_;
       const T* from = weights_.data() + row * length_;
-      T* to = norms.data() + row * length_;
+      T* to = norms.get() + row * length_;
       for (std::size_t j = 0; j < length_; ++j) {
         to[j] = static_cast<T>(static_cast<double>(from[j]) * lengths[j]);
       }
     });
-    return {{heads_, length_, length_}, std::move(norms)};
+    return filled({heads_, length_, length_}, norms);
   }
 
-  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a, of some keys at a time, whose weights stand side by side. `lengths`
-  // takes the terms' own lengths [H,L], if it is given.
-  template <class Scale>
-  Tensor norms_of_sums(const Scale& scale_of, double* lengths = nullptr) const {
+  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a, of some keys at a time, whose weights stand side by side; of terms
+  // as they are, whose own lengths [H,L] are kept too, or as they come out of the norms, but for σ.
+  Tensor norms_of_sums(bool turned) {
     constexpr std::size_t keys = kernels::form_keys;
     std::vector<T> norms(length_ * length_);
     parallel_for((length_ + keys - 1) / keys, threads_, [&](std::size_t block) {
       const std::size_t first = block * keys, count = std::min(keys, length_ - first);
-      const std::vector<double> products = products_of(first, count);
-      for (std::size_t h = 0; h < heads_ && lengths != nullptr; ++h) {
+      const std::vector<double> products = products_of(first, count, turned);
+      for (std::size_t h = 0; h < heads_ && !turned; ++h) {
         for (std::size_t k = 0; k < count; ++k) {
           const double square = products[(h * (h + 1) / 2 + h) * keys + k];
-          lengths[h * length_ + first + k] = std::sqrt(square);
+          lengths_[h * length_ + first + k] = std::sqrt(square);
         }
       }
       // The last keys, if they are fewer, stand before zeros.
       std::vector<T> last(count < keys ? heads_ * keys : 0);
+      std::vector<double> scratch(heads_ * keys);
       for (std::size_t i = 0; i < length_; ++i) {
         const T* a = weights_.data() + i * length_ + first;
         for (std::size_t h = 0; h < heads_ && !last.empty(); ++h) {
           std::copy_n(a + h * length_ * length_, count, last.data() + h * keys);
         }
         std::array<double, keys> sums{};
-        const kernels::QuadraticForms<T> forms{last.empty() ? a : last.data(),
-                                               last.empty() ? length_ * length_ : keys, heads_,
-                                               products.data(), sums.data()};
-        if (!kernels::quadratic_forms(forms)) continue;
+        const bool whole = last.empty();
+        if (!kernels::quadratic_forms(kernels::QuadraticForms<T>{
+                whole ? a : last.data(), whole ? length_ * length_ : keys, heads_, products.data(),
+                sums.data(), scratch.data()})) {
+          continue;
+        }
+        const double scale = turned ? branch_scales_[i] * sum_scales_[i] : 1;
         for (std::size_t k = 0; k < count; ++k) {
           norms[i * length_ + first + k] =
-              static_cast<T>(std::sqrt(std::max(sums[k], 0.0)) * scale_of(i));
+              static_cast<T>(std::sqrt(std::max(sums[k], 0.0)) * scale);
         }
       }
     });
     return {{length_, length_}, std::move(norms)};
   }
 
-  // The products of terms of some keys, as quadratic_forms() takes them.
-  std::vector<double> products_of(std::size_t first, std::size_t count) const {
+  // The products of terms of some keys, as quadratic_forms() takes them. In double precision: of
+  // lengths that cancel little is left.
+  std::vector<double> products_of(std::size_t first, std::size_t count, bool turned) const {
     constexpr std::size_t keys = kernels::form_keys;
-    std::vector<double> products(heads_ * (heads_ + 1) / 2 * keys);
-    std::vector<double> scratch(kernels::pair_products_scratch(heads_, width_));
-    std::vector<const T*> vectors(heads_);
+    const std::size_t padded = kernels::padded_width(width_);
+    std::vector<double> products(heads_ * (heads_ + 1) / 2 * keys), vectors(heads_ * padded);
     for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t h = 0; h < heads_; ++h) vectors[h] = term(h, first + k);
-      kernels::pair_products(kernels::PairProducts<T>{vectors.data(), heads_, width_,
-                                                      products.data() + k, scratch.data()});
+      for (std::size_t h = 0; h < heads_; ++h) {
+        std::copy_n(term(h, first + k), width_, vectors.data() + h * padded);
+        if (turned) turn(vectors.data() + h * padded);
+      }
+      kernels::pair_products(vectors.data(), heads_, padded, products.data() + k);
     }
     // Those beside the diagonal stand for two.
     std::size_t at = 0;
@@ -261,22 +267,14 @@ class TermReader {
     return products;
   }
 
-  // 5. The terms as they come out of the norms, but for σ.
-  void turn_terms() {
-    if (!branch_norm_.is_there() && !sum_norm_.is_there()) return;
-    for (std::size_t h = 0; h < heads_; ++h) {
-      std::vector<T> turned(places_[h], places_[h] + length_ * width_);
-      parallel_for(length_, threads_, [&](std::size_t j) { turn(turned.data() + j * width_); });
-      terms_[h] = Tensor({length_, width_}, std::move(turned));
-      places_[h] = terms_[h].template values<T>().data();
-    }
-  }
-  void turn(T* row) const {
+  // What the norms make of a term, but for σ.
+  template <class Number>
+  void turn(Number* row) const {
     branch_norm_.turn(row, width_);
     sum_norm_.turn(row, width_);
   }
 
-  // 6. Where the residual is added, and what of others is mixed in.
+  // 5. Where the residual is added, and what of others is mixed in.
   void read_block(const Tensor& others, TermNorms& norms) const {
     std::vector<T> block(others.values<T>().begin(), others.values<T>().end()), mixing(length_);
     const T *bare = bare_.values<T>().data(), *residual = block_.residual.values<T>().data();
@@ -292,6 +290,7 @@ class TermReader {
         const T* from = term(h, i);
         for (std::size_t k = 0; k < width_; ++k) own_terms[k] += a * static_cast<double>(from[k]);
       }
+      turn(own_terms.data());
       double own_square = 0, other_square = 0;
       for (std::size_t k = 0; k < width_; ++k) {
         const double other = (static_cast<double>(all[k]) - own_terms[k]) * scale;
