@@ -126,8 +126,9 @@ class AnalysedPosition {
 
   void explain_rollout() {
     to_.step(translated("Where the state comes from, by rollout"));
-    to_.formula("Â = ½·mean of heads + ½·I,  R_l = Â_l·R_(l-1)",
-                R"(\hat A = \tfrac12 \bar A + \tfrac12 I,\quad R_l = \hat A_l R_{l-1})");
+    to_.formula(
+        "Â = ½·(1/H)·Σ_h A_h + ½·I,  R_l = Â_l·R_(l-1)",
+        R"(\hat A = \tfrac12 \tfrac1H \sum_h A_h + \tfrac12 I,\quad R_l = \hat A_l R_{l-1})");
     const std::vector<double>& last = rollout_.back();
     const std::vector<std::size_t> shown = shown_of(last);
     to_.paragraph(translated(

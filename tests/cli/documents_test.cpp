@@ -72,7 +72,8 @@ const std::vector<std::string> followed{
     "kinds.md",           "cookbook.md",     "numerics.md",
     "pytorch.md",         "gallery.md",      "models.md",
     "models.zh-CN.md",    "masks.zh-CN.md",  "kinds.zh-CN.md",
-    "your-attentions.md", "heads.md",        "your-attentions.zh-CN.md"};
+    "your-attentions.md", "heads.md",        "your-attentions.zh-CN.md",
+    "heads.zh-CN.md"};
 
 /// README.md and all that is in docs/.
 std::vector<std::string> all_documents() {
@@ -188,7 +189,7 @@ TEST_CASE("the commands of the document about masks give the numbers it tells") 
 TEST_CASE("the commands of all other documents run as they stand") {
   for (const std::string name :
        {"formats.md", "cookbook.md", "numerics.md", "pytorch.md", "models.md", "models.zh-CN.md",
-        "your-attentions.md", "your-attentions.zh-CN.md", "heads.md"}) {
+        "your-attentions.md", "your-attentions.zh-CN.md", "heads.md", "heads.zh-CN.md"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
     const Outcome outcome = follow(read_document(name), folder);
