@@ -67,7 +67,9 @@ class PassReading {
               std::optional<std::size_t> reach, const std::function<void(const TextNumbers&)>& take)
       : plan_(plan), model_(model), counting_(counting), reach_(reach), take_(take) {
     for (const auto& ids : model.texts.ids) {
-      tokens_.push_back(model_tokens(*model.folder, ids, counting));
+      MapTokens& own = tokens_.emplace_back(model_tokens(*model.folder, ids, counting));
+      own.special.resize(ids.size());
+      own.separator.resize(ids.size());
     }
     for (const MapTokens& own : tokens_) {
       const std::size_t length = own.ids.size();
