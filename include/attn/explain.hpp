@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/heads.hpp"
 #include "attn/run.hpp"
 
 namespace attn {
@@ -25,6 +26,8 @@ struct ExplainOptions {
   /// Which attention of an encoder-decoder model: "encoder", "decoder", or "cross", the decoder's
   /// over what the encoder gives; default the encoder's. Empty for all else.
   std::string stack;
+  /// Of a model: rollout, norms or lens, told of the query at the end.
+  std::vector<HeadAnalysis> analyses;
   ExplanationFormat format = ExplanationFormat::text;
 };
 

@@ -42,8 +42,11 @@ AttentionResult attend(const AttentionRequest& given) {
   const bool narrow = is_narrow(request.dtype);
   if (narrow) round_inputs(request.score, request.dtype);
   const auto fast = [&]() -> std::optional<AttentionResult> {
-    if (!fast_path_pays(geometry)) return std::nullopt;
-    std::optional<AttentionResult> result = fast_attention(request, geometry, visibility);
+    const bool large = fast_path_pays(geometry);
+    if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
+    std::optional<AttentionResult> result =
+        large ? fast_attention(request, geometry, visibility)
+              : exact_fast_attention(request, geometry, visibility);
     if (result) result->pooled_from = from;
     return result;
   };

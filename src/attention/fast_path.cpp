@@ -45,8 +45,11 @@ Tensor zeros_like(const Tensor& rows, std::size_t heads) {
 /// One attention by the kernel that takes its score; absent where the reference has to compute it.
 class FastScore {
  public:
-  FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility)
+  // `exact`: not in single precision.
+  FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility,
+            bool exact)
       : request_(request),
+        exact_(exact),
         scale_(scale_of(request, geometry)),
         geometry_(geometry),
         visibility_(visibility),
@@ -78,7 +81,7 @@ class FastScore {
 
   // Scores that come from elsewhere, with queries and keys of one zero each.
   std::optional<AttentionResult> operator()(const Additive& score) const {
-    if (request_.dtype != DType::float32 || !additive_scores_fit(score, scale_)) {
+    if (exact_ || request_.dtype != DType::float32 || !additive_scores_fit(score, scale_)) {
       return std::nullopt;
     }
     const AdditiveScores scores(score, request_, geometry_);
@@ -112,7 +115,9 @@ class FastScore {
   std::optional<AttentionResult> products(const MakeSequences& make) const {
     if (is_narrow(request_.dtype)) return computed<float, float>(make(DType::float32));
     if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
-    if (auto single = computed<float, float>(make(DType::float32))) return single;
+    if (!exact_) {
+      if (auto single = computed<float, float>(make(DType::float32))) return single;
+    }
     return computed<double, float>(make(DType::float64));
   }
 
@@ -123,6 +128,7 @@ class FastScore {
   }
 
   const AttentionRequest& request_;
+  bool exact_;
   double scale_;
   const Geometry& geometry_;
   const Visibility& visibility_;
@@ -140,21 +146,40 @@ bool supported(const AttentionOptions& options) {
          holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }
 
+double multiply_adds(const Geometry& geometry) {
+  const double pairs = static_cast<double>(geometry.batch * geometry.heads) *
+                       static_cast<double>(geometry.queries) * static_cast<double>(geometry.keys);
+  return pairs * static_cast<double>(geometry.query_width + geometry.value_width);
+}
+
+std::optional<AttentionResult> fast_result(const AttentionRequest& request,
+                                           const Geometry& geometry, const Visibility& visibility,
+                                           bool exact) {
+  if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  if (!supported(request)) return std::nullopt;
+  return std::visit(FastScore(request, geometry, visibility, exact), request.score);
+}
+
 }  // namespace
 
 bool fast_path_pays(const Geometry& geometry) {
-  constexpr double multiply_adds = 1 << 22U;
-  const double pairs = static_cast<double>(geometry.batch * geometry.heads) *
-                       static_cast<double>(geometry.queries) * static_cast<double>(geometry.keys);
-  return pairs * static_cast<double>(geometry.query_width + geometry.value_width) >= multiply_adds;
+  return multiply_adds(geometry) >= 1 << 22U;
+}
+
+bool exact_path_pays(const AttentionRequest& request, const Geometry& geometry) {
+  return request.dtype == DType::float32 && multiply_adds(geometry) >= 1 << 14U;
 }
 
 std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility) {
-  if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  if (!supported(request)) return std::nullopt;
-  return std::visit(FastScore(request, geometry, visibility), request.score);
+  return fast_result(request, geometry, visibility, false);
+}
+
+std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& request,
+                                                    const Geometry& geometry,
+                                                    const Visibility& visibility) {
+  return fast_result(request, geometry, visibility, true);
 }
 
 }  // namespace attn

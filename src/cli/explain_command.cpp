@@ -65,6 +65,16 @@ Command explain_command() {
               options.layer = whole_number(
                   "--layer", point == std::string::npos ? text : text.substr(point + 1));
             });
+  Flag& analyses =
+      flags.add("--analyses", "LIST", "Of a model, for that query: rollout, norms, lens",
+                [&](const std::string& text) {
+                  for (const std::string& part : comma_separated(text)) {
+                    const std::size_t at = choice("--analyses", part, names_of(head_analyses()));
+                    options.analyses.push_back(head_analyses()[at].analysis);
+                  }
+                });
+  analyses.words = {"rollout", "norms", "lens"};
+  analyses.list = true;
   flags.toggle("--markdown", given->markdown, "Print Markdown with tables and formulas");
   add_common(flags, given->common);
   return command;

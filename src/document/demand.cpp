@@ -80,6 +80,7 @@ Sum kept(const Plan& plan, const ModelRequest& request) {
   for (const PlannedAttention& attention : plan.attentions) {
     const Geometry& g = attention.geometry;
     const double cells = number(g.batch) * number(g.queries) * number(g.keys);
+    if (request.rows) continue;
     if (request.weights) sum.add(cells * number(g.heads), size);
     sum.add(cells, sizeof(std::uint8_t));
   }

@@ -11,6 +11,7 @@
 
 #include "document/options.hpp"
 #include "document/reader.hpp"
+#include "explain/explained_analyses.hpp"
 #include "explain/explained_cost.hpp"
 #include "explain/explained_embedding.hpp"
 #include "explain/explained_layers.hpp"
@@ -79,6 +80,7 @@ class KindExplanation {
         choice_{options.sample, options.head, options.every_query ? 0 : options.query,
                 options.full} {
     check_choices();
+    check_analyses();
     const DType dtype = plan_.options().dtype;
     begin();
     introduce(document.name(), dtype);
@@ -124,6 +126,12 @@ class KindExplanation {
     check_choice(of_samples, choice_.sample, geometry.batch);
     check_choice(of_heads, choice_.head, geometry.heads);
     check_choice(of_queries, choice_.query, geometry.queries);
+  }
+  void check_analyses() const {
+    if (options_.analyses.empty() || std::holds_alternative<ModelRequest>(plan_.computation))
+      return;
+    throw Error(ErrorKind::usage, translated("analyses are explained of models alone"),
+                "ExplainOptions::analyses", translated("leave them out, or name a model"));
   }
   std::size_t chosen_layer(std::size_t layers) const {
     if (options_.layer) check_choice(of_layers, *options_.layer, layers);
@@ -238,8 +246,12 @@ class KindExplanation {
     const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
     const ModelStack& stack = decoder ? model.stacks.back() : model.stacks.front();
     const std::size_t layer = chosen_layer(stack.layers.size());
-    for_queries(
-        [&](Explanation& to) { explain_model(request, chosen_attention(), choice_, layer, to); });
+    for_queries([&](Explanation& to) {
+      explain_model(request, chosen_attention(), choice_, layer, to);
+      if (options_.analyses.empty()) return;
+      explain_analyses(request, Labels::of_sample(plan_.attentions[0].labels.query, choice_.sample),
+                       choice_, options_.analyses, to);
+    });
   }
 
   const ExplainOptions& options_;

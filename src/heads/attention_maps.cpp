@@ -12,6 +12,7 @@
 #include "attn/error.hpp"
 
 #include "document/reader.hpp"
+#include "heads/row_reading.hpp"
 #include "pictures/map_selection.hpp"
 #include "result/tensor_meaning.hpp"
 #include "run/computation.hpp"
@@ -166,16 +167,24 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
   const bool alike = !maps.allowed || maps.allowed.shape()[1] == 1;
   std::vector<std::vector<std::size_t>> seen;
   for (std::size_t b = 0; b < samples; ++b) seen.push_back(seen_keys(maps, b, 0));
+  std::vector<MapPositions> positions;
+  for (std::size_t b = 0; b < samples; ++b) {
+    positions.emplace_back(shape[2], shape[3], maps.queries.empty() ? nullptr : &maps.queries[b],
+                           maps.keys.empty() ? nullptr : &maps.keys[b], maps.same_positions);
+  }
   parallel_for(samples * heads, threads, [&](std::size_t at) {
     const std::size_t b = at / heads, h = at % heads;
     CountedMap map;
     map.weights = matrices.matrix(b, h);
     map.seen = alike ? seen[b] : seen_keys(maps, b, h);
-    if (!maps.queries.empty()) map.queries = &maps.queries[b];
-    if (!maps.keys.empty()) map.keys = &maps.keys[b];
-    map.same_positions = maps.same_positions;
-    values[at] = head_values(map, counting);
+    values[at] = head_values(map, positions[b], counting);
   });
+  return means_of_samples(values, samples);
+}
+
+std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
+                                         std::size_t samples) {
+  const std::size_t heads = values.size() / samples;
   std::vector<HeadValues> means(heads);
   for (std::size_t h = 0; h < heads; ++h) {
     for (std::size_t s = 0; s < head_statistic_count; ++s) {
@@ -193,11 +202,15 @@ std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting&
   return means;
 }
 
-Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
-  std::vector<Plan> plans = read_plans(document, [&](Plan& sketch) {
-    sketch.options().weights = true;
-    sketch.options().threads = options.document.threads;
-  });
+Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* rows) {
+  bool by_rows = false;
+  const auto choose = [&](Plan& plan) {
+    plan.options().weights = true;
+    plan.options().threads = options.document.threads;
+    by_rows = rows != nullptr && reads_by_rows(plan);
+    if (by_rows) ask_for_rows(plan);
+  };
+  std::vector<Plan> plans = read_plans(document, choose);
   if (plans.size() > 1) {
     throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
                 "DocumentOptions::attention", translated("choose one of them"));
@@ -207,6 +220,8 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document) {
                 translated("pooled weights have no single positions to tell statistics of"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
+  choose(plans[0]);
+  if (rows != nullptr) *rows = by_rows;
   return std::move(plans[0]);
 }
 

@@ -41,9 +41,13 @@ std::vector<std::size_t> seen_keys(const AttentionMaps& maps, std::size_t sample
 std::vector<HeadValues> values_of(const AttentionMaps& maps, const HeadCounting& counting,
                                   std::size_t threads);
 
-/// A plan whose maps are to be read. Throws Error(usage) for what has none to read: several kinds,
-/// pooled weights.
-Plan plan_of_maps(const HeadsOptions& options, const Document& document);
+/// The means over samples, of the heads of the first, then of the second…
+std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
+                                         std::size_t samples);
+
+/// A plan whose maps are to be read, or, if there is `rows` to tell so and the maps are large,
+/// their rows. Throws Error(usage) for what has none to read: several kinds, pooled weights.
+Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* rows = nullptr);
 
 /// The maps of one attention of a plan, as they were computed.
 AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,

@@ -15,6 +15,7 @@
 #include "heads/attention_maps.hpp"
 #include "heads/corpus_report.hpp"
 #include "heads/corpus_sums.hpp"
+#include "heads/row_reading.hpp"
 #include "models/model_folder.hpp"
 #include "result/content_hash.hpp"
 #include "result/output_folder.hpp"
@@ -70,13 +71,14 @@ class CorpusReading {
                 const std::function<void(std::size_t, std::size_t)>& progress,
                 const std::atomic<bool>* stop)
       : options_(options),
+        of_a_text_(options.heads),
         progress_(progress),
         stop_(stop),
         shard_(options.shard.value_or(Shard())),
         threads_(thread_count(jobs_in_memory(options.heads.document.threads))),
         parts_(threads_) {
-    static_cast<DocumentOptions&>(run_) = options.heads.document;
-    run_.threads = 1;  // texts at a time are better shared than numbers
+    of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
+    static_cast<DocumentOptions&>(run_) = of_a_text_.document;
     run_.files.models = std::make_shared<ModelFolders>();
     run_.out = options.out;
   }
@@ -173,17 +175,19 @@ class CorpusReading {
     try {
       const ListedDocument listed = texts[index];
       const Document document = open_batch_document(listed, text, run_, listed.place());
-      std::vector<Plan> plans = read_plans(document, [](Plan& sketch) {
-        sketch.options().weights = true;
-        sketch.options().threads = 1;
-      });
-      Plan& plan = plans[0];
+      bool rows = false;
+      Plan plan = plan_of_maps(of_a_text_, document, &rows);
       if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
       // All of a text or nothing.
       std::vector<TextNumbers> numbers;
-      walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
-        numbers.push_back(text_numbers(maps, options_));
-      });
+      if (rows) {
+        walk_rows(plan, options_.heads.counting, options_.reach,
+                  [&](const TextNumbers& own) { numbers.push_back(own); });
+      } else {
+        walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
+          numbers.push_back(text_numbers(maps, options_));
+        });
+      }
       sums.add(numbers, line, options_);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
@@ -201,6 +205,7 @@ class CorpusReading {
   }
 
   const HeadsCorpusOptions& options_;
+  HeadsOptions of_a_text_;
   const std::function<void(std::size_t, std::size_t)>& progress_;
   const std::atomic<bool>* stop_;
   Shard shard_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -12,6 +11,7 @@
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "pictures/map_selection.hpp"
+#include "statistics/offset_means.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -24,29 +24,6 @@ void keep(std::vector<KeptText>& most, const KeptText& text, std::size_t count) 
   if (most.size() == count && (most.empty() || !(text < most.back()))) return;
   most.insert(std::upper_bound(most.begin(), most.end(), text), text);
   if (most.size() > count) most.pop_back();
-}
-
-// The mean weight of a map at each offset key − query from −reach to reach, over the rows that
-// have such a key; NaN where none has.
-template <class T>
-std::vector<double> means_by_offset(const Tensor& map, std::size_t length, std::size_t reach) {
-  const std::span<const T> numbers = map.values<T>();
-  const std::size_t columns = map.shape()[1];
-  std::vector<double> means(2 * reach + 1, undefined);
-  for (std::size_t at = 0; at < means.size(); ++at) {
-    const auto offset = static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(reach);
-    const std::size_t first = offset < 0 ? static_cast<std::size_t>(-offset) : 0;
-    double sum = 0;
-    std::size_t count = 0;
-    for (std::size_t i = first; i < length; ++i) {
-      const auto j = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(i) + offset);
-      if (j >= length) break;
-      sum += static_cast<double>(numbers[i * columns + j]);
-      ++count;
-    }
-    if (count > 0) means[at] = sum / static_cast<double>(count);
-  }
-  return means;
 }
 
 [[noreturn]] void refuse_other_attentions() {
@@ -109,9 +86,16 @@ TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& op
   const std::size_t length = matrices.queries();
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor map = matrices.matrix(0, h);
-    numbers.by_offset.push_back(map.dtype() == DType::float32
-                                    ? means_by_offset<float>(map, length, options.reach)
-                                    : means_by_offset<double>(map, length, options.reach));
+    OffsetMeans means(length, options.reach);
+    const auto read = [&](const auto weights) {
+      for (std::size_t i = 0; i < length; ++i) means.add(weights.data() + i * length);
+    };
+    if (map.dtype() == DType::float32) {
+      read(map.values<float>());
+    } else {
+      read(map.values<double>());
+    }
+    numbers.by_offset.push_back(means.means());
   }
   return numbers;
 }

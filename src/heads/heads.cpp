@@ -11,6 +11,7 @@
 #include "heads/attention_maps.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
+#include "heads/row_reading.hpp"
 #include "io/json_writer.hpp"
 #include "result/output_folder.hpp"
 #include "statistics/head_distances.hpp"
@@ -129,7 +130,10 @@ class Reading {
   }
 
   void compute(const Document& document) {
-    Plan plan = plan_of_maps(options_, document);
+    const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
+                       wants(HeadAnalysis::distances);
+    bool rows = false;
+    Plan plan = plan_of_maps(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
     auto* model = std::get_if<ModelRequest>(&plan.computation);
     std::optional<Lens> lens;
@@ -143,7 +147,14 @@ class Reading {
       if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);
       if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
     }
-    walk_maps(plan, options_.counting, [&](const AttentionMaps& maps) { take(maps); });
+    if (rows) {
+      labels_ = plan.attentions[0].labels.query;
+      walk_rows(plan, options_.counting, std::nullopt,
+                [&](const TextNumbers& numbers) { put_statistics(numbers.name, numbers.values); });
+      model->rows = {};
+    } else {
+      walk_maps(plan, options_.counting, [&](const AttentionMaps& maps) { take(maps); });
+    }
     if (model == nullptr) return;
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
@@ -152,12 +163,14 @@ class Reading {
     }
   }
 
-  void take(const AttentionMaps& maps) {
-    const std::vector<HeadValues> values =
-        values_of(maps, options_.counting, options_.document.threads);
+  void put_statistics(const std::string& name, const std::vector<HeadValues>& values) {
     AttentionHeads& heads = outcome_.attentions.emplace_back();
-    heads.name = maps.name;
+    heads.name = name;
     for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
+  }
+
+  void take(const AttentionMaps& maps) {
+    put_statistics(maps.name, values_of(maps, options_.counting, options_.document.threads));
     if (labels_.empty()) labels_ = maps.labels;
     if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(maps);
     if (wants(HeadAnalysis::distances) && maps.same_positions) {

@@ -143,7 +143,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
                       {heads_of(off, n), heads_of(options.cross_heads_off, n)}, options.wants(n),
                       [&](const AttendedBlock& block) { options.block(b, own, block); });
         states[b] = std::move(step.states);
-        if (options.wants(n)) {
+        if (options.wants(n) && !options.rows) {
           self.push_back(std::move(step.self));
           if (stack.crosses) cross.push_back(std::move(step.cross));
         }

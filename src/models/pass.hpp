@@ -54,6 +54,10 @@ struct ModelOptions : AttentionOptions {
   /// Told of each self-attention of a wanted layer with what its output is the sum of.
   std::function<void(std::size_t sample, const std::string& name, const AttendedBlock& block)>
       block = {};
+  /// Where given, the self-attentions of wanted layers are computed some queries at a time, and
+  /// this is told of their rows [1,H,count,L] from `first` on, in place of whole maps; of samples
+  /// one after the other. For models of one stack, without `watch` and `block`.
+  std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)> rows = {};
   /// Told of the logits [1,L,V] that the states which leave a layer of the last stack would give.
   std::function<void(std::size_t sample, std::size_t layer, const Tensor& logits)> lens = {};
 

@@ -9,6 +9,7 @@
 
 #include "attention/linear.hpp"
 #include "attention/position_bias.hpp"
+#include "attention/query_blocks.hpp"
 #include "models/elementwise.hpp"
 #include "models/experts.hpp"
 #include "tensor/tensor_part.hpp"
@@ -203,6 +204,10 @@ Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
                          (self ? ".self." : ".cross."),
                      request);
     }
+    if (options_.rows && self && map != nullptr) {
+      return projected(layer.self.output, "output", heads_by_rows(request, layer.number, off),
+                       base);
+    }
     if (block != nullptr) block->value = std::get<ScaledDotProduct>(request.score).value;
     AttentionResult result = attend(request);
     if (map != nullptr) *map = std::move(result.weights);
@@ -214,6 +219,19 @@ Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
     block->output = layer.self.output;
   }
   return projected(self ? layer.self.output : layer.cross.output, "output", heads, base);
+}
+
+// The joined heads of a self-attention whose weights are told row by row.
+Tensor StackPass::heads_by_rows(const AttentionRequest& request, std::size_t layer,
+                                const std::vector<std::size_t>* off) const {
+  constexpr std::size_t weights_at_a_time = std::size_t{1} << 24U;
+  const std::size_t length = std::get<ScaledDotProduct>(request.score).query.shape()[1];
+  const std::size_t queries =
+      std::max<std::size_t>(16, weights_at_a_time / (model_.heads * length));
+  const Tensor heads = attend_by_queries(
+      request, queries,
+      [&](std::size_t first, const Tensor& rows) { options_.rows(layer, first, rows); });
+  return off == nullptr ? heads : without_heads(heads, *off, model_.head_width);
 }
 
 AttentionRequest StackPass::attention_of(const Layer& layer, bool self, const Tensor& states,

@@ -73,6 +73,8 @@ class StackPass {
   Tensor attend_to(const Layer& layer, bool self, const Tensor& states, const Tensor& memory,
                    const std::vector<std::size_t>* off, Tensor* map, const Tensor& base,
                    AttendedBlock* block = nullptr) const;
+  Tensor heads_by_rows(const AttentionRequest& request, std::size_t layer,
+                       const std::vector<std::size_t>* off) const;
   AttentionRequest attention_of(const Layer& layer, bool self, const Tensor& states,
                                 const Tensor& memory) const;
   void set_distance_bias(AttentionRequest& request, double scale) const;

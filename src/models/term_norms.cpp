@@ -3,27 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <utility>
 
+#include "attention/linear.hpp"
+#include "attention/new_elements.hpp"
+#include "kernels/term_products.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
 namespace {
 
-// In single precision too sums go in double: of lengths that cancel little is left.
-template <class T>
-double dot(const T* a, const T* b, std::size_t count) {
+// Σ f(a[i]) in eight sums, so that none waits for the one before it.
+template <class T, class F>
+double sum_of(const T* a, std::size_t count, const F& f) {
   constexpr std::size_t parts = 8;
   std::array<double, parts> sums{};
   std::size_t i = 0;
   for (; i + parts <= count; i += parts) {
-    for (std::size_t k = 0; k < parts; ++k) {
-      sums[k] += static_cast<double>(a[i + k]) * static_cast<double>(b[i + k]);
-    }
+    for (std::size_t k = 0; k < parts; ++k) sums[k] += f(static_cast<double>(a[i + k]));
   }
   double sum = 0;
-  for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (; i < count; ++i) sum += f(static_cast<double>(a[i]));
   for (const double part : sums) sum += part;
   return sum;
 }
@@ -46,11 +48,7 @@ class NormOfTerms {
   double scale(const T* row, std::size_t width) const {
     if (!is_there_) return 1;
     const double mean = mean_of(row, width);
-    double sum = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      const double away = static_cast<double>(row[i]) - mean;
-      sum += away * away;
-    }
+    const double sum = sum_of(row, width, [=](double x) { return (x - mean) * (x - mean); });
     return 1 / std::sqrt(sum / static_cast<double>(width) + eps_);
   }
 
@@ -68,9 +66,7 @@ class NormOfTerms {
   template <class T>
   double mean_of(const T* row, std::size_t width) const {
     if (!centred_) return 0;
-    double sum = 0;
-    for (std::size_t i = 0; i < width; ++i) sum += static_cast<double>(row[i]);
-    return sum / static_cast<double>(width);
+    return sum_of(row, width, [](double x) { return x; }) / static_cast<double>(width);
   }
 
   bool centred_, is_there_;
@@ -96,11 +92,11 @@ class TermReader {
     read_terms();
     read_rows();
     TermNorms norms;
+    lengths_.resize(heads_ * length_);
+    norms.of_all_heads = norms_of_sums(false);
     norms.of_heads = norms_of_heads();
-    norms.of_all_heads = norms_of_sums([](std::size_t) { return 1.0; });
-    turn_terms();
-    Tensor block =
-        norms_of_sums([this](std::size_t i) { return branch_scales_[i] * sum_scales_[i]; });
+    const bool turns = branch_norm_.is_there() || sum_norm_.is_there();
+    const Tensor block = turns ? norms_of_sums(true) : norms.of_all_heads;
     read_block(block, norms);
     return norms;
   }
@@ -117,37 +113,52 @@ class TermReader {
     const std::size_t queries_a_value = inside / value_width;
     const MatrixRows source = block_.output.weight.source();
     const std::size_t stride = source.side_by_side ? width_ : inside;
-    std::vector<T> matrix(width_ * inside);
+    const std::shared_ptr<T> matrix = new_elements<T>(width_ * inside);
     if constexpr (sizeof(T) == 4) {
-      source.floats(0, width_, stride, matrix.data());
+      source.floats(0, width_, stride, matrix.get());
     } else {
-      source.doubles(0, width_, stride, matrix.data());
+      source.doubles(0, width_, stride, matrix.get());
     }
-    const auto element = [&](std::size_t out, std::size_t in) {
-      return source.side_by_side ? matrix[in * stride + out] : matrix[out * stride + in];
-    };
     const std::span<const T> values = block_.value.values<T>();
     for (std::size_t h = 0; h < heads_; ++h) {
       const bool off =
           std::find(block_.heads_off.begin(), block_.heads_off.end(), h) != block_.heads_off.end();
-      std::vector<T> own(width_ * head_width_), x(length_ * head_width_);
-      if (!off) {
-        for (std::size_t out = 0; out < width_; ++out) {
-          for (std::size_t k = 0; k < head_width_; ++k) {
-            own[out * head_width_ + k] = element(out, h * head_width_ + k);
-          }
-        }
-        const std::size_t first = h / queries_a_value * head_width_;
-        for (std::size_t j = 0; j < length_; ++j) {
-          std::copy_n(values.data() + j * value_width + first, head_width_,
-                      x.data() + j * head_width_);
-        }
+      std::vector<T> x(length_ * head_width_);
+      const std::size_t first = h / queries_a_value * head_width_;
+      for (std::size_t j = 0; j < length_ && !off; ++j) {
+        std::copy_n(values.data() + j * value_width + first, head_width_,
+                    x.data() + j * head_width_);
       }
-      Tensor terms = apply(Linear{Tensor({width_, head_width_}, std::move(own)), {}},
-                           Tensor({length_, head_width_}, std::move(x)), threads_);
-      terms_.push_back(std::move(terms));
-      places_.push_back(terms_.back().template values<T>().data());
+      const std::size_t column = h * head_width_;
+      const T* own = matrix.get() + (source.side_by_side ? column * stride : column);
+      const Product product{part_of(own, stride, source.side_by_side), {}};
+      const Tensor terms =
+          apply(std::span(&product, 1), Tensor({length_, head_width_}, std::move(x)), threads_)
+              .front();
+      terms_.push_back(terms);
+      places_.push_back(terms.template values<T>().data());
     }
+  }
+
+  // A head's columns of the output projection, [D,d].
+  MatrixRows part_of(const T* from, std::size_t stride, bool side_by_side) const {
+    MatrixRows rows;
+    rows.rows = width_;
+    rows.columns = head_width_;
+    rows.side_by_side = side_by_side;
+    const auto make = [=, width = head_width_](std::size_t first, std::size_t count,
+                                               std::size_t to_stride, T* to) {
+      for (std::size_t i = 0; i < (side_by_side ? width : count); ++i) {
+        const T* line = from + (side_by_side ? i * stride + first : (first + i) * stride);
+        std::copy_n(line, side_by_side ? count : width, to + i * to_stride);
+      }
+    };
+    if constexpr (sizeof(T) == 4) {
+      rows.floats = make;
+    } else {
+      rows.doubles = make;
+    }
+    return rows;
   }
 
   // 2. What the norms divide by: the σ of whole rows of the branch, then of the sum.
@@ -166,97 +177,104 @@ class TermReader {
       const Tensor bias = block_.branch_norm->bias.converted(DType::float64);
       std::copy_n(bias.values<double>().begin(), width_, norm_bias.begin());
     }
-    for (std::size_t i = 0; i < length_; ++i) {
-      branch_scales_.push_back(branch_norm_.scale(rows + i * width_, width_));
+    branch_scales_.resize(length_);
+    sum_scales_.resize(length_);
+    parallel_for(length_, threads_, [&](std::size_t i) {
+      branch_scales_[i] = branch_norm_.scale(rows + i * width_, width_);
       std::vector<T> sum(rows + i * width_, rows + (i + 1) * width_);
       branch_norm_.turn(sum.data(), width_);
       for (std::size_t k = 0; k < width_; ++k) {
         sum[k] =
             static_cast<T>(sum[k] * branch_scales_[i] + norm_bias[k] + residual[i * width_ + k]);
       }
-      sum_scales_.push_back(sum_norm_.scale(sum.data(), width_));
-    }
+      sum_scales_[i] = sum_norm_.scale(sum.data(), width_);
+    });
   }
 
   // 3. ‖A f‖ = A·‖f‖.
   Tensor norms_of_heads() const {
-    std::vector<T> norms(heads_ * length_ * length_);
-    parallel_for(heads_, threads_, [&](std::size_t h) {
-      std::vector<double> lengths;
+    const std::shared_ptr<T> norms = new_elements<T>(heads_ * length_ * length_);
+    parallel_for(heads_ * length_, threads_, [&](std::size_t row) {
+      const double* lengths = lengths_.data() + row / length_ * length_;
+      const T* from = weights_.data() + row * length_;
+      T* to = norms.get() + row * length_;
       for (std::size_t j = 0; j < length_; ++j) {
-        lengths.push_back(std::sqrt(dot(term(h, j), term(h, j), width_)));
-      }
-      for (std::size_t i = 0; i < length_; ++i) {
-        for (std::size_t j = 0; j < length_; ++j) {
-          norms[(h * length_ + i) * length_ + j] = static_cast<T>(weight(h, i, j) * lengths[j]);
-        }
+        to[j] = static_cast<T>(static_cast<double>(from[j]) * lengths[j]);
       }
     });
-    return {{heads_, length_, length_}, std::move(norms)};
+    return filled({heads_, length_, length_}, norms);
   }
 
-  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a, of some keys at a time, whose weights stand side by side.
-  template <class Scale>
-  Tensor norms_of_sums(const Scale& scale_of) const {
-    constexpr std::size_t lanes = 8;
-    using Lanes = std::array<double, lanes>;
+  // 4. ‖Σ_h a_h f_h‖² = aᵀ G a, of some keys at a time, whose weights stand side by side; of terms
+  // as they are, whose own lengths [H,L] are kept too, or as they come out of the norms, but for σ.
+  Tensor norms_of_sums(bool turned) {
+    constexpr std::size_t keys = kernels::form_keys;
     std::vector<T> norms(length_ * length_);
-    parallel_for((length_ + lanes - 1) / lanes, threads_, [&](std::size_t block) {
-      const std::size_t first = block * lanes, count = std::min(lanes, length_ - first);
-      std::vector<Lanes> products(heads_ * (heads_ + 1) / 2), a(heads_);
-      std::size_t at = 0;
-      for (std::size_t g = 0; g < heads_; ++g) {
-        for (std::size_t h = 0; h <= g; ++h, ++at) {
-          for (std::size_t k = 0; k < count; ++k) {
-            // Those beside the diagonal stand for two.
-            products[at][k] =
-                dot(term(g, first + k), term(h, first + k), width_) * (g == h ? 1 : 2);
-          }
+    parallel_for((length_ + keys - 1) / keys, threads_, [&](std::size_t block) {
+      const std::size_t first = block * keys, count = std::min(keys, length_ - first);
+      const std::vector<double> products = products_of(first, count, turned);
+      for (std::size_t h = 0; h < heads_ && !turned; ++h) {
+        for (std::size_t k = 0; k < count; ++k) {
+          const double square = products[(h * (h + 1) / 2 + h) * keys + k];
+          lengths_[h * length_ + first + k] = std::sqrt(square);
         }
       }
+      // The last keys, if they are fewer, stand before zeros.
+      std::vector<T> last(count < keys ? heads_ * keys : 0);
+      std::vector<double> scratch(heads_ * keys);
       for (std::size_t i = 0; i < length_; ++i) {
-        bool any = false;
-        for (std::size_t h = 0; h < heads_; ++h) {
-          for (std::size_t k = 0; k < count; ++k) {
-            a[h][k] = static_cast<double>(weight(h, i, first + k));
-            any = any || a[h][k] != 0;
-          }
+        const T* a = weights_.data() + i * length_ + first;
+        for (std::size_t h = 0; h < heads_ && !last.empty(); ++h) {
+          std::copy_n(a + h * length_ * length_, count, last.data() + h * keys);
         }
-        if (!any) continue;
-        Lanes sums{};
-        at = 0;
-        for (std::size_t g = 0; g < heads_; ++g) {
-          Lanes row{};
-          for (std::size_t h = 0; h <= g; ++h, ++at) {
-            for (std::size_t k = 0; k < lanes; ++k) row[k] += products[at][k] * a[h][k];
-          }
-          for (std::size_t k = 0; k < lanes; ++k) sums[k] += a[g][k] * row[k];
+        std::array<double, keys> sums{};
+        const bool whole = last.empty();
+        if (!kernels::quadratic_forms(kernels::QuadraticForms<T>{
+                whole ? a : last.data(), whole ? length_ * length_ : keys, heads_, products.data(),
+                sums.data(), scratch.data()})) {
+          continue;
         }
+        const double scale = turned ? branch_scales_[i] * sum_scales_[i] : 1;
         for (std::size_t k = 0; k < count; ++k) {
           norms[i * length_ + first + k] =
-              static_cast<T>(std::sqrt(std::max(sums[k], 0.0)) * scale_of(i));
+              static_cast<T>(std::sqrt(std::max(sums[k], 0.0)) * scale);
         }
       }
     });
     return {{length_, length_}, std::move(norms)};
   }
 
-  // 5. The terms as they come out of the norms, but for σ.
-  void turn_terms() {
-    if (!branch_norm_.is_there() && !sum_norm_.is_there()) return;
-    for (std::size_t h = 0; h < heads_; ++h) {
-      std::vector<T> turned(places_[h], places_[h] + length_ * width_);
-      for (std::size_t j = 0; j < length_; ++j) turn(turned.data() + j * width_);
-      terms_[h] = Tensor({length_, width_}, std::move(turned));
-      places_[h] = terms_[h].template values<T>().data();
+  // The products of terms of some keys, as quadratic_forms() takes them. In double precision: of
+  // lengths that cancel little is left.
+  std::vector<double> products_of(std::size_t first, std::size_t count, bool turned) const {
+    constexpr std::size_t keys = kernels::form_keys;
+    const std::size_t padded = kernels::padded_width(width_);
+    std::vector<double> products(heads_ * (heads_ + 1) / 2 * keys), vectors(heads_ * padded);
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t h = 0; h < heads_; ++h) {
+        std::copy_n(term(h, first + k), width_, vectors.data() + h * padded);
+        if (turned) turn(vectors.data() + h * padded);
+      }
+      kernels::pair_products(vectors.data(), heads_, padded, products.data() + k);
     }
+    // Those beside the diagonal stand for two.
+    std::size_t at = 0;
+    for (std::size_t g = 0; g < heads_; ++g) {
+      for (std::size_t h = 0; h <= g; ++h, at += keys) {
+        for (std::size_t k = 0; k < keys && h < g; ++k) products[at + k] *= 2;
+      }
+    }
+    return products;
   }
-  void turn(T* row) const {
+
+  // What the norms make of a term, but for σ.
+  template <class Number>
+  void turn(Number* row) const {
     branch_norm_.turn(row, width_);
     sum_norm_.turn(row, width_);
   }
 
-  // 6. Where the residual is added, and what of others is mixed in.
+  // 5. Where the residual is added, and what of others is mixed in.
   void read_block(const Tensor& others, TermNorms& norms) const {
     std::vector<T> block(others.values<T>().begin(), others.values<T>().end()), mixing(length_);
     const T *bare = bare_.values<T>().data(), *residual = block_.residual.values<T>().data();
@@ -266,14 +284,17 @@ class TermReader {
       std::vector<T> kept(residual + i * width_, residual + (i + 1) * width_);
       turn(all.data());
       sum_norm_.turn(kept.data(), width_);
+      std::vector<double> own_terms(width_);
+      for (std::size_t h = 0; h < heads_; ++h) {
+        const double a = static_cast<double>(weight(h, i, i));
+        const T* from = term(h, i);
+        for (std::size_t k = 0; k < width_; ++k) own_terms[k] += a * static_cast<double>(from[k]);
+      }
+      turn(own_terms.data());
       double own_square = 0, other_square = 0;
       for (std::size_t k = 0; k < width_; ++k) {
-        double own = 0;
-        for (std::size_t h = 0; h < heads_; ++h) {
-          own += static_cast<double>(weight(h, i, i)) * static_cast<double>(term(h, i)[k]);
-        }
-        const double other = (static_cast<double>(all[k]) - own) * scale;
-        own = own * scale + static_cast<double>(kept[k]) * sum_scales_[i];
+        const double other = (static_cast<double>(all[k]) - own_terms[k]) * scale;
+        const double own = own_terms[k] * scale + static_cast<double>(kept[k]) * sum_scales_[i];
         own_square += own * own;
         other_square += other * other;
       }
@@ -293,6 +314,7 @@ class TermReader {
   std::vector<const T*> places_;  // of the terms' numbers
   Tensor bare_;                   // the branch without the projection's bias
   std::vector<double> branch_scales_, sum_scales_;
+  std::vector<double> lengths_;  // of the terms, [H,L]
 };
 
 }  // namespace

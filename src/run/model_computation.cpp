@@ -76,7 +76,8 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
 Computed compute_model(const Plan& plan, const ModelRequest& request, const TakeComputed& take) {
   Computed computed;
   computed.attentions.resize(plan.attentions.size());
-  for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
+  // Whoever reads rows needs no maps, nor masks as large as these.
+  for (std::size_t i = 0; i < plan.attentions.size() && !request.rows; ++i) {
     const PlannedAttention& attention = plan.attentions[i];
     ComputedAttention& map = computed.attentions[i];
     map.labels = attention.labels;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "attention/linear.hpp"
@@ -11,17 +12,47 @@
 namespace attn {
 namespace {
 
+// Puts the maps of all heads of a row, `stride` numbers apart, together as one.
 template <class T>
-T fused(T sum, T number, RolloutOptions::Fusion fusion) {
-  switch (fusion) {
-    case RolloutOptions::Fusion::max:
-      return std::max(sum, number);
-    case RolloutOptions::Fusion::min:
-      return std::min(sum, number);
-    case RolloutOptions::Fusion::mean:
-      break;
+void fuse(const T* from, std::size_t heads, std::size_t stride, RolloutOptions::Fusion fusion,
+          std::span<T> row) {
+  std::copy_n(from, row.size(), row.data());
+  for (std::size_t h = 1; h < heads; ++h) {
+    const T* own = from + h * stride;
+    switch (fusion) {
+      case RolloutOptions::Fusion::max:
+        for (std::size_t j = 0; j < row.size(); ++j) row[j] = std::max(row[j], own[j]);
+        break;
+      case RolloutOptions::Fusion::min:
+        for (std::size_t j = 0; j < row.size(); ++j) row[j] = std::min(row[j], own[j]);
+        break;
+      case RolloutOptions::Fusion::mean:
+        for (std::size_t j = 0; j < row.size(); ++j) row[j] += own[j];
+        break;
+    }
   }
-  return sum + number;
+}
+
+// a·b, both [n,n]: b's columns are rows of a weight that stand side by side.
+template <class T>
+Tensor product(const Tensor& a, const Tensor& b, std::size_t threads) {
+  const std::size_t n = b.shape()[0];
+  const T* numbers = b.values<T>().data();
+  MatrixRows columns;
+  columns.rows = columns.columns = n;
+  columns.side_by_side = true;
+  if constexpr (std::is_same_v<T, float>) {
+    columns.in_memory = numbers;
+    columns.stride = n;
+  } else {
+    columns.doubles = [=](std::size_t first, std::size_t count, std::size_t stride, double* to) {
+      for (std::size_t k = 0; k < n; ++k) {
+        std::copy_n(numbers + k * n + first, count, to + k * stride);
+      }
+    };
+  }
+  const Product one{std::move(columns), {}};
+  return apply(std::span(&one, 1), a, threads).front();
 }
 
 // Sets the smallest so many numbers of a row to zero; of equal ones the first.
@@ -42,7 +73,7 @@ Rollout::Rollout(const RolloutOptions& options, std::vector<std::size_t> lengths
     : options_(options),
       lengths_(std::move(lengths)),
       threads_(threads),
-      transposed_(lengths_.size()) {}
+      rollouts_(lengths_.size()) {}
 
 // Â of a sample, [n,n].
 template <class T>
@@ -55,12 +86,8 @@ Tensor Rollout::joined_layer(const Tensor& maps, std::size_t sample) const {
   parallel_for(n, threads_, [&](std::size_t i) {
     const std::span<T> row(joined.data() + i * n, n);
     // 1. One map of all heads.
-    for (std::size_t h = 0; h < heads; ++h) {
-      const T* from = numbers.data() + ((sample * heads + h) * length + i) * length;
-      for (std::size_t j = 0; j < n; ++j) {
-        row[j] = h == 0 ? from[j] : fused(row[j], from[j], options_.fusion);
-      }
-    }
+    fuse(numbers.data() + (sample * heads * length + i) * length, heads, length * length,
+         options_.fusion, row);
     const T share =
         options_.fusion == RolloutOptions::Fusion::mean ? T(1) / static_cast<T>(heads) : T(1);
     for (T& number : row) number *= share;
@@ -80,28 +107,21 @@ Tensor Rollout::joined_layer(const Tensor& maps, std::size_t sample) const {
 Tensor Rollout::next(const Tensor& maps) {
   const std::size_t length = maps.shape()[2];
   const auto all = [&]<class T>(const T*) {
-    std::vector<T> rollout(lengths_.size() * length * length);
+    for (std::size_t b = 0; b < lengths_.size(); ++b) {
+      const Tensor layer = joined_layer<T>(maps, b);
+      Tensor& rollout = rollouts_[b];
+      rollout = rollout ? product<T>(layer, rollout, threads_) : layer;
+    }
+    if (lengths_ == std::vector{length}) return rollouts_[0].reshaped({1, length, length});
+    std::vector<T> padded(lengths_.size() * length * length);
     for (std::size_t b = 0; b < lengths_.size(); ++b) {
       const std::size_t n = lengths_[b];
-      const Tensor layer = joined_layer<T>(maps, b);
-      Tensor& transposed = transposed_[b];
-      if (transposed) {
-        transposed = apply(Linear{layer, {}}, transposed, threads_);  // R_{l−1}ᵀ Âᵀ
-      } else {
-        std::vector<T> first(n * n);
-        const std::span<const T> from = layer.values<T>();
-        for (std::size_t i = 0; i < n; ++i) {
-          for (std::size_t j = 0; j < n; ++j) first[j * n + i] = from[i * n + j];
-        }
-        transposed = Tensor({n, n}, std::move(first));
-      }
-      const std::span<const T> from = transposed.values<T>();
       for (std::size_t i = 0; i < n; ++i) {
-        T* to = rollout.data() + (b * length + i) * length;
-        for (std::size_t j = 0; j < n; ++j) to[j] = from[j * n + i];
+        std::copy_n(rollouts_[b].values<T>().data() + i * n, n,
+                    padded.data() + (b * length + i) * length);
       }
     }
-    return Tensor({lengths_.size(), length, length}, std::move(rollout));
+    return Tensor({lengths_.size(), length, length}, std::move(padded));
   };
   return maps.dtype() == DType::float32 ? all(static_cast<const float*>(nullptr))
                                         : all(static_cast<const double*>(nullptr));

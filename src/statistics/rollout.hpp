@@ -27,7 +27,7 @@ class Rollout {
   RolloutOptions options_;
   std::vector<std::size_t> lengths_;
   std::size_t threads_;
-  std::vector<Tensor> transposed_;  // of each sample, [n,n]: columns are positions of the output
+  std::vector<Tensor> rollouts_;  // of each sample, [n,n], so far
 };
 
 }  // namespace attn

@@ -12,6 +12,18 @@
 #include "support/translated.hpp"
 
 namespace attn {
+namespace {
+
+// In bytes; 0 if the system does not tell. It is asked once, which takes longer than many a check.
+double machine_memory() {
+  static const double memory = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? static_cast<double>(pages) * static_cast<double>(page) : 0;
+  }();
+  return memory;
+}
+
+}  // namespace
 
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 7> units{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -39,10 +51,8 @@ void check_memory(double bytes, const std::string& what, const std::string& wher
                                  limit, bytes_text(memory)),
                       where, translated(help));
   };
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page > 0) {
-    const double memory = static_cast<double>(pages) * static_cast<double>(page);
-    if (bytes > memory) refuse(translated("the memory of this machine, "), memory);
+  if (const double memory = machine_memory(); memory > 0 && bytes > memory) {
+    refuse(translated("the memory of this machine, "), memory);
   }
   if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
     refuse(translated("the memory that this program may use, "), static_cast<double>(*limit));

@@ -66,16 +66,14 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
   }
 }
 
-const std::vector<std::string> followed{"README.md",       "README.zh-CN.md",
-                                        "guide.md",        "guide.zh-CN.md",
-                                        "masks.md",        "formats.md",
-                                        "kinds.md",        "cookbook.md",
-                                        "numerics.md",     "pytorch.md",
-                                        "gallery.md",      "models.md",
-                                        "models.zh-CN.md", "masks.zh-CN.md",
-                                        "kinds.zh-CN.md",  "your-attentions.md",
-                                        "heads.md",        "your-attentions.zh-CN.md",
-                                        "view.md"};
+const std::vector<std::string> followed{
+    "README.md",          "README.zh-CN.md", "guide.md",
+    "guide.zh-CN.md",     "masks.md",        "formats.md",
+    "kinds.md",           "cookbook.md",     "numerics.md",
+    "pytorch.md",         "gallery.md",      "models.md",
+    "models.zh-CN.md",    "masks.zh-CN.md",  "kinds.zh-CN.md",
+    "your-attentions.md", "heads.md",        "your-attentions.zh-CN.md",
+    "heads.zh-CN.md",     "view.md"};
 
 /// README.md and all that is in docs/.
 std::vector<std::string> all_documents() {
@@ -191,7 +189,8 @@ TEST_CASE("the commands of the document about masks give the numbers it tells") 
 TEST_CASE("the commands of all other documents run as they stand") {
   for (const std::string name :
        {"formats.md", "cookbook.md", "numerics.md", "pytorch.md", "models.md", "models.zh-CN.md",
-        "your-attentions.md", "your-attentions.zh-CN.md", "heads.md", "view.md"}) {
+        "your-attentions.md", "your-attentions.zh-CN.md", "heads.md", "heads.zh-CN.md",
+        "view.md"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
     const Outcome outcome = follow(read_document(name), folder);

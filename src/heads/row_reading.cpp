@@ -1,0 +1,151 @@
+#include "heads/row_reading.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attention/visibility.hpp"
+#include "run/computation.hpp"
+#include "statistics/offset_means.hpp"
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+/// The attention of one sample in one layer, read head by head.
+class SampleReading {
+ public:
+  SampleReading(const MapPositions& positions, std::size_t heads, const HeadCounting& counting,
+                std::optional<std::size_t> reach)
+      : columns_(positions.columns), heads_(heads, HeadReading(positions, counting)) {
+    if (reach) offsets_.assign(heads, OffsetMeans(columns_, *reach));
+  }
+
+  // Rows [1,H,count,L], and how many keys the queries may see.
+  void add(const Tensor& rows, const std::size_t* seen, std::size_t threads) {
+    const std::size_t count = rows.shape()[2];
+    parallel_for(heads_.size(), threads, [&](std::size_t h) {
+      const auto read = [&](const auto numbers) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto* row = numbers.data() + (h * count + i) * columns_;
+          heads_[h].add(row, seen[i]);
+          if (!offsets_.empty()) offsets_[h].add(row);
+        }
+      };
+      if (rows.dtype() == DType::float32) {
+        read(rows.values<float>());
+      } else {
+        read(rows.values<double>());
+      }
+    });
+  }
+
+  std::vector<HeadValues> values() const {
+    std::vector<HeadValues> values;
+    for (const HeadReading& head : heads_) values.push_back(head.values());
+    return values;
+  }
+  std::vector<std::vector<double>> by_offset() const {
+    std::vector<std::vector<double>> means;
+    for (const OffsetMeans& head : offsets_) means.push_back(head.means());
+    return means;
+  }
+
+ private:
+  std::size_t columns_;
+  std::vector<HeadReading> heads_;
+  std::vector<OffsetMeans> offsets_;
+};
+
+/// A pass of a model whose rows come layer by layer, in each sample by sample.
+class PassReading {
+ public:
+  PassReading(const Plan& plan, const ModelRequest& model, const HeadCounting& counting,
+              std::optional<std::size_t> reach, const std::function<void(const TextNumbers&)>& take)
+      : plan_(plan), model_(model), counting_(counting), reach_(reach), take_(take) {
+    for (const auto& ids : model.texts.ids) {
+      MapTokens& own = tokens_.emplace_back(model_tokens(*model.folder, ids, counting));
+      own.special.resize(ids.size());
+      own.separator.resize(ids.size());
+    }
+    for (const MapTokens& own : tokens_) {
+      const std::size_t length = own.ids.size();
+      positions_.emplace_back(length, length, &own, &own, true);
+    }
+  }
+
+  void take(std::size_t layer, std::size_t first, const Tensor& rows) {
+    if (first == 0) begin(layer, rows.shape()[1]);
+    reading_->add(rows, seen_.data() + first, model_.threads);
+    if (first + rows.shape()[2] == positions_[sample_].rows) finish(layer);
+  }
+
+ private:
+  void begin(std::size_t layer, std::size_t heads) {
+    reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? reach_ : std::nullopt);
+    Geometry geometry = plan_.attentions[layer].geometry;
+    geometry.batch = 1;
+    geometry.queries = geometry.keys = positions_[sample_].rows;
+    const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry);
+    seen_.clear();
+    for (std::size_t i = 0; i < geometry.queries; ++i) {
+      const Visibility::Interval keys = visibility.interval(0, i);
+      seen_.push_back(keys.end - keys.first);
+    }
+  }
+
+  void finish(std::size_t layer) {
+    for (HeadValues& own : reading_->values()) values_.push_back(own);
+    if (sample_ == 0) by_offset_ = reading_->by_offset();
+    if (++sample_ < positions_.size()) return;
+    const std::string& prefix = plan_.attentions[layer].prefix;
+    take_({prefix.substr(0, prefix.size() - 1), means_of_samples(values_, positions_.size()),
+           std::move(by_offset_)});
+    sample_ = 0;
+    values_.clear();
+  }
+
+  const Plan& plan_;
+  const ModelRequest& model_;
+  const HeadCounting& counting_;
+  std::optional<std::size_t> reach_;
+  const std::function<void(const TextNumbers&)>& take_;
+  std::vector<MapTokens> tokens_;
+  std::vector<MapPositions> positions_;  // of each sample
+  std::size_t sample_ = 0;               // that rows come of
+  std::vector<std::size_t> seen_;
+  std::optional<SampleReading> reading_;
+  std::vector<HeadValues> values_;  // of the layer's samples so far
+  std::vector<std::vector<double>> by_offset_;
+};
+
+}  // namespace
+
+bool reads_by_rows(const Plan& plan) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  if (model == nullptr || model->folder->architecture.encoder_decoder()) return false;
+  constexpr std::size_t most_weights = std::size_t{1} << 26U;
+  const std::size_t length = longest_of(model->texts.ids);
+  return model->texts.ids.size() * model->folder->architecture.heads * length * length >
+         most_weights;
+}
+
+void ask_for_rows(Plan& plan) {
+  std::get<ModelRequest>(plan.computation).rows = [](std::size_t, std::size_t, const Tensor&) {};
+}
+
+void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
+               const std::function<void(const TextNumbers&)>& take) {
+  Plan own = plan;
+  auto& model = std::get<ModelRequest>(own.computation);
+  PassReading reading(own, model, counting, reach, take);
+  model.rows = [&](std::size_t layer, std::size_t first, const Tensor& rows) {
+    reading.take(layer, first, rows);
+  };
+  compute(own, [](Computed& computed, std::optional<std::size_t>) { computed.tensors.clear(); });
+}
+
+}  // namespace attn

@@ -1,0 +1,65 @@
+#include "heads/row_reading.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "document/options.hpp"
+
+// Statistics of rows as they come against those of whole maps.
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
+
+bool near(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-12 * (1 + std::abs(b));
+}
+
+}  // namespace
+
+TEST_CASE("statistics of rows are those of whole maps") {
+  // Two samples of different lengths, a window, positions of every sort.
+  for (const std::string name : {"bert_pairs", "mistral_window", "llama_grouped", "bloom_alibi_f16",
+                                 "gemma3_text_bf16", "gpt_oss_sinks_bf16", "mpnet_buckets"}) {
+    CAPTURE(name);
+    HeadsCorpusOptions options;
+    options.reach = 3;
+    options.heads.document.input = cases / name / "input.json";
+    options.heads.document.dtype = DType::float64;
+    options.heads.document.threads = 1;
+    const Document document = open_document(options.heads.document);
+    Plan plan = plan_of_maps(options.heads, document);
+    CHECK_FALSE(reads_by_rows(plan));
+    std::vector<TextNumbers> expected, found;
+    walk_maps(plan, options.heads.counting,
+              [&](const AttentionMaps& maps) { expected.push_back(text_numbers(maps, options)); });
+    ask_for_rows(plan);
+    walk_rows(plan, options.heads.counting, options.reach,
+              [&](const TextNumbers& numbers) { found.push_back(numbers); });
+    REQUIRE(found.size() == expected.size());
+    const bool one_sample = std::get<ModelRequest>(plan.computation).texts.ids.size() == 1;
+    for (std::size_t at = 0; at < found.size(); ++at) {
+      CHECK(found[at].name == expected[at].name);
+      REQUIRE(found[at].values.size() == expected[at].values.size());
+      for (std::size_t h = 0; h < found[at].values.size(); ++h) {
+        for (std::size_t s = 0; s < head_statistic_count; ++s) {
+          CAPTURE(head_statistics()[s].name);
+          CHECK(near(found[at].values[h][s], expected[at].values[h][s]));
+        }
+        // A padded sample's rows behind its end count in the means of whole maps.
+        for (std::size_t i = 0; one_sample && i < found[at].by_offset[h].size(); ++i) {
+          CHECK(near(found[at].by_offset[h][i], expected[at].by_offset[h][i]));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace attn
