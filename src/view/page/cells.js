@@ -1,0 +1,142 @@
+/**
+ * One decoded map.
+ * @typedef {object} CellMap
+ * @property {number} rows
+ * @property {number} columns
+ * @property {number} queries
+ * @property {number} keys
+ * @property {Float32Array | Float64Array} values row after row
+ * @property {Uint8Array | null} hidden 1 where a cell is hidden; null = none is
+ * @property {number} error
+ * @property {boolean} exactCells whether each cell is one query and one key
+ * @property {Strongest | null} strongest
+ */
+
+/**
+ * The strongest keys of each query of a pooled map, largest first.
+ * @typedef {{count: number, keys: Uint32Array, values: Float32Array}} Strongest
+ */
+
+/** Said instead of a key where a query has fewer than the list is long. */
+const NO_KEY = 0xffffffff;
+
+/**
+ * @param {import('./data').CellBlock} block
+ * @param {ArrayBuffer} bytes
+ * @param {boolean} diverging
+ * @returns {{values: Float32Array | Float64Array, hidden: Uint8Array | null}}
+ */
+function decodeCells(block, bytes, diverging) {
+  const count = block.rows * block.columns;
+  if (block.type === 'float32') return { values: new Float32Array(bytes, 0, count), hidden: null };
+  if (block.type === 'float64') return { values: new Float64Array(bytes, 0, count), hidden: null };
+  const wide = block.type === 'uint16';
+  const largest = new Float32Array(bytes, 0, block.rows);
+  const codes = wide
+    ? new Uint16Array(bytes, 4 * block.rows, count)
+    : new Uint8Array(bytes, 4 * block.rows, count);
+  return decodeCodes(codes, largest, block.columns, wide ? 65531 : 251, diverging);
+}
+
+/**
+ * @param {Uint8Array | Uint16Array} codes
+ * @param {ArrayLike<number>} largest of each row
+ * @param {number} columns
+ * @param {number} highest
+ * @param {boolean} diverging
+ */
+function decodeCodes(codes, largest, columns, highest, diverging) {
+  const values = new Float32Array(codes.length);
+  /** @type {Uint8Array | null} */
+  let hidden = null;
+  const beyond = [-Infinity, Infinity, NaN];
+  for (let row = 0, at = 0; at < codes.length; ++row) {
+    const factor = ((largest[row] ?? 0) * (diverging ? 2 : 1)) / highest;
+    const offset = diverging ? -(largest[row] ?? 0) : 0;
+    for (const end = at + columns; at < end; ++at) {
+      const code = codes[at] ?? 0;
+      if (code <= highest) {
+        values[at] = code * factor + offset;
+      } else if (code < highest + 4) {
+        values[at] = beyond[code - highest - 1] ?? NaN;
+      } else {
+        hidden ??= new Uint8Array(codes.length);
+        hidden[at] = 1;
+      }
+    }
+  }
+  return { values, hidden };
+}
+
+/**
+ * @param {ArrayBuffer} bytes one bit a cell, lowest first
+ * @param {number} count
+ */
+function decodeBits(bytes, count) {
+  const packed = new Uint8Array(bytes);
+  const bits = new Uint8Array(count);
+  for (let at = 0; at < count; ++at) bits[at] = ((packed[at >> 3] ?? 0) >> (at & 7)) & 1;
+  return bits;
+}
+
+/**
+ * @param {ArrayBuffer} bytes
+ * @param {number} queries
+ * @param {number} count
+ * @returns {Strongest}
+ */
+function decodeStrongest(bytes, queries, count) {
+  return {
+    count,
+    keys: new Uint32Array(bytes, 0, queries * count),
+    values: new Float32Array(bytes, 4 * queries * count, queries * count),
+  };
+}
+
+/** @type {BoundedCache<Promise<CellMap>>} */
+const decodedMaps = new BoundedCache(CACHE_BYTES);
+
+/**
+ * The map of one head, decoded when it is first asked for.
+ * @param {import('./data').AttentionSample} place
+ * @param {import('./data').Maps} maps
+ * @param {number} head
+ * @returns {Promise<CellMap>}
+ */
+function readMap(place, maps, head) {
+  const block = maps.heads[head];
+  if (!block) return Promise.reject(new Error(`there is no head ${head + 1}`));
+  const key = String(block.cells);
+  const known = decodedMaps.get(key);
+  if (known) return known;
+  const reading = decodeMap(place, maps, block);
+  decodedMaps.set(key, reading, block.rows * block.columns * (block.type === 'float64' ? 9 : 5));
+  return reading;
+}
+
+/**
+ * @param {import('./data').AttentionSample} place
+ * @param {import('./data').Maps} maps
+ * @param {import('./data').CellBlock} block
+ * @returns {Promise<CellMap>}
+ */
+async function decodeMap(place, maps, block) {
+  const count = block.strongest_keys ?? 0;
+  const [cells, hidden, strongest] = await Promise.all([
+    readBlock(block.cells),
+    block.hidden === undefined ? null : readBlock(block.hidden),
+    block.strongest === undefined ? null : readBlock(block.strongest),
+  ]);
+  const decoded = decodeCells(block, cells, maps.diverging);
+  return {
+    rows: block.rows,
+    columns: block.columns,
+    queries: place.queries,
+    keys: place.keys,
+    values: decoded.values,
+    hidden: hidden ? decodeBits(hidden, block.rows * block.columns) : decoded.hidden,
+    error: block.error,
+    exactCells: block.rows === place.queries && block.columns === place.keys,
+    strongest: strongest ? decodeStrongest(strongest, place.queries, count) : null,
+  };
+}

@@ -1,0 +1,211 @@
+/** More lines than this cannot be told apart. */
+const MOST_LINES = 4000;
+
+/** With more keys than this, lines of the three strongest of each query are drawn. */
+const KEYS_OF_ALL_LINES = 12;
+
+/** @typedef {{head: number, row: number, column: number, value: number}} HeadLine */
+
+const linesView = {
+  /** @type {HeadLine[]} */
+  lines: [],
+  all: 0,
+  strongest: 0,
+  /** The key at the pointer, where there is no query. @type {number | null} */
+  column: null,
+  rowHeight: 22,
+};
+
+/** How many of a query's strongest keys have lines; 0 = all. */
+function linesOfQuery() {
+  const columns = chosenMap()?.keys.length ?? 0;
+  if (page.choice.strongest > 0) return page.choice.strongest;
+  return columns > KEYS_OF_ALL_LINES && page.choice.threshold <= 0 ? 3 : 0;
+}
+
+/** Gathers the lines of the chosen heads, strongest last. */
+function gatherLines() {
+  /** @type {HeadLine[]} */
+  const lines = [];
+  const strongest = linesOfQuery();
+  for (const head of page.choice.heads) {
+    const shown = page.shown.get(head);
+    const columns = shown?.keys.length ?? 0;
+    for (let row = 0; shown && row < shown.queries.length; ++row) {
+      const values = shown.values.subarray(row * columns, (row + 1) * columns);
+      const among = strongest > 0 && strongest < columns ? strongestOfRow(values, strongest) : null;
+      values.forEach((value, column) => {
+        const at = row * columns + column;
+        if (value > 0 && (!among || among[column]) && Number.isFinite(value) && !shown.hidden?.[at] && !shown.faint?.[at]) lines.push({ head, row, column, value });
+      });
+    }
+  }
+  lines.sort((a, b) => a.value - b.value);
+  linesView.all = lines.length;
+  linesView.strongest = strongest;
+  linesView.lines = lines.slice(-MOST_LINES);
+}
+
+/**
+ * The lines of a query or a key, or of all.
+ * @param {number} row −1 = no query
+ * @param {number | null} column
+ * @returns {HeadLine[]}
+ */
+function chosenLines(row, column) {
+  if (row < 0 && column === null) return linesView.lines;
+  const lines = [];
+  for (const head of page.choice.heads) {
+    const shown = page.shown.get(head);
+    if (!shown) continue;
+    const [rows, columns] = [shown.queries.length, shown.keys.length];
+    for (let step = 0; step < (row >= 0 ? columns : rows); ++step) {
+      const place = row >= 0 ? { row, column: step } : { row: step, column: column ?? 0 };
+      const { value, hidden, faint } = cellAt(shown, place.row, place.column);
+      if (value > 0 && Number.isFinite(value) && !hidden && !faint) lines.push({ head, ...place, value });
+    }
+  }
+  return lines.sort((a, b) => a.value - b.value);
+}
+
+/**
+ * @typedef {object} LinesLayout
+ * @property {number} width
+ * @property {number} height of what is seen
+ * @property {number} scrolled how far down it begins
+ * @property {number} rowHeight
+ */
+
+/**
+ * @param {Pen} pen
+ * @param {ShownMap} shown
+ * @param {ColourScale} scale
+ * @param {LinesLayout} layout
+ * @param {{row: number, column: number | null}} active
+ * @param {Inks} ink
+ */
+function drawLines(pen, shown, scale, layout, active, ink) {
+  const { width, height, scrolled, rowHeight } = layout;
+  const [left, right] = [Math.round(width * 0.32), Math.round(width * 0.68)];
+  const middle = (/** @type {number} */ index) => 34 + (index + 0.5) * rowHeight - scrolled;
+  for (const { head, row, column, value } of chosenLines(active.row, active.column)) {
+    const [from, to] = [middle(row), middle(column)];
+    if (Math.max(from, to) < 0 || Math.min(from, to) > height) continue;
+    const share = shareOf(scale, value);
+    if (share < 0.004) continue;
+    const { colour, dash } = headColour(head);
+    pen.line(left, from, right, to, colour, 0.6 + 4.4 * share, Math.min(1, 0.1 + 0.9 * share), dash);
+  }
+  drawColumn(pen, shown.queries, queryTokens(), shown.words, { x: left - 8, align: 'right', room: left - 16, middle, height }, active.row, ink);
+  drawColumn(pen, shown.keys, keyTokens(), shown.words, { x: right + 8, align: 'left', room: width - right - 16, middle, height }, active.column ?? -1, ink);
+  pen.rect(0, 0, width, 26, ink.ground);
+  pen.text(say('axis_queries'), left - 8, 13, { size: 12, fill: ink.quiet, align: 'right' });
+  pen.text(say('axis_keys'), right + 8, 13, { size: 12, fill: ink.quiet });
+}
+
+/**
+ * @param {Pen} pen
+ * @param {Stretch[]} stretches
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {boolean} words
+ * @param {{x: number, align: 'left' | 'right', room: number, middle: (index: number) => number, height: number}} place
+ * @param {number} active
+ * @param {Inks} ink
+ */
+function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height }, active, ink) {
+  stretches.forEach((stretch, index) => {
+    const y = middle(index);
+    if (y < 10 || y > height + 20) return;
+    const text = shortened(edgeLabel(tokens, stretch, words), 14, room);
+    const marked = isFound(page.found, stretch);
+    const chosen = index === active;
+    const width = widthOfText(text, 14, chosen) + 8;
+    const left = align === 'left' ? x - 4 : x - width + 4;
+    if (marked || chosen) pen.rect(left, y - 10, width, 20, chosen ? ink.accent : ink.found);
+    pen.text(text, x, y, { size: 14, fill: chosen ? ink.ground : marked ? '#000000' : ink.text, align, bold: chosen });
+  });
+}
+
+/** Draws what is seen of the lines. */
+function drawLinesView() {
+  const shown = chosenMap();
+  const scale = chosenScale();
+  const box = byId('lines', HTMLDivElement);
+  if (!shown || !scale) return;
+  const count = Math.max(shown.queries.length, shown.keys.length);
+  linesView.rowHeight = Math.max(20, Math.min(34, (box.clientHeight - 50) / count));
+  byId('lines-height', HTMLDivElement).style.height = `${34 + count * linesView.rowHeight + 8}px`;
+  const [width, height] = [box.clientWidth, box.clientHeight];
+  const context = fitCanvas(byId('lines-canvas', HTMLCanvasElement), width, height);
+  context.clearRect(0, 0, width, height);
+  const layout = { width, height, scrolled: box.scrollTop, rowHeight: linesView.rowHeight };
+  drawLines(canvasPen(context), shown, scale, layout, activeOfLines(), inks());
+  box.setAttribute('aria-label', `${say('view_lines')}: ${say('map_label', {
+    title: told(chosenAttention()?.title ?? '') || say('attention'), head: headNumber(chosenAttention(), page.choice.head), queries: shown.map.queries, keys: shown.map.keys,
+  })}`);
+}
+
+function activeOfLines() {
+  if (linesView.column !== null) return { row: -1, column: linesView.column };
+  return { row: page.cursor?.row ?? pinnedRow(), column: null };
+}
+
+/** The heads whose lines can be drawn, as buttons in their colours. */
+function writeHeadChips() {
+  const box = byId('head-chips', HTMLDivElement);
+  const attention = chosenAttention();
+  box.hidden = page.choice.view !== 'lines' || (attention?.heads ?? 0) < 2;
+  if (box.hidden || !attention) return;
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['chip'] : undefined;
+  const { heads, head: chosen } = page.choice;
+  const chips = Array.from({ length: attention.heads }, (_, head) => {
+    const on = heads.includes(head);
+    const name = say('head_number', { head: headNumber(attention, head) });
+    const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
+    swatch.style.backgroundColor = headColour(head).colour;
+    const chip = make('button', { type: 'button', class: 'chip', 'aria-pressed': String(on), 'aria-label': name, title: name }, [swatch, String(headNumber(attention, head))]);
+    chip.dataset['chip'] = String(head);
+    chip.addEventListener('click', () => {
+      const next = on ? heads.filter((other) => other !== head) : [...heads, head];
+      change({ heads: next, head: next.includes(chosen) ? chosen : (next[0] ?? chosen) });
+    });
+    return chip;
+  });
+  const all = make('button', { type: 'button', text: say('all_heads') });
+  all.addEventListener('click', () => change({ heads: Array.from({ length: attention.heads }, (_, head) => head) }));
+  const one = make('button', { type: 'button', text: say('one_head') });
+  one.addEventListener('click', () => change({ heads: [page.choice.head] }));
+  box.replaceChildren(...chips, all, one);
+  if (focused !== undefined) /** @type {HTMLElement | null} */ (box.querySelector(`[data-chip="${focused}"]`))?.focus();
+}
+
+/** Pointers of the lines. */
+function listenToLines() {
+  const box = byId('lines', HTMLDivElement);
+  const indexAt = (/** @type {MouseEvent} */ event) => {
+    const { left, top, width } = box.getBoundingClientRect();
+    const index = Math.floor((event.clientY - top - 34 + box.scrollTop) / linesView.rowHeight);
+    return { index, side: event.clientX - left < width / 2 ? 'query' : 'key' };
+  };
+  const cursorAt = (/** @type {MouseEvent} */ event) => {
+    const { index, side } = indexAt(event);
+    const stretch = side === 'query' ? chosenMap()?.queries[index] : undefined;
+    return stretch ? { row: index, column: null, query: stretch.first } : null;
+  };
+  box.addEventListener('pointermove', (event) => {
+    const { index, side } = indexAt(event);
+    const key = side === 'key' && chosenMap()?.keys[index] ? index : null;
+    const changed = key !== linesView.column;
+    linesView.column = key;
+    const cursor = cursorAt(event);
+    if (changed && cursor === page.cursor) drawLinesView();
+    pointAt(cursor);
+  });
+  box.addEventListener('pointerleave', () => {
+    linesView.column = null;
+    if (page.cursor) pointAt(null);
+    else drawLinesView();
+  });
+  box.addEventListener('click', (event) => pinAt(cursorAt(event)));
+  box.addEventListener('scroll', () => drawLinesView(), { passive: true });
+}

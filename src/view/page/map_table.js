@@ -1,0 +1,108 @@
+/** A table of more cells is no longer read. */
+const MOST_TABLE_CELLS = 2500;
+
+/** Of longer rows the strongest keys are told. */
+const MOST_TABLE_ROWS = 1000;
+
+/** Writes the table of the chosen map, or of a row of it. */
+function writeTableView() {
+  const shown = chosenMap();
+  if (!shown) return;
+  const whole = page.choice.table === 'cells';
+  const segments = make('div', { class: 'segments', role: 'group', 'aria-label': say('view_table') }, [
+    tableButton('row', say('table_row')), tableButton('cells', say('table_whole'))]);
+  const row = Math.max(0, pinnedRow());
+  const parts = whole ? [wholeTable(shown)] : [queryField(shown, row), rowTable(shown, row)];
+  byId('table', HTMLDivElement).replaceChildren(segments, ...parts);
+}
+
+/**
+ * @param {'row' | 'cells'} value
+ * @param {string} text
+ */
+function tableButton(value, text) {
+  const button = make('button', { type: 'button', 'aria-pressed': String(page.choice.table === value), text });
+  button.addEventListener('click', () => change({ table: value }));
+  return button;
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ */
+function queryField(shown, row) {
+  const present = String((page.choice.query ?? shown.queries[row]?.first ?? 0) + 1);
+  const input = make('input', { type: 'number', min: '1', max: String(shown.map.queries), value: present });
+  input.addEventListener('change', () => change({ query: Math.max(0, Math.min(shown.map.queries, Number(input.value)) - 1) }));
+  return make('label', { class: 'query-field' }, [`${say('query')} `, input]);
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ */
+function rowTable(shown, row) {
+  const columns = shown.keys.length;
+  const query = page.choice.query ?? shown.queries[row]?.first ?? 0;
+  const stretch = shown.map.exactCells ? shown.queries[row] : { first: query, end: query + 1 };
+  const exact = shown.map.strongest ? strongestOf(shown, row, query) : null;
+  const places = exact ? null : shown.keys.map((_, column) => column);
+  const limited = places && columns > MOST_TABLE_ROWS
+    ? places.sort((a, b) => cellAt(shown, row, b).value - cellAt(shown, row, a).value).slice(0, MOST_TABLE_ROWS) : places;
+  const rows = exact
+    ? exact.map(({ stretch: key, value }, at) => keyRow(shown, key, fourDigits(value), String(at + 1)))
+    : (limited ?? []).map((column) => {
+      const cell = cellAt(shown, row, column);
+      const key = shown.keys[column] ?? { first: 0, end: 0 };
+      return keyRow(shown, key, cell.hidden ? say('hidden_cell') : fourDigits(cell.value), cell.hidden ? '' : String(rankInRow(shown, row, column).rank));
+    });
+  const caption = make('caption', {}, [`${say('table_of_row', { query: stretch ? numbersOf(stretch) : '' })} `, isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : '')]);
+  const header = [say('position'), say('token'), told(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
+  return make('table', {}, [caption, make('thead', {}, [make('tr', {}, header)]), make('tbody', {}, rows)]);
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {Stretch} key
+ * @param {string} weight
+ * @param {string} rank
+ */
+function keyRow(shown, key, weight, rank) {
+  return make('tr', {}, [
+    make('td', { text: numbersOf(key) }), make('th', { scope: 'row' }, [isolated(textOf(keyTokens(), key, shown.words))]),
+    make('td', { text: weight }), make('td', { text: rank }),
+  ]);
+}
+
+/** @param {ShownMap} shown */
+function wholeTable(shown) {
+  const cells = shown.queries.length * shown.keys.length;
+  if (cells > MOST_TABLE_CELLS) return make('p', { text: say('table_too_large', { cells }) });
+  const name = (/** @type {Stretch} */ stretch, /** @type {import('./data').Tokens | undefined} */ tokens) =>
+    [make('span', { class: 'quiet', text: numbersOf(stretch) }), ' ', isolated(textOf(tokens, stretch, shown.words))];
+  const header = shown.keys.map((key) => make('th', { scope: 'col' }, name(key, keyTokens())));
+  const scale = chosenScale();
+  const rows = shown.queries.map((query, row) => make('tr', {}, [
+    make('th', { scope: 'row' }, name(query, queryTokens())),
+    ...shown.keys.map((_, column) => tableCell(shown, row, column, scale)),
+  ]));
+  return make('table', { class: 'whole' }, [
+    make('caption', { text: say('table_of_map') }), make('thead', {}, [make('tr', {}, [make('td', {}), ...header])]), make('tbody', {}, rows)]);
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @param {number} column
+ * @param {ColourScale | undefined} scale
+ */
+function tableCell(shown, row, column, scale) {
+  const { value, hidden, faint } = cellAt(shown, row, column);
+  const cell = make('td', { text: hidden ? say('hidden_cell') : fourDigits(value) });
+  if (!hidden && !faint && scale && !Number.isNaN(value)) {
+    const pixel = pixelOfValue(scale, value);
+    cell.style.backgroundColor = colourOf(pixel);
+    cell.style.color = readableOn(pixel);
+  }
+  return cell;
+}

@@ -1,0 +1,167 @@
+/**
+ * Changes what is shown.
+ * @param {Partial<Choice>} part
+ */
+function change(part) {
+  Object.assign(page.choice, part);
+  mendChoice(page.choice);
+  if (!('query' in part) && !('key' in part)) page.cursor = null;
+  writeAddress();
+  refresh().catch(showProblem);
+}
+
+/** Reads the maps that the choice needs, and shows everything anew. */
+async function refresh() {
+  const turn = ++page.turn;
+  applyLook();
+  writeControls();
+  drawOverview();
+  writeStatisticBar();
+  writeStatisticsList();
+  const place = chosenPlace();
+  const maps = chosenMaps();
+  const section = byId('attention', HTMLElement);
+  if (!place || !maps) {
+    page.shown = new Map();
+    return showProblem(new Error(say(page.view.attentions.length ? 'not_in_sample' : 'no_attention')));
+  }
+  section.ariaBusy = 'true';
+  if (page.shown.size === 0) {
+    page.problem = say('reading');
+    showState();
+  }
+  const heads = page.choice.view === 'lines' ? [...new Set([...page.choice.heads, page.choice.head])] : [page.choice.head];
+  const read = await Promise.all(heads.map((head) => readMap(place, maps, head)));
+  if (turn !== page.turn) return;
+  page.shown = new Map(heads.map((head, index) => [head, shownOnce(/** @type {CellMap} */ (read[index]))]));
+  page.problem = '';
+  findTyped();
+  redraw();
+  section.ariaBusy = 'false';
+}
+
+/** @type {WeakMap<CellMap, {choices: string, shown: ShownMap}>} */
+const shownMaps = new WeakMap();
+
+/**
+ * A map as the choices leave it, made anew only if they changed.
+ * @param {CellMap} map
+ */
+function shownOnce(map) {
+  const choices = JSON.stringify([mapChoices(), speech.language]);
+  const known = shownMaps.get(map);
+  if (known?.choices === choices) return known.shown;
+  const shown = showMap(map, areWeights(), queryTokens(), keyTokens(), mapChoices());
+  shownMaps.set(map, { choices, shown });
+  return shown;
+}
+
+/**
+ * Says in the place of the view why there is none.
+ * @returns {boolean} whether the choices leave no cell
+ */
+function showState() {
+  const shown = chosenMap();
+  const empty = shown !== undefined && (shown.queries.length === 0 || shown.keys.length === 0);
+  const detail = byId('detail', HTMLDivElement);
+  detail.classList.toggle('nothing', empty || page.problem !== '');
+  detail.dataset['problem'] = page.problem || (empty ? say('no_cells') : '');
+  return empty;
+}
+
+/** Draws the present view from what has been read. */
+function redraw() {
+  const empty = showState();
+  writeLegend();
+  writeHeadChips();
+  if (!empty && !page.problem && !page.choice.enlarged) drawView();
+  writeReadout();
+  writeSearchCount();
+  writeStatus();
+  writeCommand();
+}
+
+function drawView() {
+  const { view } = page.choice;
+  if (view === 'map') drawMapView();
+  if (view === 'text') drawStripView();
+  if (view === 'table') writeTableView();
+  if (view === 'lines') {
+    gatherLines();
+    drawLinesView();
+  }
+}
+
+/** Language and colours of the page. */
+function applyLook() {
+  if (speech.language !== page.choice.language) {
+    speech.language = page.choice.language;
+    writeTexts();
+    writeHelp();
+  }
+  document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light';
+}
+
+/**
+ * Says why there is nothing to see, where it would be.
+ * @param {unknown} error
+ */
+function showProblem(error) {
+  page.problem = say('no_map', { reason: error instanceof Error ? error.message : String(error) });
+  redraw();
+  byId('attention', HTMLElement).ariaBusy = 'false';
+}
+
+function listen() {
+  listenToSelectors();
+  listenToOptions();
+  listenToTabs();
+  listenToOverview();
+  listenToMap();
+  listenToLines();
+  listenToStrips();
+  listenToSearch();
+  listenToExport();
+  listenToKeys();
+  window.addEventListener('hashchange', () => {
+    Object.assign(page.choice, choiceOf(location.hash, page.view.language));
+    change({});
+  });
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => change({}));
+  let waiting = 0;
+  new ResizeObserver(() => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(() => {
+      drawOverview();
+      redraw();
+    });
+  }).observe(byId('layout', HTMLElement));
+}
+
+/** Shows the page. */
+function start() {
+  page.view = JSON.parse(document.getElementById('view')?.textContent ?? '');
+  speech.language = page.view.language;
+  page.choice = choiceOf(location.hash, page.view.language);
+  speech.language = page.choice.language;
+  mendChoice(page.choice);
+  byId('title', HTMLHeadingElement).textContent = page.view.title || page.view.program;
+  const description = byId('description', HTMLParagraphElement);
+  description.textContent = page.view.description;
+  description.hidden = page.view.description === '';
+  writeTexts();
+  writeHelp();
+  listen();
+  refresh().catch(showProblem);
+  readThumbnails(page.view).then((thumbnails) => {
+    page.thumbnails = thumbnails;
+    drawOverview();
+    document.body.dataset['thumbnails'] = 'drawn';
+  }).catch(showProblem);
+}
+
+try {
+  start();
+} catch (error) {
+  document.body.prepend(make('p', { role: 'alert', text: say('unnamed_error', { reason: String(error) }) }));
+}

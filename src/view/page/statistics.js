@@ -1,0 +1,155 @@
+/**
+ * @param {number} attention
+ * @param {number} head
+ * @param {number} statistic
+ * @returns {number | null}
+ */
+function statisticOf(attention, head, statistic) {
+  return page.view.attentions[attention]?.statistics?.[head]?.[statistic] ?? null;
+}
+
+/**
+ * The colours of a statistic: from zero, or less, to its largest value of all heads.
+ * @param {number} statistic
+ * @returns {ColourScale}
+ */
+function statisticRange(statistic) {
+  let [low, high] = [0, -Infinity];
+  page.view.attentions.forEach(({ heads }, attention) => {
+    for (let head = 0; head < heads; ++head) {
+      const value = statisticOf(attention, head, statistic);
+      if (value === null || !Number.isFinite(value)) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  });
+  return { low, high: high > low ? high : low + 1, log: false, table: pixelTable(page.view.colours.weights_table) };
+}
+
+/**
+ * @param {Pen} pen
+ * @param {number | null} value
+ * @param {ColourScale} scale
+ * @param {number} x
+ * @param {number} y
+ * @param {number} side
+ */
+function paintStatistic(pen, value, scale, x, y, side) {
+  const known = value !== null && !Number.isNaN(value);
+  const pixel = known ? pixelOfValue(scale, value) : pixelOf(page.view.colours.hidden);
+  pen.rect(x, y, side, side, colourOf(pixel));
+  if (side < 26) return;
+  const text = known ? cellText(value) : say('unknown_value');
+  pen.text(text, x + side / 2, y + side / 2, { size: Math.min(13, side * 0.34), fill: readableOn(pixel), align: 'center' });
+}
+
+/** The chosen statistic's meaning and colours. */
+function writeStatisticBar() {
+  const { choice, view } = page;
+  const bar = byId('statistic-bar', HTMLDivElement);
+  bar.hidden = choice.left !== 'statistic';
+  if (bar.hidden) return;
+  const statistic = view.statistics[choice.statistic];
+  fillSelect(byId('statistic', HTMLSelectElement), view.statistics.map(({ title }, index) => [String(index), told(title)]), String(choice.statistic));
+  byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? told(statistic.meaning) : '';
+  const scale = statisticRange(choice.statistic);
+  const canvas = make('canvas', { 'aria-hidden': 'true' });
+  paintColours(canvas, scale, 120, 10);
+  byId('statistic-legend', HTMLDivElement).replaceChildren(shortNumber(scale.low), canvas, shortNumber(scale.high));
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {ColourScale} scale
+ * @param {number} width
+ * @param {number} height
+ */
+function paintColours(canvas, scale, width, height) {
+  const context = fitCanvas(canvas, width, height);
+  for (let x = 0; x < 256; ++x) {
+    context.fillStyle = colourOf(scale.table[x] ?? 0);
+    context.fillRect((x * width) / 256, 0, width / 256 + 1, height);
+  }
+}
+
+/** @returns {{attention: number, head: number}[]} all heads in the chosen order */
+function sortedHeads() {
+  const all = page.view.attentions.flatMap(({ heads }, attention) => Array.from({ length: heads }, (_, head) => ({ attention, head })));
+  const [direction, column] = page.choice.sort.split(':');
+  if (column === undefined) return all;
+  const sign = direction === 'up' ? 1 : -1;
+  const value = (/** @type {{attention: number, head: number}} */ { attention, head }) => statisticOf(attention, head, Number(column));
+  return all.sort((a, b) => {
+    const [one, other] = [value(a), value(b)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return sign * (one - other);
+  });
+}
+
+/**
+ * @param {import('./data').Attention} attention
+ * @param {number} head
+ */
+function shortHeadTitle(attention, head) {
+  const name = say('layer_and_head', { layer: layerNumber(attention), head: headNumber(attention, head) });
+  return page.view.attentions.some(({ stack }) => told(stack) !== told(attention.stack)) ? `${told(attention.stack)}: ${name}` : name;
+}
+
+const listed = { for: '' };
+
+/** The sortable list of all heads. */
+function writeStatisticsList() {
+  const box = byId('statistics-list', HTMLDivElement);
+  box.hidden = page.choice.left !== 'list';
+  if (box.hidden) return;
+  const wanted = JSON.stringify([page.choice.sort, speech.language]);
+  if (wanted !== listed.for) {
+    const scales = page.view.statistics.map((_, statistic) => statisticRange(statistic));
+    const rows = sortedHeads().map((place) => statisticsRow(place, scales));
+    box.replaceChildren(make('table', {}, [make('thead', {}, [statisticsHeader()]), make('tbody', {}, rows)]));
+    listed.for = wanted;
+  }
+  for (const row of box.querySelectorAll('tbody tr')) {
+    const { attention, head } = /** @type {HTMLElement} */ (row).dataset;
+    row.classList.toggle('chosen', Number(attention) === page.choice.attention && Number(head) === page.choice.head);
+  }
+}
+
+function statisticsHeader() {
+  const [direction, column] = page.choice.sort.split(':');
+  const header = (/** @type {string} */ title, /** @type {string} */ sorted, /** @type {string} */ next, /** @type {string} */ meaning) => {
+    const button = make('button', { type: 'button', text: title, title: meaning, 'aria-label': say('sort_by', { column: title }) });
+    button.addEventListener('click', () => change({ sort: next }));
+    return make('th', { scope: 'col', 'aria-sort': sorted }, [button]);
+  };
+  const columns = page.view.statistics.map(({ title, meaning }, index) => {
+    const own = column === String(index);
+    const sorted = own ? (direction === 'up' ? 'ascending' : 'descending') : 'none';
+    return header(told(title), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, told(meaning));
+  });
+  return make('tr', {}, [header(say('head'), column === undefined ? 'ascending' : 'none', '', ''), ...columns]);
+}
+
+/**
+ * @param {{attention: number, head: number}} place
+ * @param {ColourScale[]} scales
+ */
+function statisticsRow({ attention, head }, scales) {
+  const layer = page.view.attentions[attention];
+  const name = make('button', { type: 'button', text: layer ? shortHeadTitle(layer, head) : '' });
+  const cells = scales.map((scale, statistic) => {
+    const value = statisticOf(attention, head, statistic);
+    const cell = make('td', { text: value === null ? say('unknown_value') : fourDigits(value) });
+    if (value !== null && !Number.isNaN(value)) {
+      const pixel = pixelOfValue(scale, value);
+      cell.style.backgroundColor = colourOf(pixel);
+      cell.style.color = readableOn(pixel);
+    }
+    return cell;
+  });
+  const row = make('tr', {}, [make('th', { scope: 'row' }, [name]), ...cells]);
+  row.dataset['attention'] = String(attention);
+  row.dataset['head'] = String(head);
+  row.addEventListener('click', () => chooseHead(attention, head));
+  return row;
+}

@@ -1,0 +1,251 @@
+/** All of the page's own texts: English, then Chinese. Names in braces are replaced. */
+const TEXTS = {
+  skip: ['To the attention', '跳到注意力视图'],
+  language: ['Language', '语言'],
+  theme: ['Colours of the page', '页面配色'],
+  theme_system: ['As the system', '跟随系统'],
+  theme_light: ['Light', '浅色'],
+  theme_dark: ['Dark', '深色'],
+  help: ['Help and keys', '帮助与按键'],
+  heads: ['Heads', '层与头'],
+  layers_by_heads: ['layers ↓ heads →', '层 ↓ 头 →'],
+  heads_shown_as: ['What stands for each head', '每个头的显示方式'],
+  maps: ['Maps', '缩略图'],
+  statistic: ['Statistic', '统计量'],
+  list: ['List', '列表'],
+  enlarge: ['Enlarge', '放大'],
+  shrink: ['Shrink', '缩小'],
+  statistics_list: ['Statistics of all heads', '所有头的统计量'],
+  attention: ['Attention of one head', '单个头的注意力'],
+  layer: ['Layer', '层'],
+  layer_before: ['Layer before', '上一层'],
+  layer_after: ['Next layer', '下一层'],
+  head: ['Head', '头'],
+  head_before: ['Head before', '上一个头'],
+  head_after: ['Next head', '下一个头'],
+  head_number: ['Head {head}', '第 {head} 头'],
+  layer_number: ['Layer {layer}', '第 {layer} 层'],
+  layer_and_head: ['Layer {layer}, head {head}', '第 {layer} 层第 {head} 头'],
+  sample: ['Sample', '样本'],
+  tensor: ['Stage', '阶段'],
+  part: ['Texts of the pair', '文本对的部分'],
+  part_all: ['All tokens', '全部词元'],
+  part_from_to: ['Text {query} → text {key}', '文本 {query} → 文本 {key}'],
+  views: ['Views', '视图'],
+  view_map: ['Map', '热图'],
+  view_lines: ['Lines', '连线'],
+  view_text: ['Text', '文本'],
+  view_table: ['Table', '表格'],
+  search: ['Find a token', '查找词元'],
+  search_hint: ['Find token or number', '查找词元或序号'],
+  search_found: ['{present} of {all}', '第 {present} 个，共 {all} 个'],
+  search_none: ['none', '无'],
+  options: ['Options', '选项'],
+  export: ['Save', '导出'],
+  words: ['Words in place of pieces', '以词代替子词'],
+  leave_out: ['Leave out', '略去'],
+  leave_none: ['no key', '不略去'],
+  leave_first: ['the first key', '第一个键'],
+  leave_special: ['special tokens', '特殊词元'],
+  renormalise: ['Rows add up to 1 again', '每行重新归一'],
+  threshold: ['At least', '不小于'],
+  strongest_only: ['Strongest keys a query', '每个查询最强的键数'],
+  own_range: ['This map’s own range of colours', '按本图自身范围着色'],
+  options_reset: ['Show all', '恢复全部'],
+  copy_address: ['Copy address of this view', '复制此视图的网址'],
+  command: ['The same as a picture, on the command line', '用命令行画出同一张图'],
+  copy_command: ['Copy', '复制'],
+  copied: ['Copied.', '已复制。'],
+  copy_failed: ['The browser did not let the page copy; the text is selected.', '浏览器不允许复制；文本已选中。'],
+  heads_in_lines: ['Heads whose lines are drawn', '画出连线的头'],
+  all_heads: ['All heads', '所有头'],
+  one_head: ['This head only', '仅此头'],
+  zoom: ['Zoom', '缩放'],
+  zoom_in: ['Zoom in', '放大'],
+  zoom_out: ['Zoom out', '缩小'],
+  zoom_all: ['Show the whole map', '显示整张图'],
+  map_hint: [
+    'Arrow keys move over the cells; Enter pins the query; Shift and arrow keys change layer and head; question mark tells all keys.',
+    '方向键在格子间移动；回车固定查询；Shift 加方向键切换层和头；问号显示全部按键。',
+  ],
+  lines_hint: [
+    'Up and down move over the queries; Enter pins the query.',
+    '上下方向键在查询间移动；回车固定查询。',
+  ],
+  direction: ['Direction', '方向'],
+  gives: ['What the query looks at', '查询看向哪里'],
+  receives: ['Who looks at the key', '谁看向这个键'],
+  strip_of_query: ['Looked at by query {query}:', '查询 {query} 看向：'],
+  strip_of_key: ['Looking at key {key}:', '看向键 {key} 的查询：'],
+  strip_mean: ['Mean over all queries: choose a token to see its own.', '所有查询的平均值：选择一个词元查看它自己的分布。'],
+  strip_mean_keys: ['Mean over all keys: choose a token to see its own.', '所有键的平均值：选择一个词元查看它自己的分布。'],
+  queries: ['Queries', '查询'],
+  keys: ['Keys', '键'],
+  query: ['Query', '查询'],
+  key: ['Key', '键'],
+  readout: ['At the pointer', '指针所在处'],
+  readout_hint: [
+    'Point at a cell or a token, or move with the arrow keys. A click pins the query.',
+    '指向格子或词元，或用方向键移动。单击可固定查询。',
+  ],
+  query_named: ['Query {query}', '查询 {query}'],
+  key_named: ['Key {key}', '键 {key}'],
+  rank: ['Rank {rank} of {count} keys', '在 {count} 个键中排第 {rank}'],
+  rank_in_cells: ['Largest of {count} cells', '{count} 个格子中的最大值'],
+  hidden_cell: ['Hidden', '被遮挡'],
+  hidden_unknown: ['The input does not tell why.', '输入没有说明原因。'],
+  below_limits: ['Not drawn: below the chosen limits', '未画出：低于所选界限'],
+  pinned: ['pinned', '已固定'],
+  unpin: ['Let go', '取消固定'],
+  strongest_keys: ['Strongest keys of query {query}:', '最强的键，查询 {query}：'],
+  exact_values: ['Exact, from before the cells were joined.', '合并格子之前的精确值。'],
+  rounded: ['to ±{error}', '误差不超过 ±{error}'],
+  scale: ['Scale of colours', '颜色刻度'],
+  scale_linear: ['Linear', '线性'],
+  scale_log: ['Logarithmic', '对数'],
+  key_hidden: ['hidden', '被遮挡'],
+  key_nan: ['not a number', '非数值'],
+  key_minus_infinity: ['−∞', '−∞'],
+  key_infinity: ['∞', '∞'],
+  key_left_out: ['below the limits', '低于界限'],
+  said_own_range: [
+    'Colours span this map’s own range, so that maps cannot be compared by colour; each thumbnail has its own range.',
+    '颜色按本图自身范围着色，不同的图不能按颜色比较；每个缩略图也用自己的范围。',
+  ],
+  said_first_left: ['The first key is left out.', '略去了第一个键。'],
+  said_special_left: ['Special tokens are left out as keys.', '略去了作为键的特殊词元。'],
+  said_renormalised: ['Rows were divided by the sum of what is left: they add up to 1 again.', '每行已除以剩余之和，重新归一为 1。'],
+  said_sum_smaller: ['Rows no longer add up to 1.', '每行之和不再为 1。'],
+  said_words: ['Pieces are joined to words: columns summed, rows averaged.', '子词已合并为词：列求和，行取平均。'],
+  said_words_without: ['Pieces of scores are not joined.', '分数的子词不合并。'],
+  said_part: ['Only some of the tokens are shown; the other keys have weight too.', '只显示部分词元；其余的键也有权重。'],
+  said_threshold: ['Cells below {threshold} are not drawn.', '小于 {threshold} 的格子不画出。'],
+  said_strongest: ['Only the {count} strongest keys of each query are drawn.', '每个查询只画出最强的 {count} 个键。'],
+  said_pooled: [
+    '{rows} × {columns} cells stand for {queries} queries × {keys} keys; each shows its largest. The strongest keys of a query are exact.',
+    '{rows} × {columns} 个格子代表 {queries} 个查询 × {keys} 个键，每格显示最大值。查询最强的键是精确的。',
+  ],
+  said_pooled_plain: [
+    '{rows} × {columns} cells stand for {queries} queries × {keys} keys; each shows its largest.',
+    '{rows} × {columns} 个格子代表 {queries} 个查询 × {keys} 个键，每格显示最大值。',
+  ],
+  said_pooled_options: ['Joined cells cannot be parted, so no keys are left out, no words joined and no rows divided.', '合并的格子无法拆分，因此不能略去键、合并词或重新归一。'],
+  said_pixels: ['Each pixel shows the largest of its cells; zoom in to see them.', '每个像素显示其中格子的最大值；放大可看清。'],
+  said_log_lowest: ['The lowest colour stands for {low} and less.', '最低的颜色表示 {low} 及以下。'],
+  said_log_both_signs: ['Numbers of both signs have a linear scale.', '正负皆有的数值使用线性刻度。'],
+  said_thumbnails: ['Thumbnails tell weights below {low} as zero.', '缩略图把小于 {low} 的权重显示为零。'],
+  said_lines: ['{drawn} of {all} lines are drawn, the strongest.', '共 {all} 条连线，画出最强的 {drawn} 条。'],
+  said_lines_strongest: ['Lines: the {count} strongest keys of each query.', '连线：每个查询最强的 {count} 个键。'],
+  reading: ['Reading…', '正在读取…'],
+  no_map: ['This map cannot be shown: {reason}.', '无法显示此图：{reason}。'],
+  no_attention: ['This page holds no attention.', '此页没有注意力数据。'],
+  no_cells: ['Nothing is left to show: choose fewer options.', '没有可显示的内容：请减少选项。'],
+  not_in_sample: ['This layer has no such sample.', '该层没有这个样本。'],
+  map_label: [
+    '{title}, head {head}: {queries} queries × {keys} keys',
+    '{title}，第 {head} 头：{queries} 个查询 × {keys} 个键',
+  ],
+  table_of_row: ['Keys of query {query}:', '各个键，查询 {query}：'],
+  table_of_map: ['Rows: queries. Columns: keys.', '行：查询；列：键。'],
+  table_whole: ['Whole map', '整张图'],
+  table_row: ['One query', '单个查询'],
+  table_too_large: ['The whole map has {cells} cells: choose a query, or save it as CSV.', '整张图有 {cells} 个格子：请选择一个查询，或导出为 CSV。'],
+  position: ['Position', '位置'],
+  token: ['Token', '词元'],
+  rank_column: ['Rank', '名次'],
+  unknown_value: ['–', '–'],
+  sort_by: ['Sort by {column}', '按{column}排序'],
+  statistic_cell: ['{place}: {value}', '{place}：{value}'],
+  help_title: ['How to read this page', '如何阅读本页'],
+  help_reading: [
+    'Each small picture is a head’s map: rows are queries, columns are keys, and the colour is the weight that the query gives to the key. The colours mean the same in all maps. Choose a head to look at it as a map, as lines, in the text, or as a table.',
+    '每个小图是一个头的注意力图：行是查询，列是键，颜色是查询给予键的权重。颜色在所有图中含义相同。选择一个头，可用热图、连线、文本或表格查看。',
+  ],
+  close: ['Close', '关闭'],
+  keys_arrows_heads: ['In the layers and heads: another head', '在层与头中：移到另一个头'],
+  keys_enter_heads: ['In the layers and heads: look at it', '在层与头中：查看该头'],
+  keys_arrows_cells: ['In a map: another cell; in lines and text: another token', '在热图中：移动格子；在连线和文本中：移动词元'],
+  keys_home_end: ['First or last key', '第一个或最后一个键'],
+  keys_pages: ['Ten queries on or back', '前后移动十个查询'],
+  keys_shift_arrows: ['Layer up or down, head before or after', '上下一层，前后一个头'],
+  keys_enter_cells: ['Pin the query, or let it go', '固定或取消固定查询'],
+  keys_escape: ['Let the pinned query go', '取消固定查询'],
+  keys_zoom: ['Zoom in, out, whole map', '放大、缩小、整张图'],
+  mouse: ['Mouse', '鼠标'],
+  keys_pan: ['Wheel zooms (Ctrl in a narrow window), dragging moves', '滚轮缩放（窄窗口按 Ctrl），拖动平移'],
+  keys_views: ['Map, lines, text, table', '热图、连线、文本、表格'],
+  keys_search: ['Find a token', '查找词元'],
+  keys_help: ['This table', '本表'],
+  axis_queries: ['Queries', '查询'],
+  axis_keys: ['Keys', '键'],
+  unnamed_error: ['Something went wrong in this page: {reason}', '本页出错：{reason}'],
+};
+
+/** @typedef {keyof typeof TEXTS} TextName */
+/** @typedef {'en' | 'zh'} Language */
+
+/** @type {{language: Language}} */
+const speech = { language: 'en' };
+
+/**
+ * A text of the page in the reader's language.
+ * @param {TextName} name
+ * @param {Record<string, string | number>} [values]
+ * @returns {string}
+ */
+function say(name, values = {}) {
+  const text = TEXTS[name][speech.language === 'zh' ? 1 : 0] ?? '';
+  return text.replace(/\{(\w+)\}/g, (_, value) => String(values[value] ?? ''));
+}
+
+/**
+ * A text that the program wrote, which may be in one language or in both.
+ * @param {string | {en: string, zh: string}} text
+ */
+function told(text) {
+  return typeof text === 'string' ? text : text[speech.language];
+}
+
+/** Writes the texts of all static elements. */
+function writeTexts() {
+  document.documentElement.lang = speech.language === 'zh' ? 'zh-CN' : 'en';
+  const all = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-text], [data-label], [data-placeholder]'));
+  for (const element of all) {
+    const { text, label, placeholder } = element.dataset;
+    if (text) element.textContent = say(/** @type {TextName} */ (text));
+    if (label) {
+      element.setAttribute('aria-label', say(/** @type {TextName} */ (label)));
+      if (element instanceof HTMLButtonElement) element.title = say(/** @type {TextName} */ (label));
+    }
+    if (placeholder) element.setAttribute('placeholder', say(/** @type {TextName} */ (placeholder)));
+  }
+}
+
+/**
+ * A value to four significant digits, as the reader is told it.
+ * @param {number} value
+ */
+function fourDigits(value) {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value) || value === 0 || size >= 1e5 || size < 1e-4) return shortNumber(value);
+  return value.toPrecision(4).replace('-', '−');
+}
+
+/**
+ * The same without zeros at its end, as for ticks.
+ * @param {number} value
+ */
+function shortNumber(value) {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  const text = size >= 1e5 || size < 1e-4 ? scientific(value) : String(Number(value.toPrecision(4)));
+  return text.replaceAll('-', '−');
+}
+
+/** @param {number} value */
+function scientific(value) {
+  const [digits = '', power = ''] = value.toExponential(3).split('e');
+  return `${Number(digits)}e${Number(power)}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * A stretch of positions that the page shows as one: a token, a word, or the tokens of one cell.
+ * @typedef {{first: number, end: number}} Stretch
+ */
+
+/**
+ * A token as it is shown; spaces around it are left out, and one of nothing else is seen.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {number} position
+ * @returns {string} empty where the input names none
+ */
+function pieceAt(tokens, position) {
+  const text = tokens?.shown[position] ?? tokens?.pieces[position] ?? '';
+  const bare = text.trim().replace(/\s/g, ' ');
+  return bare === '' && text !== '' ? (text.includes('\n') ? '⏎' : '␣') : bare;
+}
+
+/**
+ * The text of a stretch: of a word its pieces joined, of joined cells nothing.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {Stretch} stretch
+ * @param {boolean} isWord
+ */
+function textOf(tokens, stretch, isWord) {
+  if (stretch.end - stretch.first === 1) return pieceAt(tokens, stretch.first);
+  if (!isWord) return '';
+  let joined = '';
+  for (let position = stretch.first; position < stretch.end; ++position) {
+    const piece = pieceAt(tokens, position);
+    joined += position > stretch.first ? piece.replace(/^(·|##)/, '') : piece;
+  }
+  return joined;
+}
+
+/**
+ * The positions of a stretch, counted from 1.
+ * @param {Stretch} stretch
+ */
+function numbersOf(stretch) {
+  const last = stretch.end;
+  return last - stretch.first > 1 ? `${stretch.first + 1}–${last}` : String(last);
+}
+
+/**
+ * What stands at the edge of a map: of joined cells the first position.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {Stretch} stretch
+ * @param {boolean} isWord
+ */
+function edgeLabel(tokens, stretch, isWord) {
+  return textOf(tokens, stretch, isWord) || String(stretch.first + 1);
+}
+
+/**
+ * @param {number} count
+ * @returns {Stretch[]}
+ */
+function singlePositions(count) {
+  return Array.from({ length: count }, (_, first) => ({ first, end: first + 1 }));
+}
+
+/**
+ * Cells that stand for several positions.
+ * @param {number} cells
+ * @param {number} positions
+ * @returns {Stretch[]}
+ */
+function joinedPositions(cells, positions) {
+  return Array.from({ length: cells }, (_, cell) => ({
+    first: Math.floor((cell * positions) / cells),
+    end: Math.floor(((cell + 1) * positions) / cells),
+  }));
+}
+
+/**
+ * Words, and what is no part of one by itself.
+ * @param {import('./data').Tokens} tokens
+ * @param {number} count
+ * @returns {Stretch[]}
+ */
+function wordPositions(tokens, count) {
+  /** @type {Stretch[]} */
+  const stretches = [];
+  let next = 0;
+  for (const [first, end] of tokens.words) {
+    while (next < first) stretches.push({ first: next, end: ++next });
+    if (end > next && end <= count) stretches.push({ first: next, end });
+    next = Math.max(next, end);
+  }
+  while (next < count) stretches.push({ first: next, end: ++next });
+  return stretches;
+}
+
+/** @param {import('./data').Tokens | undefined} tokens */
+function hasNames(tokens) {
+  return tokens !== undefined && tokens.pieces.length > 0;
+}
+
+/** @param {import('./data').Tokens | undefined} tokens */
+function hasWords(tokens) {
+  return tokens !== undefined && tokens.words.some(([first, end]) => end - first > 1);
+}
+
+/**
+ * The texts of a pair: what stands between separators, these being the tokens that are alike to
+ * the last special one. Empty if there are not at least two.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @returns {Stretch[]}
+ */
+function textsOfPair(tokens) {
+  const last = tokens?.special.at(-1);
+  if (tokens === undefined || last === undefined) return [];
+  const special = new Set(tokens.special);
+  const separator = tokens.pieces[last];
+  /** @type {Stretch[]} */
+  const texts = [];
+  let first = -1;
+  tokens.pieces.forEach((piece, position) => {
+    const edge = special.has(position) && (piece === separator || first < 0);
+    if (edge && first >= 0) texts.push({ first, end: position });
+    if (edge) first = -1;
+    else if (first < 0) first = position;
+  });
+  if (first >= 0) texts.push({ first, end: tokens.pieces.length });
+  return texts.length > 1 && texts.length <= 4 ? texts : [];
+}
+
+/**
+ * Positions whose token has the text in it, or the position that the number names.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {number} count of positions
+ * @param {string} wanted
+ * @returns {number[]}
+ */
+function findTokens(tokens, count, wanted) {
+  const text = wanted.trim().toLocaleLowerCase();
+  if (text === '') return [];
+  const found = [];
+  for (let position = 0; position < count; ++position) {
+    const shown = pieceAt(tokens, position).toLocaleLowerCase();
+    const piece = (tokens?.pieces[position] ?? '').toLocaleLowerCase();
+    if (shown.includes(text) || piece.includes(text)) found.push(position);
+  }
+  const named = /^\d+$/.test(text) ? Number(text) - 1 : -1;
+  if (named >= 0 && named < count && !found.includes(named)) found.unshift(named);
+  return found;
+}
