@@ -24,3 +24,4 @@
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
 #include "attn/version.hpp"
+#include "attn/view.hpp"

@@ -218,11 +218,24 @@ TEST_CASE("documents name no flag that there is not") {
     CHECK(read_document("commands.md").find('`' + command) != std::string::npos);
   }
   CHECK(known.size() > 60);
-  // CMake's, pkg-config's, GNU parallel's and the benchmark library's; those of Slurm's sbatch
-  // stand in batch.md.
-  const std::set<std::string> others{"--build",  "--clean-first", "--preset",    "--install",
-                                     "--prefix", "--cflags",      "--libs",      "--benchmark",
-                                     "--target", "--pipe",        "--keep-order"};
+  // CMake's, pkg-config's, GNU parallel's, the benchmark library's and Chromium's; those of Slurm's
+  // sbatch stand in batch.md.
+  const std::set<std::string> others{"--build",
+                                     "--clean-first",
+                                     "--preset",
+                                     "--install",
+                                     "--prefix",
+                                     "--cflags",
+                                     "--libs",
+                                     "--benchmark",
+                                     "--target",
+                                     "--pipe",
+                                     "--keep-order",
+                                     "--headless",
+                                     "--hide-scrollbars",
+                                     "--window-size",
+                                     "--virtual-time-budget",
+                                     "--screenshot"};
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};
