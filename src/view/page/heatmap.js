@@ -18,7 +18,18 @@ const LABEL_SIZE = 12;
 const LABEL_ROOM = 130;
 const LARGEST_CELL = 64;
 
-/** @type {WeakMap<ShownMap, {queries: string[], keys: string[], queryRoom: number, keyRoom: number}>} */
+/** Of so many labels the widths are measured; longer maps have no room for all of theirs. */
+const MEASURED_LABELS = 500;
+
+/**
+ * @typedef {object} MapLabels
+ * @property {(row: number) => string} query
+ * @property {(column: number) => string} key
+ * @property {number} queryRoom the width of the widest
+ * @property {number} keyRoom
+ */
+
+/** @type {WeakMap<ShownMap, MapLabels>} */
 const knownLabels = new WeakMap();
 
 /**
@@ -28,13 +39,20 @@ const knownLabels = new WeakMap();
 function labelsOf(shown) {
   const known = knownLabels.get(shown);
   if (known) return known;
-  const texts = (/** @type {Stretch[]} */ stretches, /** @type {import('./data').Tokens | undefined} */ tokens) =>
-    stretches.map((stretch) => shortened(edgeLabel(tokens, stretch, shown.words), LABEL_SIZE, LABEL_ROOM));
-  const room = (/** @type {string[]} */ labels) =>
-    labels.reduce((most, label) => Math.max(most, widthOfText(label, LABEL_SIZE)), 8);
-  const queries = texts(shown.queries, queryTokens());
-  const keys = texts(shown.keys, keyTokens());
-  const labels = { queries, keys, queryRoom: room(queries), keyRoom: room(keys) };
+  const labelling = (/** @type {Stretch[]} */ stretches, /** @type {import('./data').Tokens | undefined} */ tokens) =>
+    (/** @type {number} */ index) => {
+      const stretch = stretches[index];
+      return stretch ? shortened(edgeLabel(tokens, stretch, shown.words), LABEL_SIZE, LABEL_ROOM) : '';
+    };
+  const room = (/** @type {(index: number) => string} */ label, /** @type {number} */ count) => {
+    const step = Math.max(1, Math.floor(count / MEASURED_LABELS));
+    let most = widthOfText(label(count - 1), LABEL_SIZE);
+    for (let index = 0; index < count; index += step) most = Math.max(most, widthOfText(label(index), LABEL_SIZE));
+    return Math.max(8, most);
+  };
+  const query = labelling(shown.queries, queryTokens());
+  const key = labelling(shown.keys, keyTokens());
+  const labels = { query, key, queryRoom: room(query, shown.queries.length), keyRoom: room(key, shown.keys.length) };
   knownLabels.set(shown, labels);
   return labels;
 }
@@ -51,7 +69,7 @@ function layOutMap(shown, width, height, window) {
   const [rows, columns] = [shown.queries.length, shown.keys.length];
   const left = Math.ceil(labels.queryRoom) + 26;
   const plain = fitCells(columns, rows, width - left - 12, height - labels.keyRoom - 30);
-  const turned = labels.keyRoom + 6 > plain.width * window.zoom;
+  const turned = hasNames(keyTokens()) && labels.keyRoom + 6 > plain.width * window.zoom;
   const slope = Math.SQRT1_2 * labels.keyRoom;
   const top = Math.ceil((turned ? slope : 0) + 34);
   const [across, down] = [width - left - (turned ? Math.min(slope, 90) + 6 : 12), height - top - 8];
@@ -68,7 +86,7 @@ function layOutMap(shown, width, height, window) {
 }
 
 /**
- * Cells that fill the room: square, unless they became too thin to be seen.
+ * Cells that fill the room: square, unless the map would become a thin strip.
  * @param {number} columns
  * @param {number} rows
  * @param {number} width
@@ -78,7 +96,9 @@ function fitCells(columns, rows, width, height) {
   const across = Math.max(0.01, width / columns);
   const down = Math.max(0.01, height / rows);
   const square = Math.min(across, down, LARGEST_CELL);
-  return { width: Math.max(square, Math.min(across, 14)), height: Math.max(square, Math.min(down, 14)) };
+  const widened = rows > 3 * columns ? Math.min(across, 14, (square * rows) / (3 * columns)) : square;
+  const heightened = columns > 3 * rows ? Math.min(down, 14, (square * columns) / (3 * rows)) : square;
+  return { width: Math.max(square, widened), height: Math.max(square, heightened) };
 }
 
 /**
@@ -112,7 +132,7 @@ function rasterOfMap(shown, scale, layout, ratio) {
   picture.width = width;
   picture.height = height;
   const context = contextOf(picture);
-  const image = context.createImageData(width, height);
+  const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const hidden = pixelOf(page.view.colours.hidden);
   const nan = pixelOf(page.view.colours.nan);
@@ -229,27 +249,58 @@ function cellText(value) {
 function drawLabels(pen, shown, layout, ink) {
   const { left, top, cellWidth, cellHeight, rows, columns, turned } = layout;
   const labels = labelsOf(shown);
-  const rowStep = Math.max(1, Math.ceil(15 / cellHeight));
-  const columnStep = Math.max(1, Math.ceil((turned ? 15 : labels.keyRoom + 6) / cellWidth));
-  const found = page.found.length ? page.found : null;
-  for (let row = 0; row < rows; ++row) {
-    const index = layout.row + row;
-    const marked = isFound(found, shown.queries[index]);
-    if (row % rowStep && !marked) continue;
-    const y = top + (row + 0.5) * cellHeight;
-    const label = labels.queries[index] ?? '';
+  const rowTicks = ticksOfAxis(shown.queries, queryTokens(), labels.query, { first: layout.row, count: rows, size: cellHeight, room: 15 });
+  const room = turned ? 15 : labels.keyRoom + 8;
+  const columnTicks = ticksOfAxis(shown.keys, keyTokens(), labels.key, { first: layout.column, count: columns, size: cellWidth, room });
+  for (const { index, text: label, marked } of rowTicks) {
+    const y = top + (index - layout.row + 0.5) * cellHeight;
     if (marked) pen.rect(left - 10 - widthOfText(label, LABEL_SIZE), y - 8, widthOfText(label, LABEL_SIZE) + 8, 16, ink.found);
     pen.text(label, left - 6, y, { size: LABEL_SIZE, fill: marked ? '#000000' : ink.text, align: 'right' });
   }
-  for (let column = 0; column < columns; ++column) {
-    const index = layout.column + column;
-    const marked = isFound(found, shown.keys[index]);
-    if (column % columnStep && !marked) continue;
-    const x = left + (column + 0.5) * cellWidth;
+  for (const { index, text, marked } of columnTicks) {
+    const x = left + (index - layout.column + 0.5) * cellWidth;
     if (marked) pen.rect(x - Math.max(2, cellWidth / 2), top - 6, Math.max(4, cellWidth), 5, ink.found);
-    pen.text(labels.keys[index] ?? '', x, top - 11, turned
+    pen.text(text, x, top - 11, turned
       ? { size: LABEL_SIZE, fill: ink.text, turned: -45, bold: marked } : { size: LABEL_SIZE, fill: ink.text, align: 'center', bold: marked });
   }
+}
+
+/**
+ * The labels along an axis that have room: names at even distances, or round numbers of positions.
+ * @param {Stretch[]} stretches
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {(index: number) => string} label
+ * @param {{first: number, count: number, size: number, room: number}} axis what is seen, the size of a cell and the room of a label
+ */
+function ticksOfAxis(stretches, tokens, label, { first, count, size, room }) {
+  const found = page.found.length ? page.found : null;
+  const named = hasNames(tokens);
+  const every = Math.max(1, Math.ceil(room / size));
+  const positions = ((stretches.at(-1)?.end ?? 1) - (stretches[0]?.first ?? 0)) / stretches.length;
+  const round = roundStep((room / size) * positions);
+  const ticks = [];
+  for (let index = first; index < first + count; ++index) {
+    const stretch = stretches[index] ?? { first: index, end: index + 1 };
+    const marked = isFound(found, stretch);
+    const number = Math.floor(stretch.end / round) * round;
+    const whole = number > stretch.first || (stretch.first === 0 && round < 3);
+    if (named ? marked || (index - first) % every === 0 : marked || whole || stretch.first === 0) {
+      ticks.push({ index, marked, text: named || !whole ? label(index) : String(Math.max(1, number)) });
+    }
+  }
+  // The first position and the first round number may be too near.
+  const [start, next] = ticks;
+  if (!named && start && next && (next.index - start.index) * size < room) ticks.shift();
+  return ticks;
+}
+
+/**
+ * The smallest of 1, 2, 5, 10, 20… that is not below a number.
+ * @param {number} least
+ */
+function roundStep(least) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  return [1, 2, 5, 10].map((part) => part * power).find((step) => step >= least) ?? 10 * power;
 }
 
 /**

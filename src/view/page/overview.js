@@ -78,8 +78,7 @@ function makeGridRow(index) {
   const attention = page.view.attentions[index];
   const layer = attention ? layerNumber(attention) : 0;
   const cells = Array.from({ length: attention?.heads ?? 0 }, (_, head) => {
-    const label = say('layer_and_head', { layer, head: headNumber(attention, head) });
-    const cell = make('div', { role: 'gridcell', tabindex: '-1', 'aria-label': label, title: label });
+    const cell = make('div', { role: 'gridcell', tabindex: '-1' });
     cell.dataset['attention'] = String(index);
     cell.dataset['head'] = String(head);
     return cell;
@@ -139,6 +138,7 @@ function labelCells(stack) {
     const value = statisticOf(index, head, page.choice.statistic);
     const label = page.choice.left === 'maps' ? place
       : say('statistic_cell', { place, value: value === null ? say('unknown_value') : fourDigits(value) });
+    if (cell.title === label) continue;
     cell.title = label;
     cell.setAttribute('aria-label', label);
   }

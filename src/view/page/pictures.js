@@ -117,14 +117,12 @@ function mapPicture(shown, scale, title) {
   const side = Math.min(LARGEST_CELL, room / seen.columns);
   const height = Math.min(1200, Math.max(160, seen.rows * side)) + labels.keyRoom + 44;
   const fitted = layOutMap(shown, PICTURE_WIDTH, height, { ...mapView.window });
-  const across = (PICTURE_WIDTH - fitted.left - (fitted.turned ? 96 : 12)) / seen.columns;
-  const down = (height - fitted.top - 8) / seen.rows;
-  const square = Math.min(across, down, LARGEST_CELL);
+  const cell = fitCells(seen.columns, seen.rows, PICTURE_WIDTH - fitted.left - (fitted.turned ? 96 : 12), height - fitted.top - 8);
   const layout = {
     ...fitted, row: seen.row, column: seen.column, rows: seen.rows, columns: seen.columns,
-    cellWidth: Math.max(square, Math.min(across, 14)), cellHeight: Math.max(square, Math.min(down, 14)),
+    cellWidth: cell.width, cellHeight: cell.height,
   };
-  layout.turned = labels.keyRoom + 6 > layout.cellWidth;
+  layout.turned = hasNames(keyTokens()) && labels.keyRoom + 6 > layout.cellWidth;
   return framedPicture(title, PICTURE_WIDTH, layout.top + layout.rows * layout.cellHeight + 8, scale, (pen) => {
     drawMap(pen, shown, scale, layout, PAPER, 2);
     const pinned = pinnedRow();

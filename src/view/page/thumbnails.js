@@ -27,17 +27,27 @@ async function readThumbnails(view) {
 }
 
 /**
+ * The pixels of all codes of the scale that was last asked for: most thumbnails share one.
+ * @type {{scale: string, table: Uint32Array, pixels: Uint32Array}}
+ */
+const codePixels = { scale: '', table: new Uint32Array(), pixels: new Uint32Array() };
+
+/**
  * The pixels of all codes.
  * @param {ColourScale} scale
  * @param {[number, number]} range that codes are shares of
  */
 function pixelsOfCodes(scale, range) {
+  if (codePixels.scale === JSON.stringify([scale.low, scale.high, scale.log, range]) && codePixels.table === scale.table) return codePixels.pixels;
   const { hidden, nan } = page.view.colours;
   const pixels = new Uint32Array(256);
   for (let code = 0; code <= HIGHEST_CODE; ++code) {
     pixels[code] = pixelOfValue(scale, range[0] + (code / HIGHEST_CODE) * (range[1] - range[0]));
   }
   pixels.set([pixelOf(hidden), pixelOfValue(scale, Infinity), pixelOf(nan), pixelOf(hidden)], HIGHEST_CODE + 1);
+  codePixels.scale = JSON.stringify([scale.low, scale.high, scale.log, range]);
+  codePixels.table = scale.table;
+  codePixels.pixels = pixels;
   return pixels;
 }
 
@@ -53,7 +63,7 @@ function codeRange(maps) {
 }
 
 /**
- * One head's thumbnail, a pixel a cell.
+ * One head's thumbnail, a pixel a cell, until the next one is asked for.
  * @param {number} attention
  * @param {number} head
  * @returns {HTMLCanvasElement | null}
@@ -70,18 +80,26 @@ function thumbnailOf(attention, head) {
   const range = codeRange(maps);
   const own = page.choice.own ? ownRange(codes, range) : null;
   const scale = colourScale(page.view.colours, maps, page.choice.scale, own);
-  const pixels = pixelsOfCodes(scale, range);
-  const picture = make('canvas');
-  picture.width = columns;
-  picture.height = rows;
-  const context = contextOf(picture);
-  const image = context.createImageData(columns, rows);
+  return paintedThumbnail(codes, pixelsOfCodes(scale, range), rows, columns);
+}
+
+/** All thumbnails are painted on one canvas, as there may be a thousand; each is copied at once. */
+const scratch = make('canvas');
+
+/**
+ * @param {Uint8Array} codes
+ * @param {Uint32Array} pixels of the codes
+ * @param {number} rows
+ * @param {number} columns
+ */
+function paintedThumbnail(codes, pixels, rows, columns) {
+  if (scratch.width !== columns) scratch.width = columns;
+  if (scratch.height !== rows) scratch.height = rows;
+  const image = new ImageData(columns, rows);
   const painted = new Uint32Array(image.data.buffer);
-  codes.forEach((code, at) => {
-    painted[at] = pixels[code] ?? 0;
-  });
-  context.putImageData(image, 0, 0);
-  return picture;
+  for (let at = 0; at < codes.length; ++at) painted[at] = pixels[codes[at] ?? 0] ?? 0;
+  contextOf(scratch).putImageData(image, 0, 0);
+  return scratch;
 }
 
 /**

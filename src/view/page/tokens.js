@@ -92,6 +92,11 @@ function wordPositions(tokens, count) {
 }
 
 /** @param {import('./data').Tokens | undefined} tokens */
+function hasNames(tokens) {
+  return tokens !== undefined && tokens.pieces.length > 0;
+}
+
+/** @param {import('./data').Tokens | undefined} tokens */
 function hasWords(tokens) {
   return tokens !== undefined && tokens.words.some(([first, end]) => end - first > 1);
 }
