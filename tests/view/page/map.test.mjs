@@ -159,6 +159,8 @@ test('a touch tells a cell and pins its query', async () => {
     await session.send('Emulation.setTouchEmulationEnabled', { enabled: true });
     await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
     await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled: false });
+    await session.detach();
     await view.waitForFunction(() => page.choice.query === 1);
     await ready(view);
     assert.match(await told(view, 'cell-told'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
