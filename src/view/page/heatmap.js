@@ -3,6 +3,7 @@
  * @typedef {object} MapLayout
  * @property {number} left of the cells
  * @property {number} top
+ * @property {number} right room beside the cells, into which turned labels reach
  * @property {number} cellWidth
  * @property {number} cellHeight
  * @property {number} row first one that is seen
@@ -72,17 +73,35 @@ function layOutMap(shown, width, height, window) {
   const turned = hasNames(keyTokens()) && labels.keyRoom + 6 > plain.width * window.zoom;
   const slope = Math.SQRT1_2 * labels.keyRoom;
   const top = Math.ceil((turned ? slope : 0) + 34);
-  const [across, down] = [width - left - (turned ? Math.min(slope, 90) + 6 : 12), height - top - 8];
+  const down = height - top - 8;
+  const right = !turned ? 12 : window.zoom > 1 ? Math.min(slope, 90) + 6
+    : overhang(labels, columns, fitCells(columns, rows, width - left - 12, down).width);
+  const across = width - left - right;
   const fitted = fitCells(columns, rows, across, down);
   const cellWidth = fitted.width * window.zoom;
   const cellHeight = fitted.height * window.zoom;
   const seenRows = Math.max(1, Math.min(rows, Math.floor(down / cellHeight + 1e-6)));
   const seenColumns = Math.max(1, Math.min(columns, Math.floor(across / cellWidth + 1e-6)));
   return {
-    left, top, cellWidth, cellHeight, turned, rows: seenRows, columns: seenColumns,
+    left, top, right, cellWidth, cellHeight, turned, rows: seenRows, columns: seenColumns,
     row: Math.max(0, Math.min(Math.round(window.row), rows - seenRows)),
     column: Math.max(0, Math.min(Math.round(window.column), columns - seenColumns)),
   };
+}
+
+/**
+ * How far turned labels of the last columns reach beyond the cells.
+ * @param {MapLabels} labels
+ * @param {number} columns
+ * @param {number} size of a cell
+ */
+function overhang(labels, columns, size) {
+  let most = 12;
+  for (let back = 0; back < Math.min(columns, 60); ++back) {
+    const reach = Math.SQRT1_2 * widthOfText(labels.key(columns - 1 - back), LABEL_SIZE);
+    most = Math.max(most, reach - (back + 0.5) * size + 8);
+  }
+  return Math.min(most, 96);
 }
 
 /**

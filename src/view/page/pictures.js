@@ -31,15 +31,18 @@ function presentPicture() {
 function framedPicture(title, width, height, scale, draw) {
   const said = statusSentences();
   const lines = said.flatMap((text) => brokenText(text, 11, width - 24));
-  const whole = 40 + height + (scale ? 52 : 8) + lines.length * 16 + 8;
+  // Bold letters are wider than those that brokenText measures.
+  const titles = brokenText(title, 17.6, width - 24);
+  const top = 18 + titles.length * 22;
+  const whole = top + height + (scale ? 52 : 8) + lines.length * 16 + 8;
   return {
     title, width, height: whole,
     draw(pen) {
       pen.rect(0, 0, width, whole, PAPER.ground);
-      pen.text(shortened(title, 16, width - 24), width / 2, 20, { size: 16, fill: PAPER.text, align: 'center', bold: true });
-      draw(movedPen(pen, 0, 40));
-      if (scale) drawBar(pen, scale, told(chosenMaps()?.title ?? ''), 12, 40 + height + 6);
-      lines.forEach((line, at) => pen.text(line, 12, 40 + height + (scale ? 58 : 8) + at * 16 + 6, { size: 11, fill: PAPER.quiet }));
+      titles.forEach((line, at) => pen.text(line.trim(), width / 2, 20 + at * 22, { size: 16, fill: PAPER.text, align: 'center', bold: true }));
+      draw(movedPen(pen, 0, top));
+      if (scale) drawBar(pen, scale, told(chosenMaps()?.title ?? ''), 12, top + height + 6);
+      lines.forEach((line, at) => pen.text(line, 12, top + height + (scale ? 58 : 8) + at * 16 + 6, { size: 11, fill: PAPER.quiet }));
     },
   };
 }
@@ -117,7 +120,7 @@ function mapPicture(shown, scale, title) {
   const side = Math.min(LARGEST_CELL, room / seen.columns);
   const height = Math.min(1200, Math.max(160, seen.rows * side)) + labels.keyRoom + 44;
   const fitted = layOutMap(shown, PICTURE_WIDTH, height, { ...mapView.window });
-  const cell = fitCells(seen.columns, seen.rows, PICTURE_WIDTH - fitted.left - (fitted.turned ? 96 : 12), height - fitted.top - 8);
+  const cell = fitCells(seen.columns, seen.rows, PICTURE_WIDTH - fitted.left - fitted.right, height - fitted.top - 8);
   const layout = {
     ...fitted, row: seen.row, column: seen.column, rows: seen.rows, columns: seen.columns,
     cellWidth: cell.width, cellHeight: cell.height,
