@@ -14,7 +14,7 @@ function presentPicture() {
   if (page.choice.enlarged && page.choice.left !== 'list') return overviewPicture(scale);
   const sample = page.view.samples.length > 1 ? ` – ${told(page.view.samples[page.choice.sample]?.title ?? '')}` : '';
   const title = headTitle(attention, page.choice.head) + sample;
-  if (page.choice.view === 'lines') return linesPicture(shown, scale, title);
+  if (page.choice.view === 'lines') return linesPicture(shown, scale, page.choice.heads.length > 1 ? told(attention.title) + sample : title);
   if (page.choice.view === 'text') return stripPicture(shown, scale, title);
   return mapPicture(shown, scale, title);
 }
