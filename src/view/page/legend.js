@@ -53,6 +53,7 @@ function statusSentences() {
   if (choice.scale === 'log' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
   const left = exact && leftOut(choice.leave, keyTokens()).size > 0;
   if (left) said.push(say(choice.leave === 'first' ? 'said_first_left' : 'said_special_left'));
+  if (shown.padded) said.push(say('said_padded'));
   if (choice.part !== '') said.push(say('said_part'));
   if (choice.renormalise && weights && exact) said.push(say('said_renormalised'));
   else if (left && weights) said.push(say('said_sum_smaller'));
