@@ -69,6 +69,12 @@ function statusSentences() {
 function statusOfView(shown) {
   const { map } = shown;
   const said = [];
+  const attention = chosenAttention();
+  const group = attention?.heads_a_group ?? 1;
+  if (group > 1) {
+    const first = Math.floor((headNumber(attention, page.choice.head) - 1) / group) * group + 1;
+    said.push(say('said_group', { first, last: first + group - 1 }));
+  }
   if (!map.exactCells) {
     const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
     said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));
