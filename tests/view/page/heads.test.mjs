@@ -106,6 +106,14 @@ test('heads fill the page when enlarged, and a click goes back to the map', asyn
   });
 });
 
+test('heads that share keys and values are named', async () => {
+  const grouped = model(1, 4, ['a', 'b']);
+  grouped.attentions[0].heads_a_group = 2;
+  await withPage(makePage('grouped', grouped), async (view) => {
+    assert.equal(await told(view, 'status'), 'Heads 3 to 4 share one key and value head.');
+  }, { hash: 'head=2' });
+});
+
 test('heads that were chosen from more keep their numbers', async () => {
   const chosen = model(1, 2, ['a', 'b']);
   chosen.attentions[0].numbers = [3, 7];

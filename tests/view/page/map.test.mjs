@@ -130,6 +130,31 @@ test('zooming keeps the cell under the pointer, labels stay, and dragging moves'
   });
 });
 
+test('a square map is drawn square, and positions without names have round numbers', async () => {
+  const plain = model(1, 1, Array.from({ length: 300 }, () => ''));
+  plain.tokens = [tokensOf([])];
+  await withPage(makePage('square', plain), async (view) => {
+    const { width, height, ticks } = await view.evaluate(() => {
+      const { cellWidth, cellHeight, rows } = mapView.layout;
+      const axis = { first: 0, count: rows, size: cellHeight, room: 15 };
+      return { width: cellWidth, height: cellHeight, ticks: ticksOfAxis(chosenMap().queries, undefined, (at) => String(at + 1), axis).map(({ text }) => text) };
+    });
+    assert.equal(width, height);
+    assert.deepEqual(ticks.slice(0, 3), ['1', '10', '20']);
+    assert.equal(ticks.at(-1), '300');
+  });
+});
+
+test('a text that is shorter than others of its batch is shown without its padding', async () => {
+  const padded = model(1, 1, ['a', 'b', '', '']);
+  const { heads } = padded.attentions[0].samples[0].maps[0];
+  heads[0] = heads[0].map((value, at) => (at < 8 && at % 4 < 2 ? value : null));
+  await withPage(makePage('padded', padded), async (view) => {
+    assert.deepEqual(await view.evaluate(() => [chosenMap().queries.length, chosenMap().keys.length, thumbnailOf(0, 0).width]), [2, 2, 2]);
+    assert.equal(await told(view, 'status'), 'Hidden rows and columns behind the end of the text are left out.');
+  });
+});
+
 test('a token is searched by its text and by its number', async () => {
   await withPage(page, async (view) => {
     await view.keyboard.press('/');
@@ -159,6 +184,8 @@ test('a touch tells a cell and pins its query', async () => {
     await session.send('Emulation.setTouchEmulationEnabled', { enabled: true });
     await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
     await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled: false });
+    await session.detach();
     await view.waitForFunction(() => page.choice.query === 1);
     await ready(view);
     assert.match(await told(view, 'cell-told'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
