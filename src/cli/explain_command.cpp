@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
@@ -8,6 +11,7 @@
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
 
 namespace attn::cli {
 namespace {
@@ -34,6 +38,45 @@ int walk_through(const GivenToExplain& given) {
   return 0;
 }
 
+// A document is one, maps may be in several files.
+void take_words(const std::vector<std::string>& words, ExplainOptions& options,
+                const std::function<void(const std::vector<std::string>&)>& take_one) {
+  if (words.size() < 2) {
+    take_one(words);
+    return;
+  }
+  options.document.input = words[0];
+  options.maps.others.assign(words.begin() + 1, words.end());
+}
+
+// What chooses among maps that are there already, beside the flags of a document. --heads says into
+// how many heads a document's tensors are split, or which heads of maps are taken.
+void add_maps(Flags& flags, ExplainOptions& options) {
+  const auto of_document = std::find_if(flags.begin(), flags.end(),
+                                        [](const Flag& flag) { return flag.name == "--heads"; });
+  const auto split = of_document->take;
+  flags.erase(of_document);
+  add_map_source(flags, options.maps, options.head);
+  for (Flag& flag : flags) {
+    if (flag.name == "--heads") {
+      flag.help =
+          "Of a document: heads to split tensors without a head axis into; of maps: heads "
+          "to take, from 0";
+      flag.take = [split, take = flag.take](const std::string& text) {
+        take(text);
+        if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
+      };
+    }
+    if (flag.name == "--layers") {
+      flag.help = "Of maps: layers to take, from 0, and mean or max of them if wanted";
+      flag.take = [take = flag.take, &selection = options.maps.selection](const std::string& text) {
+        take(text);
+        if (!selection.layers) selection.layers.emplace(1);  // all of them
+      };
+    }
+  }
+}
+
 }  // namespace
 
 Command explain_command() {
@@ -44,10 +87,15 @@ Command explain_command() {
                   document_words(options.document, "attn-cli explain"),
                   {},
                   [given] { return walk_through(*given); }};
+  command.words.help = "Document, result, its folder, or files of maps, - for standard input";
+  command.words.take = [&options, take = command.words.take](const auto& words) {
+    take_words(words, options, take);
+  };
   Flags& flags = command.flags;
   add_document(flags, options.document);
   flags.count("--sample", options.sample, "N", "Sample to explain, from 0");
-  flags.count("--head", options.head, "N", "Head to explain, from 0");
+  add_head(flags, options.maps.selection, options.head, true,
+           "Head to explain, from 0; of maps also mean, max or all");
   flags.add("--query", "N", "Query to explain, from 0; all: each of them",
             [&](const std::string& text) {
               options.every_query = text == "all";
@@ -66,6 +114,7 @@ Command explain_command() {
                   "--layer", point == std::string::npos ? text : text.substr(point + 1));
             });
   flags.toggle("--markdown", given->markdown, "Print Markdown with tables and formulas");
+  add_maps(flags, options);
   add_common(flags, given->common);
   return command;
 }

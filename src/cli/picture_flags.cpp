@@ -139,6 +139,14 @@ Pooling pooling(const std::string& text) {
 
 }  // namespace
 
+void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
+              const std::string& help) {
+  Flag& heads = flags.add("--head", "N", help, [&selection, &head](const std::string& text) {
+    take_head(text, selection, head);
+  });
+  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+}
+
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
   MapSelection& selection = picture.selection;
   flags.add("--sample", "N", "Sample to draw, from 0",
@@ -146,13 +154,9 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
               sample = whole_number("--sample", text);
               selection.one_sample = true;
             });
-  Flag& heads = flags.add("--head", "N",
-                          all_heads ? "Head to draw, from 0, or mean, max, or all side by side"
-                                    : "Head to draw, from 0, or mean, or max",
-                          [&selection, &head = picture.head](const std::string& text) {
-                            take_head(text, selection, head);
-                          });
-  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+  add_head(flags, selection, picture.head, all_heads,
+           all_heads ? "Head to draw, from 0, or mean, max, or all side by side"
+                     : "Head to draw, from 0, or mean, or max");
   flags.add(
       "--queries", "A:B", "Queries to draw, from A up to before B",
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
@@ -289,23 +293,23 @@ void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& 
   });
 }
 
-void add_map_source(Flags& flags, PlotRequest& request, const std::string& verb) {
+void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head) {
   MapSelection& selection = request.selection;
   flags.text("--name", request.name, "NAME",
-             "Tensor to " + verb +
-                 " (default weights, or the only one); with {n} in it those of all layers");
+             "Tensor to take (default weights, or the only one); with {n} in it those of all "
+             "layers");
   add_axes(flags, request.axes);
-  complete(flags.add("--layers", "N,A:B,…",
-                     "Layers to " + verb + ", from 0, and mean or max of them if wanted",
-                     [&selection](const std::string& text) { take_layers(text, selection); }),
-           std::span(layer_words));
+  complete(
+      flags.add("--layers", "N,A:B,…", "Layers to take, from 0, and mean or max of them if wanted",
+                [&selection](const std::string& text) { take_layers(text, selection); }),
+      std::span(layer_words));
   add_chosen_heads(flags, selection.chosen_heads);
   Flag& heads = flags.back();
   // Unless --head says what to do with them they stand side by side; one alone is that head.
-  heads.take = [take = heads.take, &request, &selection](const std::string& text) {
+  heads.take = [take = heads.take, &head, &selection](const std::string& text) {
     take(text);
     if (is_digits(text)) {
-      request.head = whole_number("--heads", text);
+      head = whole_number("--heads", text);
     } else if (selection.heads == MapSelection::Heads::one) {
       selection.heads = MapSelection::Heads::all;
     }

@@ -84,7 +84,7 @@ Command plot_command() {
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                ": of a picture on standard output (default png)");
   add_picture(flags, {request.options, request.selection, request.sample, request.head});
-  add_map_source(flags, request, "draw");
+  add_map_source(flags, request, request.head);
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

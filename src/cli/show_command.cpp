@@ -60,7 +60,7 @@ Command show_command() {
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
   add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
-  add_map_source(flags, request, "show");
+  add_map_source(flags, request, request.head);
   add_colour_map(flags, request.options.cmap);
   add_terminal(flags, given->terminal);
   add_files(flags, request.files);

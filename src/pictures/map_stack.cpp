@@ -366,6 +366,7 @@ Drawable MapStack::read(const Layer& layer) {
   drawable.name = file.name();
   drawable.tensor = tensor;
   drawable.where = layer.where;
+  if (is_stack_) drawable.layer = layer.number;
   drawable.weights = arranged(numbers(layer), layer);
   const bool has_head = std::find(axes_.begin(), axes_.end(), MapAxis::head) != axes_.end();
   const bool has_batch = std::find(axes_.begin(), axes_.end(), MapAxis::batch) != axes_.end();
@@ -452,6 +453,7 @@ Drawable MapStack::together(const std::vector<Layer>& layers) {
   }
   std::sort(numbers.begin(), numbers.end());
   const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
+  all.layer.reset();
   all.where = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.weights = Tensor(all.weights.shape(), std::move(sum));
   if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
