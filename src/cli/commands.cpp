@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 
+#include "attn/language.hpp"
+
 namespace attn::cli {
 
 std::vector<Command> commands() {
@@ -9,7 +11,8 @@ std::vector<Command> commands() {
                            model_command(),   example_command(),    bench_command(),
                            list_command(),    completion_command(), manual_command()};
   for (Command& command : all) {
-    command.flags.insert(command.flags.begin(), Flag{"--help", "", "Print this help", {}});
+    command.flags.insert(command.flags.begin(),
+                         Flag{"--help", "", translated("Print this help"), {}});
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/named.hpp"
 
 #include "cli/commands.hpp"
@@ -206,6 +207,8 @@ int print_script(const Strings& given) {
   if (given.size() != 1) throw wrong("completion takes one shell");
   for (const auto& [name, script] : shells) {
     if (name != given[0]) continue;
+    // English in every language: packages write them once for all.
+    speak({});
     print(script(commands()));
     return 0;
   }

@@ -166,7 +166,7 @@ void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors)
   for (const NumberedName& tensor : tensors) {
     // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
     const std::string where =
-        where_of(tensor.name).empty() ? "Layer " + std::to_string(tensor.number + 1) : "";
+        where_of(tensor.name).empty() ? translated("Layer {1}", tensor.number + 1) : "";
     layers_.push_back({&file, tensor.name, tensor.number, where, false});
   }
   is_stack_ = true;
@@ -268,7 +268,7 @@ void MapStack::number_files() {
       taken[i] = true;
       ordered.push_back(layers_[i]);
       ordered.back().number = name.number;
-      ordered.back().where = "Layer " + std::to_string(name.number + 1);
+      ordered.back().where = translated("Layer {1}", name.number + 1);
       break;
     }
   }
@@ -282,7 +282,7 @@ void MapStack::take_axis_apart() {
     for (std::size_t i = 0; i < shape[0]; ++i) {
       const std::size_t number = layers_.size();
       layers_.push_back(
-          {tensor.file, tensor.tensor, number, "Layer " + std::to_string(number + 1), true});
+          {tensor.file, tensor.tensor, number, translated("Layer {1}", number + 1), true});
       layers_.back().index = i;
     }
   }
