@@ -16,6 +16,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/spoken_language.hpp"
 
 namespace attn::cli {
 namespace {
@@ -180,6 +181,11 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.set_help_flag("-h,--help", translated("Print this help"))->group(translated("Options"));
   bool version = false;
   app.add_flag("--version", version, translated("Print the version"));
+  // It may stand before the command too, as where no command is named.
+  Flags every;
+  add_language(every);
+  std::optional<std::string> language;
+  app.add_option(every[0].name, language, every[0].help)->type_name(every[0].value);
   app.allow_extras();
   app.require_subcommand(0, 1);
 
@@ -203,6 +209,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     throw Error(ErrorKind::usage, in_words(error.what()), "",
                 translated("see {1} --help", "attn-cli"));
   }
+  if (language) every[0].take(*language);
   if (version) return printing(version_text());
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {

@@ -1,6 +1,10 @@
 #include "cli/commands.hpp"
 
+#include <algorithm>
+
 #include "attn/language.hpp"
+
+#include "cli/spoken_language.hpp"
 
 namespace attn::cli {
 
@@ -11,6 +15,9 @@ std::vector<Command> commands() {
                            model_command(),   example_command(),    bench_command(),
                            list_command(),    completion_command(), manual_command()};
   for (Command& command : all) {
+    const bool speaks = std::any_of(command.flags.begin(), command.flags.end(),
+                                    [](const Flag& flag) { return flag.name == "--lang"; });
+    if (!speaks) add_language(command.flags);
     command.flags.insert(command.flags.begin(),
                          Flag{"--help", "", translated("Print this help"), {}});
   }

@@ -13,7 +13,9 @@ void add_common(Flags& flags, Common& common, const std::string& threads) {
   flags.toggle("--quiet", common.quiet, translated("Print nothing but errors"));
   flags.toggle("--no-color", common.no_color, translated("Print without colours"));
   add_language(flags);
-  flags.count("--threads", common.threads, "N", threads, 1);
+  flags.count(
+      "--threads", common.threads, "N",
+      threads.empty() ? translated("Threads to compute with (default: all cores)") : threads, 1);
   Flag& cpu = flags.add(
       "--cpu", "TARGET",
       translated("Instruction set to compute with: see attn-cli list (default: the best)"),

@@ -51,14 +51,14 @@ int main(int count, char** words) {
     if (asks_for_json(count, words)) print_error(with_flags(error));
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
-    complain(
-        translated("there is not enough memory\n  help:  make the tensors smaller, or raise the "
-                   "memory limit"));
+    complain(attn::translated(
+        "there is not enough memory\n  help:  make the tensors smaller, or raise the "
+        "memory limit"));
     return static_cast<int>(attn::ErrorKind::input);
   } catch (const std::exception& error) {
     complain(error.what());
-    complain(
-        translated("this is a bug of attn-cli: please report it with the input that shows it"));
+    complain(attn::translated(
+        "this is a bug of attn-cli: please report it with the input that shows it"));
     return static_cast<int>(attn::ErrorKind::internal);
   }
 }

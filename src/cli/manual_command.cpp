@@ -84,7 +84,7 @@ std::string manual_page() {
 }  // namespace
 
 Command manual_command() {
-  return {"manual", "Print the manual page", {}, {}, [] {
+  return {"manual", translated("Print the manual page"), {}, {}, [] {
             print(manual_page());
             return 0;
           }};

@@ -201,11 +201,12 @@ class PointsFigure {
 Picture draw_points(const PointMap& map, const PlotOptions& options, PictureFormat format) {
   const Shape& shape = map.points.shape();
   if (shape.size() != 2 || shape[1] != 2 || shape[0] == 0) {
-    throw input_error("points of the shape " + text(shape), "", "give [N,2]");
+    throw input_error(translated("points of the shape {1}", text(shape)), "",
+                      translated("give {1}", "[N,2]"));
   }
   for (const double number : map.points.converted(DType::float64).values<double>()) {
     if (!std::isfinite(number)) {
-      throw input_error("a point has no finite place", "", "leave it out");
+      throw input_error(translated("a point has no finite place"), "", translated("leave it out"));
     }
   }
   return plot::PointsFigure(map, options, format).draw();
