@@ -35,7 +35,7 @@ Document Document::open(const std::shared_ptr<const MappedFile>& file,
   JsonOptions with_owner = options;
   with_owner.owner = file;
   const bool standard_input = path == "-";
-  return parse(file->text(), standard_input ? "standard input" : path.string(),
+  return parse(file->text(), standard_input ? translated("standard input") : path.string(),
                standard_input ? std::filesystem::path() : path.parent_path(), access, with_owner);
 }
 

@@ -59,7 +59,7 @@ std::string in_words(const HeadCounting& counting) {
   text += translated(
       " Rows without any weight, as those of padding, never count; keys that a mask hides have no "
       "weight, and the largest possible entropy is that of the keys that are seen.");
-  text += " Separators: ";
+  text += translated(" Separators: ");
   if (counting.separators.empty()) {
     text += translated("those of the tokenizer or, without one, [SEP], </s> and the like.");
   } else {

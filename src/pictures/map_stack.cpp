@@ -61,7 +61,7 @@ Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
   try {
     return labels_in(file->text(), access.limits.nesting);
   } catch (const Error& error) {
-    throw error.inside(path == "-" ? "standard input" : path.string());
+    throw error.inside(path == "-" ? translated("standard input") : path.string());
   }
 }
 

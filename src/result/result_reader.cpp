@@ -67,7 +67,7 @@ ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& 
 
 ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
                            const std::filesystem::path& path, const FileAccess& access)
-    : name_(path == "-" ? "standard input" : path.string()),
+    : name_(path == "-" ? translated("standard input") : path.string()),
       access_(access),
       file_(std::move(file)),
       source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
