@@ -170,7 +170,8 @@ constexpr std::array<DocumentKey, 54> keys{{
      [](const KeyValue& given, PlainValues& values) {
        values.options.scale = expect_number(given.value, given.at);
      }},
-    {"softcap", tensors, "c of c·tanh(score/c)", R"("type": "number", "exclusiveMinimum": 0)",
+    {"softcap", tensors, to_translate("c of c·tanh(score/c)"),
+     R"("type": "number", "exclusiveMinimum": 0)",
      [](const KeyValue& given, PlainValues& values) {
        values.options.softcap = expect_number(given.value, given.at);
      }},
