@@ -14,10 +14,11 @@ namespace attn {
 /// each step.
 enum class ExplanationFormat { text, markdown, json };
 
-/// What to explain of one input document: every step from the query to its output, with all
-/// numbers.
+/// What to explain: of one input document every step from the query to its output, with all
+/// numbers; of maps that are there already (a result, a file of tensors, {"weights":…}) what a
+/// query's row of weights tells.
 struct ExplainOptions {
-  DocumentOptions document;
+  DocumentOptions document;                     ///< its input may also be a result's folder
   std::size_t sample = 0, head = 0, query = 0;  ///< from 0
   bool every_query = false;  ///< all of them, one after the other, in place of `query`
   bool full = false;         ///< every term, key, component and head, however many there are
@@ -28,6 +29,9 @@ struct ExplainOptions {
   std::string stack;
   /// Of a model: rollout, norms or lens, told of the query at the end.
   std::vector<HeadAnalysis> analyses;
+  /// Of maps that are there already, which of them, as draw() takes them; no more than these fields
+  /// of it are read: others, name, axes, labels, selection.
+  PlotRequest maps;
   ExplanationFormat format = ExplanationFormat::text;
 };
 
@@ -39,8 +43,10 @@ struct ExplainOutcome {
 /// Computes the document in double precision and writes down every step for one query, from the
 /// embedding of its token on, or for all queries; of several kinds one after the other. Long sums,
 /// vectors and rows are left out in the middle unless all is asked for, and what is left out is
-/// counted or named. Throws Error as run() does; Error(input) naming the field if there is no such
-/// sample, head, query or layer, or if `digits` is out of range.
+/// counted or named. Maps are not computed: of them the row of the query is explained, in each
+/// layer and head that is chosen. Throws Error as run() and draw() do; Error(input) naming the
+/// field if there is no such sample, head, query or layer, or if `digits` is out of range;
+/// Error(usage) for fields of a document that are set for maps, and the other way round.
 ExplainOutcome explain(const ExplainOptions& options);
 
 }  // namespace attn

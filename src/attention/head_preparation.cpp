@@ -260,7 +260,7 @@ void HeadPreparation::adopt_tables(const Geometry& geometry) {
   Rotary& rotary = *rotary_;
   if (rotary.width || !std::holds_alternative<std::monostate>(rotary.scaling)) {
     throw input_error(translated("{1} has no meaning beside given cosines and sines",
-                                 rotary.width ? translated("width") : translated("scaling")),
+                                 rotary.width ? "width" : "scaling"),
                       rotary.width ? "/rotary/width" : "/rotary/scaling",
                       translated("leave it out"));
   }

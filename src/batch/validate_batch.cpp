@@ -13,6 +13,7 @@
 #include "document/validate.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -66,7 +67,7 @@ void validate_standard_input(const FileAccess& files, const Take& take) {
     };
     std::string_view rest = file->text();
     if (!holds_lines(rest, access)) {
-      document(rest, "standard input");
+      document(rest, translated("standard input"));
       return true;
     }
     for (std::size_t number = 1; !rest.empty(); ++number) {

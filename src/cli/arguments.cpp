@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,26 +10,88 @@
 #include <CLI/CLI.hpp>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/spec.hpp"
 #include "attn/version.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/spoken_language.hpp"
 
 namespace attn::cli {
 namespace {
+
+// CLI11's pages with their words in the language that is spoken, and values such as "KEY,…" as wide
+// as they are seen.
+class HelpPage : public CLI::Formatter {
+ public:
+  HelpPage() {
+    label("Usage", translated("Usage"));
+    label("OPTIONS", translated("OPTIONS"));
+    label("Positionals", translated("Positionals"));
+    label("SUBCOMMAND", translated("SUBCOMMAND"));
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string text = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+    const auto columns =
+        text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), goes_on));
+    const std::size_t column = get_column_width();
+    text += columns < column ? std::string(column - columns, ' ') : "\n" + std::string(column, ' ');
+    return text + make_option_desc(option) + "\n";
+  }
+};
+
+// What CLI11 says of a command line, as far as ours can go against it.
+constexpr auto sentences = std::to_array<const char*>({
+    to_translate("{1}: {2} required {3} missing"),
+    to_translate("{1}: At Most {2} required but received {3}"),
+    to_translate("Could not convert: {1} = {2}"),
+});
+
+// The values in the text of a sentence; nothing if it is another one.
+std::optional<std::vector<std::string>> values_in(std::string_view text,
+                                                  std::string_view sentence) {
+  std::vector<std::string> values;
+  while (true) {
+    const std::size_t value = std::min(sentence.find('{'), sentence.size());
+    if (!text.starts_with(sentence.substr(0, value))) return std::nullopt;
+    text.remove_prefix(value);
+    sentence.remove_prefix(value);
+    if (sentence.empty()) break;
+    sentence.remove_prefix(std::string_view("{1}").size());
+    const std::string_view between = sentence.substr(0, sentence.find('{'));
+    const std::size_t end = between.empty() ? text.size() : text.find(between);
+    if (end == std::string_view::npos) return std::nullopt;
+    values.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  if (!text.empty()) return std::nullopt;
+  return values;
+}
+
+std::string in_words(std::string_view text) {
+  for (const char* sentence : sentences) {
+    if (auto values = values_in(text, sentence)) {
+      values->resize(3);
+      return translated(sentence, (*values)[0], (*values)[1], (*values)[2]);
+    }
+  }
+  return std::string(text);
+}
 
 // The word that is no flag or command of `app`, with the nearest that is.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
                                  const std::string& command) {
   if (!word.starts_with('-') || word == "-") {
     if (!command.empty()) {
-      throw Error(ErrorKind::usage, "unexpected argument \"" + word + "\"", command,
-                  "see " + command + " --help");
+      throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
+                  translated("see {1} --help", command));
     }
     std::vector<std::string> names;
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
-    throw Error(ErrorKind::usage, "unknown command \"" + word + "\"", "",
+    throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
                 suggestion(word, std::vector<std::string_view>(names.begin(), names.end())));
   }
   const std::string flag = word.substr(0, word.find('='));
@@ -36,7 +99,7 @@ namespace {
   for (const CLI::Option* option : app.get_options(nullptr)) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  throw Error(ErrorKind::usage, "unknown flag \"" + flag + "\"",
+  throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", flag),
               command.empty() ? "attn-cli" : command,
               suggestion(flag, std::vector<std::string_view>(names.begin(), names.end())));
 }
@@ -49,6 +112,8 @@ class GivenCommand {
         app_(app.add_subcommand(command_.name, command_.help)),
         texts_(command_.flags.size()) {
     app_->allow_extras();
+    app_->group(translated("Subcommands"));
+    app_->option_defaults()->group(translated("Options"));
     if (command_.words.take) {
       app_->add_option(command_.words.name, words_, command_.words.help)->type_name("");
     }
@@ -82,7 +147,7 @@ class GivenCommand {
 
   void add(const Flag& flag, Texts& texts) {
     if (!flag.take) {
-      app_->set_help_flag("-h," + flag.name, flag.help);
+      app_->set_help_flag("-h," + flag.name, flag.help)->group(translated("Options"));
     } else if (flag.value.empty()) {
       app_->add_flag(flag.name, texts.given, flag.help);
     } else if (flag.repeats) {
@@ -110,10 +175,17 @@ std::function<int()> printing(std::string text) {
 }  // namespace
 
 std::function<int()> parse_arguments(int count, const char* const* words) {
-  CLI::App app("Computes attention exactly and draws it.", "attn-cli");
-  app.set_help_flag("-h,--help", "Print this help");
+  CLI::App app(translated("Computes attention exactly and draws it."), "attn-cli");
+  app.formatter(std::make_shared<HelpPage>());
+  app.option_defaults()->group(translated("Options"));
+  app.set_help_flag("-h,--help", translated("Print this help"))->group(translated("Options"));
   bool version = false;
-  app.add_flag("--version", version, "Print the version");
+  app.add_flag("--version", version, translated("Print the version"));
+  // It may stand before the command too, as where no command is named.
+  Flags every;
+  add_language(every);
+  std::optional<std::string> language;
+  app.add_option(every[0].name, language, every[0].help)->type_name(every[0].value);
   app.allow_extras();
   app.require_subcommand(0, 1);
 
@@ -134,8 +206,10 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     const auto chosen = app.get_subcommands();
     return printing(chosen.empty() ? app.help() : chosen[0]->help("attn-cli"));
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, error.what(), "", "see attn-cli --help");
+    throw Error(ErrorKind::usage, in_words(error.what()), "",
+                translated("see {1} --help", "attn-cli"));
   }
+  if (language) every[0].take(*language);
   if (version) return printing(version_text());
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
@@ -148,13 +222,13 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     if (chosen.empty() || command->app() != chosen[0]) continue;
     if (!operands.empty() && !command->takes_words()) {
       const std::string name = "attn-cli " + chosen[0]->get_name();
-      throw Error(ErrorKind::usage, "unexpected argument \"" + operands[0] + "\"", name,
-                  "see " + name + " --help");
+      throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", operands[0]), name,
+                  translated("see {1} --help", name));
     }
     return [command, operands] { return command->call(operands); };
   }
-  throw Error(ErrorKind::usage, "no command given", "",
-              "try attn-cli run INPUT, or see attn-cli --help");
+  throw Error(ErrorKind::usage, translated("no command given"), "",
+              translated("try attn-cli run INPUT, or see attn-cli --help"));
 }
 
 }  // namespace attn::cli

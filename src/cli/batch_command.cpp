@@ -4,6 +4,7 @@
 
 #include "attn/batch.hpp"
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 
 #include "cli/batch_progress.hpp"
 #include "cli/commands.hpp"
@@ -34,8 +35,8 @@ void print_report(const BatchOutcome& outcome, const Common& common) {
 
 int merge(const GivenToBatch& given) {
   if (!given.options.inputs.empty() || given.options.files_from) {
-    throw Error(ErrorKind::usage, "--merge takes no documents", "--merge",
-                "give either documents or --merge DIR");
+    throw Error(ErrorKind::usage, translated("--merge takes no documents"), "--merge",
+                translated("give either documents or --merge DIR"));
   }
   const BatchOutcome outcome = merge_summaries(*given.merge);
   print_report(outcome, given.common);
@@ -68,9 +69,10 @@ Command batch_command() {
   BatchOptions& options = given->options;
   Command command{
       "batch",
-      "Compute many input documents",
+      translated("Compute many input documents"),
       {"INPUT",
-       "Documents, folders, patterns, .jsonl files; - for a document a line on standard input",
+       translated(
+           "Documents, folders, patterns, .jsonl files; - for a document a line on standard input"),
        [&options](const std::vector<std::string>& inputs) { options.inputs = inputs; },
        {},
        true},
@@ -79,16 +81,19 @@ Command batch_command() {
   Flags& flags = command.flags;
   add_document(flags, options.run);
   flags.text("--files-from", options.files_from, "LIST",
-             "File with an input a line, - for standard input");
-  flags.count("--jobs", options.jobs, "N", "Documents at a time (default: all cores)", 1);
-  flags.toggle("--resume", options.resume, "Leave alone what an earlier batch finished");
-  flags.toggle("--fail-fast", options.fail_fast, "Stop at the first document that fails");
+             translated("File with an input a line, - for standard input"));
+  flags.count("--jobs", options.jobs, "N", translated("Documents at a time (default: all cores)"),
+              1);
+  flags.toggle("--resume", options.resume,
+               translated("Leave alone what an earlier batch finished"));
+  flags.toggle("--fail-fast", options.fail_fast,
+               translated("Stop at the first document that fails"));
   flags.add("--shard", "I/N",
-            "Do only part I of N, from 0 (default: as Slurm, MPI or Kubernetes say)",
+            translated("Do only part I of N, from 0 (default: as Slurm, MPI or Kubernetes say)"),
             [given = given.get()](const std::string& text) { given->shard = shard_of(text); });
-  flags.text("--merge", given->merge, "DIR", "Join the summaries of all shards in DIR");
+  flags.text("--merge", given->merge, "DIR", translated("Join the summaries of all shards in DIR"));
   add_results(flags, options.run);
-  add_common(flags, given->common, "Threads for each document (default 1)");
+  add_common(flags, given->common, translated("Threads for each document (default 1)"));
   return command;
 }
 

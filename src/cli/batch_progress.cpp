@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 
 #include "cli/output.hpp"
 
@@ -26,10 +27,10 @@ std::string BatchProgress::state(const BatchCounts& counts) const {
       std::to_string(counts.items - counts.left()) + "/" + std::to_string(counts.items);
   if (computed > 0 && seconds > 0) {
     const double rate = static_cast<double>(computed) / seconds;
-    text += "  " + rate_text(rate) + "/s  " +
-            duration_text(static_cast<double>(counts.left()) / rate) + " left";
+    text += translated("  {1}/s  {2} left", rate_text(rate),
+                       duration_text(static_cast<double>(counts.left()) / rate));
   }
-  if (counts.failed > 0) text += "  " + std::to_string(counts.failed) + " failed";
+  if (counts.failed > 0) text += translated("  {1} failed", counts.failed);
   return text;
 }
 
@@ -48,11 +49,13 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
     ++failures_told_;
     line_.clear();
     const Error& error = *item.error;
-    complain(Error(error.kind(), (item.name.empty() ? "" : item.name + ": ") + error.problem(),
+    complain(Error(error.kind(),
+                   item.name.empty() ? error.problem()
+                                     : translated("{1}: {2}", item.name, error.problem()),
                    error.where(), error.help())
                  .what());
     if (failures_told_ == most_failures_told) {
-      complain("further failures are only counted here; the summary has them all");
+      complain(translated("further failures are only counted here; the summary has them all"));
     }
   }
   if (answers_) return;

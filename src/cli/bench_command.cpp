@@ -4,6 +4,7 @@
 #include "attn/bench.hpp"
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/spec.hpp"
 
 #include "cli/commands.hpp"
@@ -24,8 +25,9 @@ struct GivenToBench {
 void set_shape(const std::string& text, BenchRequest& request) {
   const std::vector<std::string> sizes = comma_separated(text);
   if (sizes.size() != 5) {
-    throw Error(ErrorKind::usage, "\"" + text + "\" is not what --shape takes", "--shape",
-                "give five sizes B,H,Lq,Lk,D: samples, heads, queries, keys, width of a head");
+    throw Error(
+        ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--shape"), "--shape",
+        translated("give five sizes B,H,Lq,Lk,D: samples, heads, queries, keys, width of a head"));
   }
   request.batch = whole_number("--shape", sizes[0], 1);
   request.heads = whole_number("--shape", sizes[1], 1);
@@ -41,8 +43,8 @@ Window window_of(const std::string& text) {
     reach = {integer("--window", sides[0]), integer("--window", sides[1])};
   }
   if (sides.size() != 2 || reach[0] < -1 || reach[1] < -1) {
-    throw Error(ErrorKind::usage, "\"" + text + "\" is not what --window takes", "--window",
-                "give the keys to each side as L,R; -1 = unbounded");
+    throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--window"),
+                "--window", translated("give the keys to each side as L,R; -1 = unbounded"));
   }
   Window window;
   if (reach[0] >= 0) window.left = static_cast<std::size_t>(reach[0]);
@@ -93,29 +95,32 @@ int time_all(const GivenToBench& given) {
 Command bench_command() {
   const auto given = std::make_shared<GivenToBench>();
   BenchRequest& request = given->request;
-  Command command{
-      "bench", "Time attentions on random tensors", {}, {}, [given] { return time_all(*given); }};
+  Command command{"bench", translated("Time attentions on random tensors"), {}, {}, [given] {
+                    return time_all(*given);
+                  }};
   Flags& flags = command.flags;
   flags
       .add("--shape", "B,H,Lq,Lk,D",
-           "Samples, heads, queries, keys, width of a head; again for several (default: a list of "
-           "usual ones)",
+           translated("Samples, heads, queries, keys, width of a head; again for several (default: "
+                      "a list of "
+                      "usual ones)"),
            [given = given.get()](const std::string& text) { given->shapes.push_back(text); })
       .repeats = true;
-  add_kind(flags, "Kind of attention (default scaled_dot_product)",
+  add_kind(flags, translated("Kind of attention (default scaled_dot_product)"),
            [given = given.get()](Kind kind) {
              given->request.kind = kind;
              given->kind = true;
            });
-  flags.toggle("--causal", request.causal, "Hide the keys after each query");
-  flags.add("--window", "L,R", "Keys seen around each query; -1 = all",
+  flags.toggle("--causal", request.causal, translated("Hide the keys after each query"));
+  flags.add("--window", "L,R", translated("Keys seen around each query; -1 = all"),
             [&](const std::string& text) { request.window = window_of(text); });
-  flags.toggle("--rotary", request.rotary, "Turn queries and keys by their positions");
-  flags.toggle("--norms", request.norms, "Give queries and keys RMS norms");
-  flags.toggle("--alibi", request.alibi, "Add linear biases by distance");
-  flags.toggle("--relative-bias", request.relative_bias, "Add biases by buckets of distances");
-  flags.toggle("--sinks", request.sinks, "Give each head a sink");
-  flags.toggle("--weights", request.weights, "Write the weights out too");
+  flags.toggle("--rotary", request.rotary, translated("Turn queries and keys by their positions"));
+  flags.toggle("--norms", request.norms, translated("Give queries and keys RMS norms"));
+  flags.toggle("--alibi", request.alibi, translated("Add linear biases by distance"));
+  flags.toggle("--relative-bias", request.relative_bias,
+               translated("Add biases by buckets of distances"));
+  flags.toggle("--sinks", request.sinks, translated("Give each head a sink"));
+  flags.toggle("--weights", request.weights, translated("Write the weights out too"));
   flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
   add_common(flags, given->common);
   return command;

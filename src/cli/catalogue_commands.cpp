@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "attn/document.hpp"
+#include "attn/language.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -15,8 +16,10 @@ namespace {
 
 int print_example(const std::vector<std::string>& given) {
   if (given.size() != 1) {
-    throw Error(ErrorKind::usage, given.empty() ? "no kind given" : "more than one kind given",
-                "attn-cli example", "name one of the kinds that attn-cli list shows");
+    throw Error(
+        ErrorKind::usage,
+        given.empty() ? translated("no kind given") : translated("more than one kind given"),
+        "attn-cli example", translated("name one of the kinds that attn-cli list shows"));
   }
   for (const ExampleTopic& topic : example_topics()) {
     if (topic.name != given[0]) continue;
@@ -26,7 +29,7 @@ int print_example(const std::vector<std::string>& given) {
   std::vector<std::string_view> names = names_of(kinds());
   for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
   if (find_kind(given[0]) == nullptr) {
-    throw input_error("there is no example \"" + given[0] + "\"", "attn-cli example",
+    throw input_error(translated("there is no example \"{1}\"", given[0]), "attn-cli example",
                       suggestion(given[0], names));
   }
   print(example_document(kind_named(given[0], "attn-cli example")));
@@ -38,8 +41,9 @@ int print_examples_folder() {
   const std::filesystem::path folder = installed_file("share/attn-cli/examples");
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) {
-    throw Error(ErrorKind::file, "there is no folder \"" + folder.string() + "\"",
-                "attn-cli example", "install the program anew: the examples come with it");
+    throw Error(ErrorKind::file, translated("there is no folder \"{1}\"", folder.string()),
+                "attn-cli example",
+                translated("install the program anew: the examples come with it"));
   }
   print(folder.string() + "\n");
   return 0;
@@ -50,39 +54,43 @@ int print_examples_folder() {
 Command example_command() {
   const auto given = std::make_shared<std::vector<std::string>>();
   auto names = names_of(kinds());
-  std::string topics = "Kind of attention, or one of";
+  std::string topics;
   for (const ExampleTopic& topic : example_topics()) {
     names.push_back(topic.name);
-    topics += " " + std::string(topic.name);
+    topics += (topics.empty() ? "" : " ") + std::string(topic.name);
   }
   const auto folder = std::make_shared<bool>(false);
   Command command{
       "example",
-      "Print a small document of a kind, ready to run",
+      translated("Print a small document of a kind, ready to run"),
       {"KIND",
-       topics,
+       translated("Kind of attention, or one of {1}", topics),
        [&given = *given](const std::vector<std::string>& words) { given = words; },
        {names.begin(), names.end()}},
       {},
       [given, folder] { return *folder ? print_examples_folder() : print_example(*given); }};
-  command.flags.toggle("--folder", *folder,
-                       "Print where the examples are that are installed with the program");
+  command.flags.toggle(
+      "--folder", *folder,
+      translated("Print where the examples are that are installed with the program"));
   return command;
 }
 
 Command list_command() {
   const auto common = std::make_shared<Common>();
-  Command command{
-      "list", "List kinds, masks, colour maps, file formats and CPU targets", {}, {}, [common] {
-        print(common->json ? catalogue_json() : catalogue_text());
-        return 0;
-      }};
+  Command command{"list",
+                  translated("List kinds, masks, colour maps, file formats and CPU targets"),
+                  {},
+                  {},
+                  [common] {
+                    print(common->json ? catalogue_json() : catalogue_text());
+                    return 0;
+                  }};
   add_common(command.flags, *common);
   return command;
 }
 
 Command schema_command() {
-  return {"schema", "Print the JSON Schema of input documents", {}, {}, [] {
+  return {"schema", translated("Print the JSON Schema of input documents"), {}, {}, [] {
             print(document_schema());
             return 0;
           }};

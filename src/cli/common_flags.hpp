@@ -16,8 +16,8 @@ struct Common {
   std::size_t threads = 0;  ///< 0 = all cores
 };
 
-void add_common(Flags& flags, Common& common,
-                const std::string& threads = "Threads to compute with (default: all cores)");
+/// `threads` is what --threads means, if it is not all that compute.
+void add_common(Flags& flags, Common& common, const std::string& threads = "");
 
 /// How much files may hold.
 void add_limits(Flags& flags, Limits& limits);

@@ -6,6 +6,7 @@
 
 #include "attn/compare.hpp"
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/run.hpp"
 
 #include "cli/commands.hpp"
@@ -24,12 +25,13 @@ struct GivenToCompare {
 
 void take_words(const std::vector<std::string>& words, CompareRequest& request) {
   const auto usage = [](const std::string& problem) {
-    return Error(ErrorKind::usage, problem, "attn-cli compare", "write attn-cli compare A B");
+    return Error(ErrorKind::usage, problem, "attn-cli compare",
+                 translated("write {1}", "attn-cli compare A B"));
   };
-  if (words.size() < 2) throw usage("two files to compare are needed");
-  if (words.size() > 2) throw usage("more than two files to compare given");
+  if (words.size() < 2) throw usage(translated("two files to compare are needed"));
+  if (words.size() > 2) throw usage(translated("more than two files to compare given"));
   if (words[0] == "-" && words[1] == "-")
-    throw usage("standard input can be only one of the files");
+    throw usage(translated("standard input can be only one of the files"));
   request.a = words[0];
   request.b = words[1];
 }
@@ -63,7 +65,7 @@ void take_tolerances(const std::string& text, CompareRequest& request) {
 std::pair<std::string, std::string> renaming(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw wrong_value("--map", text, "their name and ours, such as out=output");
+    throw wrong_value("--map", text, translated("their name and ours, such as out=output"));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -71,8 +73,8 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
 int compare_files(const GivenToCompare& given) {
   CompareRequest request = given.request;
   if (request.provenance && !request.picture) {
-    throw Error(ErrorKind::usage, "--provenance is given without --plot", "attn-cli compare",
-                "name a picture to write it into with --plot FILE");
+    throw Error(ErrorKind::usage, translated("--provenance is given without --plot"),
+                "attn-cli compare", translated("name a picture to write it into with --plot FILE"));
   }
   request.threads = given.common.threads;
   const Comparison comparison = compare(request);
@@ -91,39 +93,43 @@ Command compare_command() {
   CompareRequest& request = given->request;
   Command command{
       "compare",
-      "Compare results tensor by tensor",
+      translated("Compare results tensor by tensor"),
       {"FILES",
-       "Two results or files of tensors, - for standard input",
+       translated("Two results or files of tensors, - for standard input"),
        [&request](const std::vector<std::string>& words) { take_words(words, request); },
        {},
        true},
       {},
       [given] { return compare_files(*given); }};
   Flags& flags = command.flags;
-  flags.add("--rtol", "X", "Relative tolerance (default 1e-5; 0 for integers)",
+  flags.add("--rtol", "X", translated("Relative tolerance (default 1e-5; 0 for integers)"),
             [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
-  flags.add("--atol", "X", "Absolute tolerance (default 1e-6; 0 for integers)",
+  flags.add("--atol", "X", translated("Absolute tolerance (default 1e-6; 0 for integers)"),
             [&](const std::string& text) { request.atol = finite_size("--atol", text); });
   flags.add("--tolerances", "TYPE",
-            "Tolerances for numbers of a type, as torch.testing has them: bf16, f16, f32, f64",
+            translated(
+                "Tolerances for numbers of a type, as torch.testing has them: bf16, f16, f32, f64"),
             [&](const std::string& text) { take_tolerances(text, request); });
   flags.add("--only", "NAME,…",
-            "Tensors to compare: output, lse, layer{n}…; a last part of a name too",
+            translated("Tensors to compare: output, lse, layer{n}…; a last part of a name too"),
             [&](const std::string& text) { request.only = comma_separated(text); });
   flags
-      .add("--map", "THEIRS=OURS", "Name that a tensor goes by instead of its own; again for more",
+      .add("--map", "THEIRS=OURS",
+           translated("Name that a tensor goes by instead of its own; again for more"),
            [&](const std::string& text) { request.renamed.push_back(renaming(text)); })
       .repeats = true;
-  flags.toggle("--strict", request.strict, "Count a tensor that only one file has as different");
+  flags.toggle("--strict", request.strict,
+               translated("Count a tensor that only one file has as different"));
   flags.toggle("--overlap", request.overlap,
-               "Compare tensors of other lengths where both have elements");
+               translated("Compare tensors of other lengths where both have elements"));
   add_axes(flags, request.axes);
   add_chosen_layers(flags, request.layers);
   add_chosen_heads(flags, request.heads);
-  flags.add("--plot", "FILE", "Picture of the largest difference to write: " + picture_extensions(),
+  flags.add("--plot", "FILE",
+            translated("Picture of the largest difference to write: {1}", picture_extensions()),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
   add_dpi(flags, request.dpi);
-  add_provenance(flags, request.provenance, "the picture");
+  add_provenance(flags, request.provenance, translated("the picture"));
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/named.hpp"
 
 #include "cli/commands.hpp"
@@ -201,15 +202,18 @@ constexpr auto shells = std::to_array<Named<std::string (*)(const std::vector<Co
 int print_script(const Strings& given) {
   const auto names = names_of(shells);
   const auto wrong = [&](const std::string& problem) {
-    return Error(ErrorKind::usage, problem, "attn-cli completion", "give " + alternatives(names));
+    return Error(ErrorKind::usage, problem, "attn-cli completion",
+                 translated("give {1}", alternatives(names)));
   };
-  if (given.size() != 1) throw wrong("completion takes one shell");
+  if (given.size() != 1) throw wrong(translated("completion takes one shell"));
   for (const auto& [name, script] : shells) {
     if (name != given[0]) continue;
+    // English in every language: packages write them once for all.
+    speak({});
     print(script(commands()));
     return 0;
   }
-  throw wrong("unknown shell \"" + given[0] + "\"");
+  throw wrong(translated("unknown shell \"{1}\"", given[0]));
 }
 
 }  // namespace
@@ -218,7 +222,7 @@ Command completion_command() {
   const auto given = std::make_shared<Strings>();
   const auto names = names_of(shells);
   return {"completion",
-          "Print what a shell needs to complete commands and flags",
+          translated("Print what a shell needs to complete commands and flags"),
           {"SHELL",
            alternatives(names),
            [&given = *given](const Strings& words) { given = words; },

@@ -1,13 +1,18 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
+#include "attn/language.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
 
 namespace attn::cli {
 namespace {
@@ -22,8 +27,8 @@ int walk_through(const GivenToExplain& given) {
   ExplainOptions options = given.options;
   options.document.threads = given.common.threads;
   if (given.markdown && given.common.json) {
-    throw Error(ErrorKind::usage, "--markdown and --json are given together", "attn-cli explain",
-                "choose one of them");
+    throw Error(ErrorKind::usage, translated("--markdown and --json are given together"),
+                "attn-cli explain", translated("choose one of them"));
   }
   if (given.markdown) options.format = ExplanationFormat::markdown;
   if (given.common.json) options.format = ExplanationFormat::json;
@@ -34,48 +39,100 @@ int walk_through(const GivenToExplain& given) {
   return 0;
 }
 
+// A document is one, maps may be in several files.
+void take_words(const std::vector<std::string>& words, ExplainOptions& options,
+                const std::function<void(const std::vector<std::string>&)>& take_one) {
+  if (words.size() < 2) {
+    take_one(words);
+    return;
+  }
+  options.document.input = words[0];
+  options.maps.others.assign(words.begin() + 1, words.end());
+}
+
+// What chooses among maps that are there already, beside the flags of a document. --heads says into
+// how many heads a document's tensors are split, or which heads of maps are taken.
+void add_maps(Flags& flags, ExplainOptions& options) {
+  const auto of_document = std::find_if(flags.begin(), flags.end(),
+                                        [](const Flag& flag) { return flag.name == "--heads"; });
+  const auto split = of_document->take;
+  flags.erase(of_document);
+  add_map_source(flags, options.maps, options.head);
+  for (Flag& flag : flags) {
+    if (flag.name == "--heads") {
+      flag.help = translated(
+          "Of a document: heads to split tensors without a head axis into; of maps: heads "
+          "to take, from 0");
+      flag.take = [split, take = flag.take](const std::string& text) {
+        take(text);
+        if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
+      };
+    }
+    if (flag.name == "--layers") {
+      flag.help = translated("Of maps: layers to take, from 0, and mean or max of them if wanted");
+      flag.take = [take = flag.take, &selection = options.maps.selection](const std::string& text) {
+        take(text);
+        if (!selection.layers) selection.layers.emplace(1);  // all of them
+      };
+    }
+  }
+}
+
 }  // namespace
 
 Command explain_command() {
   const auto given = std::make_shared<GivenToExplain>();
   ExplainOptions& options = given->options;
   Command command{"explain",
-                  "Walk through the computation for one query, step by step",
+                  translated("Walk through the computation for one query, step by step"),
                   document_words(options.document, "attn-cli explain"),
                   {},
                   [given] { return walk_through(*given); }};
+  command.words.help =
+      translated("Document, result, its folder, or files of maps, - for standard input");
+  command.words.take = [&options, take = command.words.take](const auto& words) {
+    take_words(words, options, take);
+  };
   Flags& flags = command.flags;
   add_document(flags, options.document);
-  flags.count("--sample", options.sample, "N", "Sample to explain, from 0");
-  flags.count("--head", options.head, "N", "Head to explain, from 0");
-  flags.add("--query", "N", "Query to explain, from 0; all: each of them",
+  flags.count("--sample", options.sample, "N", translated("Sample to explain, from 0"));
+  add_head(flags, options.maps.selection, options.head, true,
+           translated("Head to explain, from 0; of maps also mean, max or all"));
+  flags.add("--query", "N", translated("Query to explain, from 0; all: each of them"),
             [&](const std::string& text) {
               options.every_query = text == "all";
               if (!options.every_query) options.query = whole_number("--query", text);
             });
-  flags.toggle("--full", options.full, "Leave out nothing: every term, key and component");
-  flags.add("--digits", "N", "Decimals to show, 2 to 16 (default 4)", [&](const std::string& text) {
-    options.digits = static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
-  });
-  flags.add("--layer", "LAYER",
-            "Layer to explain, from 0; of an encoder-decoder model encoder.N, decoder.N or cross.N",
+  flags.toggle("--full", options.full,
+               translated("Leave out nothing: every term, key and component"));
+  flags.add("--digits", "N", translated("Decimals to show, 2 to 16 (default 4)"),
             [&](const std::string& text) {
-              const std::size_t point = text.rfind('.');
-              options.stack = point == std::string::npos ? "" : text.substr(0, point);
-              options.layer = whole_number(
-                  "--layer", point == std::string::npos ? text : text.substr(point + 1));
+              options.digits =
+                  static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
             });
-  Flag& analyses =
-      flags.add("--analyses", "LIST", "Of a model, for that query: rollout, norms, lens",
-                [&](const std::string& text) {
-                  for (const std::string& part : comma_separated(text)) {
-                    const std::size_t at = choice("--analyses", part, names_of(head_analyses()));
-                    options.analyses.push_back(head_analyses()[at].analysis);
-                  }
-                });
+  flags.add(
+      "--layer", "LAYER",
+      translated(
+          "Layer to explain, from 0; of an encoder-decoder model encoder.N, decoder.N or cross.N"),
+      [&](const std::string& text) {
+        const std::size_t point = text.rfind('.');
+        options.stack = point == std::string::npos ? "" : text.substr(0, point);
+        options.layer =
+            whole_number("--layer", point == std::string::npos ? text : text.substr(point + 1));
+      });
+  Flag& analyses = flags.add(
+      "--analyses", "LIST", translated("Of a model, for that query: rollout, norms, lens"),
+      [&](const std::string& text) {
+        for (const std::string& part : comma_separated(text)) {
+          const std::size_t at = choice("--analyses", part, names_of(head_analyses()));
+          options.analyses.push_back(head_analyses()[at].analysis);
+        }
+      });
   analyses.words = {"rollout", "norms", "lens"};
   analyses.list = true;
-  flags.toggle("--markdown", given->markdown, "Print Markdown with tables and formulas");
+  flags.toggle("--markdown", given->markdown,
+               translated("Print Markdown with tables and formulas"));
+  add_maps(flags, options);
   add_common(flags, given->common);
   return command;
 }

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "attn/language.hpp"
 #include "attn/spec.hpp"
 
 namespace attn::cli {
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected) {
-  return {ErrorKind::usage, "\"" + text + "\" is not what " + flag + " takes", flag,
-          "give " + expected};
+  return {ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, flag), flag,
+          translated("give {1}", expected)};
 }
 
 bool is_digits(const std::string& text) {
@@ -21,21 +22,21 @@ std::size_t whole_number(const std::string& flag, const std::string& text, std::
   // Documents hold whole numbers as int64, and so does what counts.
   const bool too_large = parse_number(text, number) && !std::in_range<std::int64_t>(number);
   if (parse_number(text, number) && number >= least && !too_large) return number;
-  throw wrong_value(
-      flag, text,
-      "a whole number of at least " + std::to_string(least) + (too_large ? " and below 2^63" : ""));
+  throw wrong_value(flag, text,
+                    too_large ? translated("a whole number of at least {1} and below 2^63", least)
+                              : translated("a whole number of at least {1}", least));
 }
 
 std::int64_t integer(const std::string& flag, const std::string& text) {
   std::int64_t number = 0;
   if (parse_number(text, number)) return number;
-  throw wrong_value(flag, text, "a whole number");
+  throw wrong_value(flag, text, translated("a whole number"));
 }
 
 double finite_number(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number)) return number;
-  throw wrong_value(flag, text, "a finite number");
+  throw wrong_value(flag, text, translated("a finite number"));
 }
 
 std::uint64_t large_number(const std::string& flag, const std::string& text) {
@@ -51,13 +52,14 @@ std::uint64_t large_number(const std::string& flag, const std::string& text) {
   if (parse_number(digits, number) && number >= 1 && number <= UINT64_MAX / unit) {
     return number * unit;
   }
-  throw wrong_value(flag, text, "a whole number of at least 1, such as 500000 or 500k, 2M, 2G");
+  throw wrong_value(flag, text,
+                    translated("a whole number of at least 1, such as 500000 or 500k, 2M, 2G"));
 }
 
 double finite_size(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number) && number >= 0) return number;
-  throw wrong_value(flag, text, "a number of at least 0");
+  throw wrong_value(flag, text, translated("a number of at least 0"));
 }
 
 std::vector<std::string> comma_separated(const std::string& text) {
@@ -87,7 +89,7 @@ std::vector<std::string> quoted_list(const std::string& flag, const std::string&
       parts.back() += text[i];
     }
   }
-  if (quoted) throw wrong_value(flag, text, "texts whose quotes are closed");
+  if (quoted) throw wrong_value(flag, text, translated("texts whose quotes are closed"));
   return parts;
 }
 
@@ -105,10 +107,11 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
   }
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
-    throw wrong_value(flag, text,
-                      single ? "numbers from 0 and ranges of them, such as 0,5,11 or 0:6"
-                             : "the first position and the one behind the last, such as 10:40, "
-                               "10: or :40");
+    throw wrong_value(
+        flag, text,
+        single ? translated("numbers from 0 and ranges of them, such as 0,5,11 or 0:6")
+               : translated("the first position and the one behind the last, such as 10:40, "
+                            "10: or :40"));
   }
   return range;
 }
@@ -118,15 +121,17 @@ std::size_t choice(const std::string& flag, const std::string& text,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
-  throw Error(ErrorKind::usage, "\"" + text + "\" is not what " + flag + " takes", flag,
+  throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, flag), flag,
               suggestion(text, names));
 }
 
 std::string alternatives(std::span<const std::string_view> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
-    text += names[i];
+    const std::string name(names[i]);
+    text = i == 0                 ? name
+           : i + 1 < names.size() ? translated("{1}, {2}", text, name)
+                                  : translated("{1} or {2}", text, name);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
+#include "attn/language.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -65,8 +66,7 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   const HeadsCorpusOutcome outcome = read_corpus(
       options,
       [&](std::size_t done, std::size_t all) {
-        progress.show(
-            [&] { return std::to_string(done) + " of " + std::to_string(all) + " texts"; });
+        progress.show([&] { return translated("{1} of {2} texts", done, all); });
       },
       &stop_at_interrupt());
   progress.clear();
@@ -79,8 +79,8 @@ int read(const GivenHeads& given) {
   heads.document.threads = heads.plot.threads = given.common.threads;
   if (heads.plots && !heads.out) heads.out = "attention_heads";
   if (given.csv && given.common.json) {
-    throw Error(ErrorKind::usage, "--csv and --json are given together", "attn-cli heads",
-                "choose one of them");
+    throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
+                "attn-cli heads", translated("choose one of them"));
   }
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
@@ -100,33 +100,36 @@ void add_list(Flags& flags, const std::string& name, const Table& table, const s
 
 void add_counting(Flags& flags, HeadCounting& counting) {
   flags.toggle("--ignore-special", counting.ignore_special,
-               "Leave out rows of special tokens such as [CLS]");
-  flags.add("--separators", "TOKEN,…", "Tokens that separate (default: as the tokenizer says)",
+               translated("Leave out rows of special tokens such as [CLS]"));
+  flags.add("--separators", "TOKEN,…",
+            translated("Tokens that separate (default: as the tokenizer says)"),
             [&](const std::string& text) { counting.separators = comma_separated(text); });
-  flags.add("--sink-threshold", "X", "Mean weight on the first key that makes a sink (default 0.3)",
+  flags.add("--sink-threshold", "X",
+            translated("Mean weight on the first key that makes a sink (default 0.3)"),
             [&](const std::string& text) {
               counting.sink_threshold = finite_size("--sink-threshold", text);
             });
   flags.toggle("--without-first-key", counting.without_first_key,
-               "Leave the first key out of the scores of patterns");
+               translated("Leave the first key out of the scores of patterns"));
   flags.toggle("--without-self", counting.without_self,
-               "Leave a query's own key out of the scores of patterns");
+               translated("Leave a query's own key out of the scores of patterns"));
   constexpr std::array<Named<HeadCounting::Measure>, 2> measures{
       {{"share", HeadCounting::Measure::share}, {"difference", HeadCounting::Measure::difference}}};
   flags.choice("--measure", counting.measure, measures, "NAME",
-               ": how patterns are scored (default share)");
+               translated(": how patterns are scored (default share)"));
 }
 
 void add_rollout(Flags& flags, RolloutOptions& rollout) {
-  flags.add("--residual", "X", "Rollout: share of a layer's own input (default 0.5)",
+  flags.add("--residual", "X", translated("Rollout: share of a layer's own input (default 0.5)"),
             [&](const std::string& text) { rollout.residual = finite_size("--residual", text); });
   constexpr std::array<Named<RolloutOptions::Fusion>, 3> fusions{
       {{"mean", RolloutOptions::Fusion::mean},
        {"max", RolloutOptions::Fusion::max},
        {"min", RolloutOptions::Fusion::min}}};
   flags.choice("--fusion", rollout.fusion, fusions, "NAME",
-               ": rollout, of the heads of a layer (default mean)");
-  flags.add("--discarded", "X", "Rollout: share of the smallest weights to leave out (default 0)",
+               translated(": rollout, of the heads of a layer (default mean)"));
+  flags.add("--discarded", "X",
+            translated("Rollout: share of the smallest weights to leave out (default 0)"),
             [&](const std::string& text) { rollout.discarded = finite_size("--discarded", text); });
 }
 
@@ -137,11 +140,11 @@ Command heads_command() {
   HeadsCorpusOptions& corpus = given->corpus;
   HeadsOptions& options = corpus.heads;
   Command command{"heads",
-                  "Tell what each head of a stack of maps does, over one text or many",
+                  translated("Tell what each head of a stack of maps does, over one text or many"),
                   document_words(options.document, "attn-cli heads"),
                   {},
                   [given] { return read(*given); }};
-  command.words.help = "Document, result or file of tensors, - for standard input";
+  command.words.help = translated("Document, result or file of tensors, - for standard input");
   command.words.take = [given = given.get(),
                         take = command.words.take](const std::vector<std::string>& words) {
     if (words.empty() && (given->merge || !given->corpus.corpus.empty())) return;
@@ -149,40 +152,47 @@ Command heads_command() {
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
-  add_list(flags, "--statistics", head_statistics(), "Statistics to tell (default all)",
+  add_list(flags, "--statistics", head_statistics(), translated("Statistics to tell (default all)"),
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
   add_counting(flags, options.counting);
   add_list(flags, "--analyses", head_analyses(),
-           "What to compute beside them: rollout, norms, lens, distances, induction",
+           translated("What to compute beside them: rollout, norms, lens, distances, induction"),
            [&](std::size_t at) { options.analyses.push_back(head_analyses()[at].analysis); });
   add_rollout(flags, options.rollout);
   flags.count("--lens-tokens", options.lens_tokens, "N",
-              "Lens: likeliest tokens a position (default 5)", 1);
+              translated("Lens: likeliest tokens a position (default 5)"), 1);
   flags.count("--induction-length", options.induction_length, "N",
-              "Induction: random tokens that are repeated (default 50)", 2);
+              translated("Induction: random tokens that are repeated (default 50)"), 2);
   flags.count("--induction-samples", options.induction_samples, "N",
-              "Induction: such texts (default 4)", 1);
-  flags.add("--without-heads-of", "N,N,…",
-            "Layers whose heads are left out one by one, to see what the predictions become",
-            [&](const std::string& text) {
-              for (const std::string& part : comma_separated(text)) {
-                options.without_heads_of.push_back(whole_number("--without-heads-of", part));
-              }
-            });
-  flags.add("--corpus", "FILE", "Texts for the model, a line each, or .jsonl with {\"text\": …}",
+              translated("Induction: such texts (default 4)"), 1);
+  flags.add(
+      "--without-heads-of", "N,N,…",
+      translated("Layers whose heads are left out one by one, to see what the predictions become"),
+      [&](const std::string& text) {
+        for (const std::string& part : comma_separated(text)) {
+          options.without_heads_of.push_back(whole_number("--without-heads-of", part));
+        }
+      });
+  flags.add("--corpus", "FILE",
+            translated("Texts for the model, a line each, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
-  flags.add("--shard", "I/N", "Read only part I of N of the corpus, from 0",
+  flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, from 0"),
             [&](const std::string& text) { corpus.shard = shard_of(text); });
-  flags.toggle("--resume", corpus.resume, "Go on where an earlier reading of the corpus ended");
-  flags.text("--merge", given->merge, "DIR", "Join the sums of all shards in DIR");
-  flags.count("--kept", corpus.kept, "N",
-              "Texts to keep for each head and statistic, where it is most (default 3)");
+  flags.toggle("--resume", corpus.resume,
+               translated("Go on where an earlier reading of the corpus ended"));
+  flags.text("--merge", given->merge, "DIR", translated("Join the sums of all shards in DIR"));
+  flags.count(
+      "--kept", corpus.kept, "N",
+      translated("Texts to keep for each head and statistic, where it is most (default 3)"));
   flags.count("--reach", corpus.reach, "N",
-              "Weights by relative position: so far from the query (default 32)");
-  flags.text("--out", options.out, "DIR",
-             "Folder of tables, tensors and pictures (default attention_heads, if there are any)");
+              translated("Weights by relative position: so far from the query (default 32)"));
+  flags.text(
+      "--out", options.out, "DIR",
+      translated(
+          "Folder of tables, tensors and pictures (default attention_heads, if there are any)"));
   flags
-      .add("--plots", "LIST", "heads, all or none: pictures of all that is told (default none)",
+      .add("--plots", "LIST",
+           translated("heads, all or none: pictures of all that is told (default none)"),
            [&](const std::string& text) {
              constexpr std::array<std::string_view, 3> words{"heads", "all", "none"};
              for (const std::string& part : comma_separated(text)) {
@@ -191,10 +201,10 @@ Command heads_command() {
            })
       .words = {"heads", "all", "none"};
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
-  flags.count("--sample", options.sample, "N", "Sample that pictures show, from 0");
+  flags.count("--sample", options.sample, "N", translated("Sample that pictures show, from 0"));
   add_dpi(flags, options.plot.dpi);
   add_colour_map(flags, options.plot.cmap);
-  flags.toggle("--csv", given->csv, "Print the table as comma-separated values");
+  flags.toggle("--csv", given->csv, translated("Print the table as comma-separated values"));
   add_common(flags, given->common);
   return command;
 }

@@ -5,6 +5,7 @@
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/flags_of_fields.hpp"
@@ -35,7 +36,6 @@ void print_error(const attn::Error& error) {
 
 int main(int count, char** words) {
   using namespace attn::cli;
-  survive_shortened_files();
   keep_freed_memory();
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
@@ -44,18 +44,21 @@ int main(int count, char** words) {
   occupy_closed_streams();
   try {
     choose_language(count, words);
+    survive_shortened_files();
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {
     complain(with_flags(error.what()));
     if (asks_for_json(count, words)) print_error(with_flags(error));
     return static_cast<int>(error.kind());
   } catch (const std::bad_alloc&) {
-    complain(
-        "there is not enough memory\n  help:  make the tensors smaller, or raise the memory limit");
+    complain(attn::translated(
+        "there is not enough memory\n  help:  make the tensors smaller, or raise the "
+        "memory limit"));
     return static_cast<int>(attn::ErrorKind::input);
   } catch (const std::exception& error) {
     complain(error.what());
-    complain("this is a bug of attn-cli: please report it with the input that shows it");
+    complain(attn::translated(
+        "this is a bug of attn-cli: please report it with the input that shows it"));
     return static_cast<int>(attn::ErrorKind::internal);
   }
 }

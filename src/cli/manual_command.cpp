@@ -1,6 +1,7 @@
 #include <string>
 #include <string_view>
 
+#include "attn/language.hpp"
 #include "attn/version.hpp"
 
 #include "cli/commands.hpp"
@@ -40,7 +41,9 @@ std::string words_of(const Command& command) {
   return command.name == "plot" ? "KIND FILE..." : command.words.name;
 }
 
+// English in every language, as the headings of manual pages are.
 std::string manual_page() {
+  speak({});
   std::string page = ".TH ATTN\\-CLI 1 \"\" \"attn\\-cli " ATTN_VERSION "\" \"User Commands\"\n";
   page +=
       ".SH NAME\nattn\\-cli \\- computes attention exactly and draws it\n"
@@ -81,7 +84,7 @@ std::string manual_page() {
 }  // namespace
 
 Command manual_command() {
-  return {"manual", "Print the manual page", {}, {}, [] {
+  return {"manual", translated("Print the manual page"), {}, {}, [] {
             print(manual_page());
             return 0;
           }};

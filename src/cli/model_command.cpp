@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/model.hpp"
 
 #include "cli/commands.hpp"
@@ -20,8 +21,8 @@ struct GivenToModel {
 
 int describe(const GivenToModel& given) {
   if (given.row && given.common.json) {
-    throw Error(ErrorKind::usage, "--row and --json are given together", "attn-cli model",
-                "a row is JSON by itself: leave out --json");
+    throw Error(ErrorKind::usage, translated("--row and --json are given together"),
+                "attn-cli model", translated("a row is JSON by itself: leave out --json"));
   }
   const std::string text = given.row           ? model_row(given.folder)
                            : given.common.json ? model_json(given.folder)
@@ -35,27 +36,29 @@ int describe(const GivenToModel& given) {
 Command model_command() {
   const auto given = std::make_shared<GivenToModel>();
   CheckpointFolder& folder = given->folder;
-  Command command{"model",
-                  "Describe the checkpoint folder of a model",
-                  {"FOLDER",
-                   "Checkpoint folder",
-                   [&folder](const std::vector<std::string>& words) {
-                     if (words.size() != 1) {
-                       throw Error(ErrorKind::usage,
-                                   words.empty() ? "no checkpoint folder given"
-                                                 : "more than one checkpoint folder given",
-                                   "attn-cli model", "name one folder, which holds config.json");
-                     }
-                     folder.path = words[0];
-                   },
-                   {},
-                   true},
-                  {},
-                  [given] { return describe(*given); }};
+  Command command{
+      "model",
+      translated("Describe the checkpoint folder of a model"),
+      {"FOLDER",
+       translated("Checkpoint folder"),
+       [&folder](const std::vector<std::string>& words) {
+         if (words.size() != 1) {
+           throw Error(ErrorKind::usage,
+                       words.empty() ? translated("no checkpoint folder given")
+                                     : translated("more than one checkpoint folder given"),
+                       "attn-cli model", translated("name one folder, which holds config.json"));
+         }
+         folder.path = words[0];
+       },
+       {},
+       true},
+      {},
+      [given] { return describe(*given); }};
   Flags& flags = command.flags;
-  flags.toggle("--row", given->row, "Print the row of the table that the model is computed by");
+  flags.toggle("--row", given->row,
+               translated("Print the row of the table that the model is computed by"));
   flags.text("--architecture", folder.architecture, "FILE",
-             "Row that describes the model, instead of a known one");
+             translated("Row that describes the model, instead of a known one"));
   add_files(flags, folder.files);
   add_common(flags, given->common);
   return command;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 
 #include "cli/flags_of_fields.hpp"
 
@@ -39,12 +40,13 @@ void print(std::string_view text) {
   const int failure = write_all(STDOUT_FILENO, text);
   if (failure == 0 || failure == EPIPE || failure == EBADF) return;
   throw Error(ErrorKind::file,
-              std::string("cannot write to standard output: ") + std::strerror(failure), "",
-              "check where the output is sent");
+              translated("cannot write to standard output: {1}", std::strerror(failure)), "",
+              translated("check where the output is sent"));
 }
 
 void warn(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) complain("warning: " + with_flags(warning));
+  for (const std::string& warning : warnings)
+    complain(translated("warning: {1}", with_flags(warning)));
 }
 
 void show(std::string_view text) noexcept {

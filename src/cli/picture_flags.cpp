@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attn/document.hpp"
+#include "attn/language.hpp"
 #include "attn/spec.hpp"
 
 namespace attn::cli {
@@ -61,8 +62,9 @@ void take_head(const std::string& text, MapSelection& selection, std::size_t& he
   }
   const std::string near = suggestion(text, names_of(head_words));
   throw wrong_value("--head", text,
-                    "a whole number, " + alternatives(names_of(head_words)) +
-                        (near.starts_with("known") ? std::string() : "; " + near));
+                    translated("a whole number, {1}", alternatives(names_of(head_words))) +
+                        (near == suggestion("", names_of(head_words)) ? std::string()
+                                                                      : translated("; {1}", near)));
 }
 
 // "0,5,11", "0:6", "mean", "0:6,mean".
@@ -86,7 +88,7 @@ std::pair<double, double> figure_size(const std::string& text) {
   if (by == std::string::npos || !parse_number(text.substr(0, by), width) ||
       !parse_number(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
       !(height > 0 && height <= 1000)) {
-    throw wrong_value("--figsize", text, "width and height in inches, such as 8x6");
+    throw wrong_value("--figsize", text, translated("width and height in inches, such as 8x6"));
   }
   return {width, height};
 }
@@ -110,7 +112,7 @@ ColorRange color_range(const std::string& text) {
     return range;
   }
   throw wrong_value("--color-range", text,
-                    "shared, panel, or the lowest and highest value, such as 0,1");
+                    translated("shared, panel, or the lowest and highest value, such as 0,1"));
 }
 
 ColorNorm color_norm(const std::string& text) {
@@ -119,7 +121,7 @@ ColorNorm color_norm(const std::string& text) {
   ColorNorm norm{ColorNorm::Kind::power};
   if (!parse_number(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||
       norm.gamma <= 0) {
-    throw wrong_value("--norm", text, "a power above 0, such as power:0.5");
+    throw wrong_value("--norm", text, translated("a power above 0, such as power:0.5"));
   }
   return norm;
 }
@@ -129,7 +131,7 @@ Pooling pooling(const std::string& text) {
   const std::vector<std::string> parts = comma_separated(text);
   if (parts.size() > 2 || !is_digits(parts[0])) {
     throw wrong_value("--pool", text,
-                      "a number of bins, and mean or max if wanted, such as 1024,max");
+                      translated("a number of bins, and mean or max if wanted, such as 1024,max"));
   }
   Pooling pooling;
   pooling.size = whole_number("--pool", parts[0], 1);
@@ -139,106 +141,126 @@ Pooling pooling(const std::string& text) {
 
 }  // namespace
 
+void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
+              const std::string& help) {
+  Flag& heads = flags.add("--head", "N", help, [&selection, &head](const std::string& text) {
+    take_head(text, selection, head);
+  });
+  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+}
+
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
   MapSelection& selection = picture.selection;
-  flags.add("--sample", "N", "Sample to draw, from 0",
+  flags.add("--sample", "N", translated("Sample to draw, from 0"),
             [&selection, &sample = picture.sample](const std::string& text) {
               sample = whole_number("--sample", text);
               selection.one_sample = true;
             });
-  Flag& heads = flags.add("--head", "N",
-                          all_heads ? "Head to draw, from 0, or mean, max, or all side by side"
-                                    : "Head to draw, from 0, or mean, or max",
-                          [&selection, &head = picture.head](const std::string& text) {
-                            take_head(text, selection, head);
-                          });
-  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+  add_head(flags, selection, picture.head, all_heads,
+           all_heads ? translated("Head to draw, from 0, or mean, max, or all side by side")
+                     : translated("Head to draw, from 0, or mean, or max"));
   flags.add(
-      "--queries", "A:B", "Queries to draw, from A up to before B",
+      "--queries", "A:B", translated("Queries to draw, from A up to before B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
-  flags.add("--keys", "A:B", "Keys to draw, from A up to before B",
+  flags.add("--keys", "A:B", translated("Keys to draw, from A up to before B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
-              "Leave out the first N keys, as those of an attention sink");
-  flags.add("--drop", "KEY,…", "Leave out keys, each by its position from 0 or its label",
+              translated("Leave out the first N keys, as those of an attention sink"));
+  flags.add("--drop", "KEY,…",
+            translated("Leave out keys, each by its position from 0 or its label"),
             [&](const std::string& text) { selection.drop = quoted_list("--drop", text); });
   flags.toggle("--renormalize", selection.renormalize,
-               "Divide the rows of the keys that are left by their sums");
+               translated("Divide the rows of the keys that are left by their sums"));
   flags.toggle("--merge-pieces", selection.merge_pieces,
-               "Join pieces of words: keys are summed, queries averaged");
+               translated("Join pieces of words: keys are summed, queries averaged"));
   flags.add("--words", "FILE",
-            "Join pieces to these words: a list of them, of [first, end], or a number a piece",
+            translated(
+                "Join pieces to these words: a list of them, of [first, end], or a number a piece"),
             [&](const std::string& text) {
               selection.words = read_piece_words(text);
               selection.merge_pieces = true;
             });
-  flags.toggle("--hide-mask", selection.hide_mask, "Draw hidden cells as plain zeros");
+  flags.toggle("--hide-mask", selection.hide_mask, translated("Draw hidden cells as plain zeros"));
 }
 
 void add_picture(Flags& flags, const PictureTargets& picture) {
   PlotOptions& options = picture.options;
   add_selection(flags, picture);
-  flags.count("--top", options.top, "K", "For lines: only the K strongest keys of each query", 1);
-  flags.add("--threshold", "X", "For lines: only weights of at least X",
+  flags.count("--top", options.top, "K",
+              translated("For lines: only the K strongest keys of each query"), 1);
+  flags.add("--threshold", "X", translated("For lines: only weights of at least X"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
   flags.choice("--style", options.style, styles, "NAME");
-  flags.back().help = "standard, or matplotlib for its look to the letter";
-  flags.text("--title", options.title, "TEXT", "Title of the picture");
-  flags.text("--xlabel", options.xlabel, "TEXT", "Name of the key axis");
-  flags.text("--ylabel", options.ylabel, "TEXT", "Name of the query axis");
-  flags.count("--columns", options.columns, "N", "For grids of one sample: so many heads a row", 1);
-  flags.add("--titles", "A,B,…", "Titles of a grid's columns, or none; \"…\" may hold commas",
+  flags.back().help = translated("standard, or matplotlib for its look to the letter");
+  flags.text("--title", options.title, "TEXT", translated("Title of the picture"));
+  flags.text("--xlabel", options.xlabel, "TEXT", translated("Name of the key axis"));
+  flags.text("--ylabel", options.ylabel, "TEXT", translated("Name of the query axis"));
+  flags.count("--columns", options.columns, "N",
+              translated("For grids of one sample: so many heads a row"), 1);
+  flags.add("--titles", "A,B,…",
+            translated("Titles of a grid's columns, or none; \"…\" may hold commas"),
             [&](const std::string& text) {
               options.titles =
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.cmap);
-  flags.add("--figsize", "WxH", "Size in inches before the margins are trimmed",
+  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
             [&](const std::string& text) { options.figsize = figure_size(text); });
   add_dpi(flags, options.dpi);
-  flags.choice("--annotate", options.annotate, annotations, "WHEN", ": each cell's value");
-  flags.add("--annotate-color", "COLOR", "auto, a colour name or #rrggbb",
+  flags.choice("--annotate", options.annotate, annotations, "WHEN",
+               translated(": each cell's value"));
+  flags.add("--annotate-color", "COLOR", translated("auto, a colour name or #rrggbb"),
             [&](const std::string& text) {
               options.annotate_color = text == "auto" ? std::nullopt : std::optional(text);
             });
   flags.text("--annotate-format", options.annotate_format, "FORMAT",
-             "How values are written: .3f, .2g, .1e or .1%");
+             translated("How values are written: .3f, .2g, .1e or .1%"));
   flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
-  flags.text("--colorbar-label", options.colorbar_label, "TEXT", "What the colours stand for");
-  flags.choice("--colorbar", options.colorbar, switches, "WHEN", ": the bar of colours");
-  flags.toggle("--marginals", options.marginals,
-               "For heatmaps: the sums of columns and rows as bars above and beside the map");
+  flags.text("--colorbar-label", options.colorbar_label, "TEXT",
+             translated("What the colours stand for"));
+  flags.choice("--colorbar", options.colorbar, switches, "WHEN",
+               translated(": the bar of colours"));
+  flags.toggle(
+      "--marginals", options.marginals,
+      translated("For heatmaps: the sums of columns and rows as bars above and beside the map"));
   flags.choice("--background", options.background, backgrounds, "NAME");
-  flags.choice("--letters", options.letters, letters, "HOW", ": in SVG and PDF files");
-  flags.toggle("--show-spaces", options.show_spaces, "Show spaces in labels as \u2423");
-  complete(flags.add("--color-range", "RANGE", "shared, panel or LO,HI",
+  flags.choice("--letters", options.letters, letters, "HOW", translated(": in SVG and PDF files"));
+  flags.toggle("--show-spaces", options.show_spaces, translated("Show spaces in labels as ␣"));
+  complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),
                      [&](const std::string& text) { options.color_range = color_range(text); }),
            scopes);
-  complete(flags.add("--norm", "NORM", "linear, log or power[:GAMMA]: how colours spread",
-                     [&](const std::string& text) { options.norm = color_norm(text); }),
-           norms);
+  complete(
+      flags.add("--norm", "NORM", translated("linear, log or power[:GAMMA]: how colours spread"),
+                [&](const std::string& text) { options.norm = color_norm(text); }),
+      norms);
   flags.choice("--pixels", options.pixels, pixels_show, "WHAT",
-               ": what a pixel shows of many cells");
-  flags.add("--font-scale", "X", "Factor of all sizes of letters", [&](const std::string& text) {
-    options.font_scale =
-        number_between("--font-scale", text, 0.1, 20, "a number from 0.1 to 20, such as 1.5");
-  });
+               translated(": what a pixel shows of many cells"));
+  flags.add("--font-scale", "X", translated("Factor of all sizes of letters"),
+            [&](const std::string& text) {
+              options.font_scale =
+                  number_between("--font-scale", text, 0.1, 20,
+                                 translated("a number from 0.1 to 20, such as 1.5"));
+            });
 }
 
 void add_dpi(Flags& flags, double& dpi) {
-  flags.add("--dpi", "N", "Pixels an inch (default 300)", [&dpi](const std::string& text) {
-    dpi = number_between("--dpi", text, 1, 10000, "a number from 1 to 10000, such as 300");
-  });
+  flags.add("--dpi", "N", translated("Pixels an inch (default 300)"),
+            [&dpi](const std::string& text) {
+              dpi = number_between("--dpi", text, 1, 10000,
+                                   translated("a number from 1 to 10000, such as 300"));
+            });
 }
 
 void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels) {
-  flags.add("--pool", "N[,WHAT]",
-            "For long sequences: reduce the weights to N bins of queries and keys, each their mean "
-            "or, with N,max, the largest",
-            [&](const std::string& text) {
-              bins = pooling(text);
-              if (bins->reduction == Pooling::Reduction::max) pixels = PixelShows::max;
-            });
+  flags.add(
+      "--pool", "N[,WHAT]",
+      translated(
+          "For long sequences: reduce the weights to N bins of queries and keys, each their mean "
+          "or, with N,max, the largest"),
+      [&](const std::string& text) {
+        bins = pooling(text);
+        if (bins->reduction == Pooling::Reduction::max) pixels = PixelShows::max;
+      });
 }
 
 ColorRange given_range(const std::string& text) {
@@ -254,71 +276,77 @@ std::string picture_extensions() {
 }
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target) {
-  Flag& flag =
-      flags.add("--cmap", "NAME", "Colour map (default YlOrRd, for numbers of both signs RdBu_r)",
-                [&](const std::string& text) {
-                  const auto names = colour_maps();
-                  target = names[choice("--cmap", text, names)];
-                });
+  Flag& flag = flags.add(
+      "--cmap", "NAME", translated("Colour map (default YlOrRd, for numbers of both signs RdBu_r)"),
+      [&](const std::string& text) {
+        const auto names = colour_maps();
+        target = names[choice("--cmap", text, names)];
+      });
   for (const std::string_view name : colour_maps()) flag.words.emplace_back(name);
 }
 
 void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
-  Flag& flag = flags.add("--axes", "LIST",
-                         "What the axes of the tensor are: layer, batch, head, query, key; the "
-                         "last two may be left out",
-                         [&](const std::string& text) {
-                           axes.clear();
-                           for (const std::string& axis : comma_separated(text)) {
-                             axes.push_back(chosen("--axes", axis, map_axes()).value);
-                           }
-                         });
+  Flag& flag =
+      flags.add("--axes", "LIST",
+                translated("What the axes of the tensor are: layer, batch, head, query, key; the "
+                           "last two may be left out"),
+                [&](const std::string& text) {
+                  axes.clear();
+                  for (const std::string& axis : comma_separated(text)) {
+                    axes.push_back(chosen("--axes", axis, map_axes()).value);
+                  }
+                });
   complete(flag, map_axes());
   flag.list = true;
 }
 
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
-  flags.add("--heads", "N,A:B,…", "Heads to take, from 0", [&](const std::string& text) {
-    heads.emplace();
-    for (const std::string& part : comma_separated(text)) {
-      heads->push_back(position_range("--heads", part, true));
-    }
-  });
+  flags.add("--heads", "N,A:B,…", translated("Heads to take, from 0"),
+            [&](const std::string& text) {
+              heads.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                heads->push_back(position_range("--heads", part, true));
+              }
+            });
 }
 
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers) {
-  flags.add("--layers", "N,A:B,…", "Layers to take, from 0", [&](const std::string& text) {
-    layers.emplace();
-    for (const std::string& part : comma_separated(text)) {
-      layers->push_back(position_range("--layers", part, true));
-    }
-  });
+  flags.add("--layers", "N,A:B,…", translated("Layers to take, from 0"),
+            [&](const std::string& text) {
+              layers.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                layers->push_back(position_range("--layers", part, true));
+              }
+            });
 }
 
-void add_map_source(Flags& flags, PlotRequest& request, const std::string& verb) {
+void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head) {
   MapSelection& selection = request.selection;
-  flags.text("--name", request.name, "NAME",
-             "Tensor to " + verb +
-                 " (default weights, or the only one); with {n} in it those of all layers");
+  flags.text(
+      "--name", request.name, "NAME",
+      translated("Tensor to take (default weights, or the only one); with {n} in it those of all "
+                 "layers"));
   add_axes(flags, request.axes);
   complete(flags.add("--layers", "N,A:B,…",
-                     "Layers to " + verb + ", from 0, and mean or max of them if wanted",
+                     translated("Layers to take, from 0, and mean or max of them if wanted"),
                      [&selection](const std::string& text) { take_layers(text, selection); }),
            std::span(layer_words));
   add_chosen_heads(flags, selection.chosen_heads);
   Flag& heads = flags.back();
   // Unless --head says what to do with them they stand side by side; one alone is that head.
-  heads.take = [take = heads.take, &request, &selection](const std::string& text) {
+  heads.take = [take = heads.take, &head, &selection](const std::string& text) {
     take(text);
     if (is_digits(text)) {
-      request.head = whole_number("--heads", text);
+      head = whole_number("--heads", text);
     } else if (selection.heads == MapSelection::Heads::one) {
       selection.heads = MapSelection::Heads::all;
     }
   };
-  flags.text("--labels", request.labels, "FILE",
-             "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
-             "both, or a label a line");
+  flags.text(
+      "--labels", request.labels, "FILE",
+      translated(
+          "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
+          "both, or a label a line"));
 }
 
 }  // namespace attn::cli

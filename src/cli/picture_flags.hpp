@@ -39,8 +39,12 @@ ColorRange given_range(const std::string& text);
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
-/// Which maps of a file are drawn: tensors, axes, layers, heads, and their labels.
-void add_map_source(Flags& flags, PlotRequest& request, const std::string& verb);
+/// Which maps of a file are taken: tensors, axes, layers, heads, and their labels. A single one of
+/// --heads goes to `head`.
+void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head);
+/// --head, which takes a number or what to make of all.
+void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
+              const std::string& help);
 void add_axes(Flags& flags, std::vector<MapAxis>& axes);
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads);
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers);

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/run.hpp"
 
 #include "cli/commands.hpp"
@@ -20,23 +21,23 @@ struct GivenToPlot {
 void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli plot",
-                 "write attn-cli plot KIND FILE --out PICTURE");
+                 translated("write {1}", "attn-cli plot KIND FILE --out PICTURE"));
   };
-  if (words.empty()) throw usage("no kind of picture given");
+  if (words.empty()) throw usage(translated("no kind of picture given"));
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
-  if (words.size() < 2) throw usage("no file to draw given");
+  if (words.size() < 2) throw usage(translated("no file to draw given"));
   const std::size_t files = words.size() - 1;
   // Of weights several files are layers, whatever the kind shows.
   if (kind.most_files > 1 && (files < kind.least_files || files > kind.most_files)) {
     const bool two = kind.most_files == 2;
     throw Error(ErrorKind::usage,
-                std::string("a ") + std::string(kind.name) + " takes " +
-                    (two ? "two files" : "at least two files"),
+                two ? translated("a {1} takes two files", kind.name)
+                    : translated("a {1} takes at least two files", kind.name),
                 "attn-cli plot",
-                "write attn-cli plot " + std::string(kind.name) + " A B " + (two ? "" : "… ") +
-                    "--out PICTURE");
+                translated("write {1}", "attn-cli plot " + std::string(kind.name) + " A B " +
+                                            (two ? "" : "… ") + "--out PICTURE"));
   }
-  if (!given.out) throw usage("no --out given");
+  if (!given.out) throw usage(translated("no --out given"));
   given.request.kind = kind.kind;
   given.request.input = words[1];
   given.request.others.assign(words.begin() + 2, words.end());
@@ -67,24 +68,26 @@ Command plot_command() {
   for (const std::string_view kind : kinds) list += (list.empty() ? "" : ", ") + std::string(kind);
   Command command{
       "plot",
-      "Draw numbers that already exist",
+      translated("Draw numbers that already exist"),
       {"WORDS",
-       "KIND (" + list +
-           ") and FILE, - for standard input; for steps, comparison and difference several, for "
-           "weights one a layer",
+       translated("KIND ({1}) and FILE, - for standard input; for steps, comparison and difference "
+                  "several, for "
+                  "weights one a layer",
+                  list),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {kinds.begin(), kinds.end()},
        true},
       {},
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
-  flags.text("--out", given->out, "FILE",
-             "Picture to write: " + picture_extensions() + "; - for PNG on standard output");
-  add_provenance(flags, request.provenance, "the picture");
+  flags.text(
+      "--out", given->out, "FILE",
+      translated("Picture to write: {1}; - for PNG on standard output", picture_extensions()));
+  add_provenance(flags, request.provenance, translated("the picture"));
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
-               ": of a picture on standard output (default png)");
+               translated(": of a picture on standard output (default png)"));
   add_picture(flags, {request.options, request.selection, request.sample, request.head});
-  add_map_source(flags, request, "draw");
+  add_map_source(flags, request, request.head);
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "attn/language.hpp"
+
 #include "cli/output.hpp"
 
 namespace attn::cli {
@@ -47,11 +49,12 @@ std::string progress_text(std::size_t done, std::size_t all, double seconds) {
   done = std::min(done, all);
   const double share =
       static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(all, 1));
-  std::string text = "computing " + std::to_string(static_cast<int>(100 * share)) + " %";
-  if (done == 0 || seconds <= 0) return text;
-  text += ", " + rate_text(static_cast<double>(done) / seconds) + " scores/s";
-  if (done < all) text += ", " + duration_text(seconds * (1 - share) / share) + " left";
-  return text;
+  const int percent = static_cast<int>(100 * share);
+  if (done == 0 || seconds <= 0) return translated("computing {1} %", percent);
+  const std::string rate = rate_text(static_cast<double>(done) / seconds);
+  return done < all ? translated("computing {1} %, {2} scores/s, {3} left", percent, rate,
+                                 duration_text(seconds * (1 - share) / share))
+                    : translated("computing {1} %, {2} scores/s", percent, rate);
 }
 
 ProgressLine::ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval)

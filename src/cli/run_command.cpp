@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/run.hpp"
 #include "attn/view.hpp"
 
@@ -51,18 +52,21 @@ std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
 int compute(const GivenToRun& given) {
   const Common& common = given.common;
   if (given.show && common.json) {
-    throw Error(ErrorKind::usage, "--show and --json cannot both write to standard output",
-                "--show", "leave one of them out");
+    throw Error(ErrorKind::usage,
+                translated("--show and --json cannot both write to standard output"), "--show",
+                translated("leave one of them out"));
   }
   RunOptions options = given.options;
   const bool answering = answers(options, common.json, "attn-cli run");
   if (answering && given.show) {
-    throw Error(ErrorKind::usage, "--show and --out - cannot both write to standard output",
-                "--show", "leave one of them out");
+    throw Error(ErrorKind::usage,
+                translated("--show and --out - cannot both write to standard output"), "--show",
+                translated("leave one of them out"));
   }
   if (answering && given.page) {
-    throw Error(ErrorKind::usage, "pictures cannot go to standard output beside the result",
-                "--plots", "leave out --plots, or give attn-cli run a folder with --out");
+    throw Error(ErrorKind::usage,
+                translated("pictures cannot go to standard output beside the result"), "--plots",
+                translated("leave out --plots, or give {1} a folder with --out", "attn-cli run"));
   }
   if (answering) options.answer = [](std::string_view piece) { print(piece); };
   options.reported_weights = given.show;
@@ -97,15 +101,16 @@ int compute(const GivenToRun& given) {
 Command run_command() {
   const auto given = std::make_shared<GivenToRun>();
   Command command{"run",
-                  "Compute one input document and draw it",
+                  translated("Compute one input document and draw it"),
                   document_words(given->options, "attn-cli run"),
                   {},
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options);
   add_results(command.flags, given->options, &given->page);
-  command.flags.text("--gradient", given->options.gradient, "FILE",
-                     "Gradient of the output: write those of all that it was computed from too");
-  command.flags.toggle("--show", given->show, "Draw the heatmap in the terminal too");
+  command.flags.text(
+      "--gradient", given->options.gradient, "FILE",
+      translated("Gradient of the output: write those of all that it was computed from too"));
+  command.flags.toggle("--show", given->show, translated("Draw the heatmap in the terminal too"));
   add_terminal(command.flags, given->terminal);
   add_common(command.flags, given->common);
   return command;

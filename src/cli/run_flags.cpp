@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "attn/language.hpp"
+
 #include "cli/common_flags.hpp"
 #include "cli/document_flags.hpp"
 #include "cli/picture_flags.hpp"
@@ -31,8 +33,8 @@ std::vector<PlotKind> plots(const std::string& text, bool* page) {
   for (const std::string& name : names) {
     choice("--plots", name, known);
     if (name == "none" && names.size() > 1) {
-      throw Error(ErrorKind::usage, "--plots takes none only alone", "--plots",
-                  "leave out either none or the others");
+      throw Error(ErrorKind::usage, translated("--plots takes none only alone"), "--plots",
+                  translated("leave out either none or the others"));
     }
   }
   std::vector<PlotKind> kinds;
@@ -56,11 +58,12 @@ void add_plots(Flags& flags, RunOptions& options, bool* page) {
     usual += (usual.empty() ? "" : ",") + std::string(kind.name);
   }
   const std::vector<std::string_view> known = plot_names(page != nullptr);
-  Flag& flag = flags.add("--plots", "LIST", alternatives(known) + " (default " + usual + ")",
-                         [&options, page](const std::string& text) {
-                           options.plots = plots(text, page);
-                           options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
-                         });
+  Flag& flag =
+      flags.add("--plots", "LIST", translated("{1} (default {2})", alternatives(known), usual),
+                [&options, page](const std::string& text) {
+                  options.plots = plots(text, page);
+                  options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
+                });
   flag.words.assign(known.begin(), known.end());
   flag.list = true;
 }
@@ -70,12 +73,14 @@ void add_plots(Flags& flags, RunOptions& options, bool* page) {
 bool answers(const RunOptions& options, bool json, const std::string& command) {
   if (options.out != "-") return false;
   const auto refuse = [&](const std::string& what, const std::string& flag) {
-    throw Error(ErrorKind::usage, what + " cannot go to standard output beside the result", flag,
-                "leave out " + flag + ", or give " + command + " a folder with --out");
+    throw Error(ErrorKind::usage,
+                translated("{1} cannot go to standard output beside the result", what), flag,
+                translated("leave out {1}, or give {2} a folder with --out", flag, command));
   };
-  if (json) refuse("the report", "--json");
-  if (options.tensors != TensorFormat::json) refuse("files of tensors", "--tensors");
-  if (!options.plots.empty() && options.plots != RunOptions().plots) refuse("pictures", "--plots");
+  if (json) refuse(translated("the report"), "--json");
+  if (options.tensors != TensorFormat::json) refuse(translated("files of tensors"), "--tensors");
+  if (!options.plots.empty() && options.plots != RunOptions().plots)
+    refuse(translated("pictures"), "--plots");
   return true;
 }
 
@@ -83,20 +88,22 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
   // Weights that nothing but a heatmap needs are computed up to here unless pictures are asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
   add_model_results(flags, options);
-  flags.text("--out", options.out, "DIR",
-             "Folder of the results (default attention_results), - for standard output");
-  flags.add("--only", "NAME,…", "Tensors to write: output, weights…; a last part of a name too",
+  flags.text(
+      "--out", options.out, "DIR",
+      translated("Folder of the results (default attention_results), - for standard output"));
+  flags.add("--only", "NAME,…",
+            translated("Tensors to write: output, weights…; a last part of a name too"),
             [&](const std::string& text) { options.only = comma_separated(text); });
   add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",
-               ": where the numbers go (default json)");
+               translated(": where the numbers go (default json)"));
   flags.toggle("--stages", options.stages,
-               "Write the steps of the score too: scores, capped, masked, lse");
-  flags.add("--no-weights", "", "Do not write the weights",
+               translated("Write the steps of the score too: scores, capped, masked, lse"));
+  flags.add("--no-weights", "", translated("Do not write the weights"),
             [&](const std::string&) { options.weights = false; });
-  flags.toggle("--timing", options.timing, "Write the seconds taken into result.json");
-  add_provenance(flags, options.provenance, "result.json and the pictures");
+  flags.toggle("--timing", options.timing, translated("Write the seconds taken into result.json"));
+  add_provenance(flags, options.provenance, translated("result.json and the pictures"));
   add_pooling(flags, options.pool, options.plot.pixels);
   add_picture(flags, {options.plot, options.selection, options.sample, options.head});
 }

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/run.hpp"
 
 #include "cli/commands.hpp"
@@ -20,9 +21,10 @@ struct GivenToShow {
 
 void take_words(const std::vector<std::string>& words, GivenToShow& given) {
   const auto usage = [](const std::string& problem) {
-    return Error(ErrorKind::usage, problem, "attn-cli show", "write attn-cli show FILE");
+    return Error(ErrorKind::usage, problem, "attn-cli show",
+                 translated("write {1}", "attn-cli show FILE"));
   };
-  if (words.empty()) throw usage("no file to show given");
+  if (words.empty()) throw usage(translated("no file to show given"));
   given.request.input = words[0];
   given.request.others.assign(words.begin() + 1, words.end());
 }
@@ -30,8 +32,9 @@ void take_words(const std::vector<std::string>& words, GivenToShow& given) {
 int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
   if (request.selection.heads == MapSelection::Heads::all) {
-    throw Error(ErrorKind::usage, "a terminal shows one map, not all heads", "--head",
-                "give a head from 0, mean or max; attn-cli plot draws all side by side");
+    throw Error(
+        ErrorKind::usage, translated("a terminal shows one map, not all heads"), "--head",
+        translated("give a head from 0, mean or max; attn-cli plot draws all side by side"));
   }
   TerminalOptions options = terminal_options(given.terminal, given.common);
   options.cmap = request.options.cmap;
@@ -50,9 +53,9 @@ Command show_command() {
   PlotRequest& request = given->request;
   Command command{
       "show",
-      "Draw a heatmap in the terminal",
+      translated("Draw a heatmap in the terminal"),
       {"FILE",
-       "Result or file of tensors, - for standard input; or a file a layer",
+       translated("Result or file of tensors, - for standard input; or a file a layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},
@@ -60,7 +63,7 @@ Command show_command() {
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
   add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
-  add_map_source(flags, request, "show");
+  add_map_source(flags, request, request.head);
   add_colour_map(flags, request.options.cmap);
   add_terminal(flags, given->terminal);
   add_files(flags, request.files);

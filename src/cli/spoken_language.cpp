@@ -75,11 +75,12 @@ void choose_language(int count, const char* const* words) {
 
 void add_language(Flags& flags) {
   const auto names = names_of(languages);
-  Flag& flag = flags.add("--lang", "LANG",
-                         alternatives(names) +
-                             ": language of reports, explanations, pictures and errors (default: "
-                             "the locale's)",
-                         [](const std::string& text) { chosen("--lang", text, languages); });
+  Flag& flag =
+      flags.add("--lang", "LANG",
+                alternatives(names) +
+                    translated(": language of reports, explanations, pictures and errors (default: "
+                               "the locale's)"),
+                [](const std::string& text) { chosen("--lang", text, languages); });
   flag.words.assign(names.begin(), names.end());
 }
 

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "attn/language.hpp"
 #include "attn/named.hpp"
 
 namespace attn::cli {
@@ -41,8 +42,9 @@ TerminalColors colors(const TerminalChoice& choice, const Common& common) {
   using Colors = TerminalChoice::Colors;
   if (choice.colors == Colors::always) {
     if (common.no_color) {
-      throw Error(ErrorKind::usage, "--color always and --no-color contradict each other",
-                  "--color", "leave one of them out");
+      throw Error(ErrorKind::usage,
+                  translated("--color always and --no-color contradict each other"), "--color",
+                  translated("leave one of them out"));
     }
     return truecolor() ? TerminalColors::truecolor : TerminalColors::palette;
   }
@@ -53,14 +55,14 @@ TerminalColors colors(const TerminalChoice& choice, const Common& common) {
 }  // namespace
 
 void add_terminal(Flags& flags, TerminalChoice& choice) {
-  flags.choice("--color", choice.colors, when, "WHEN", ": colours in the terminal");
-  flags.add(
-      "--width", "N", "Columns to draw on (default: the terminal's)", [&](const std::string& text) {
-        choice.width = whole_number("--width", text, least_width);
-        if (*choice.width > most_width) {
-          throw wrong_value("--width", text, "at most " + std::to_string(most_width) + " columns");
-        }
-      });
+  flags.choice("--color", choice.colors, when, "WHEN", translated(": colours in the terminal"));
+  flags.add("--width", "N", translated("Columns to draw on (default: the terminal's)"),
+            [&](const std::string& text) {
+              choice.width = whole_number("--width", text, least_width);
+              if (*choice.width > most_width) {
+                throw wrong_value("--width", text, translated("at most {1} columns", most_width));
+              }
+            });
 }
 
 TerminalOptions terminal_options(const TerminalChoice& choice, const Common& common) {

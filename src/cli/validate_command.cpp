@@ -7,6 +7,7 @@
 
 #include "attn/batch.hpp"
 #include "attn/document.hpp"
+#include "attn/language.hpp"
 #include "attn/model.hpp"
 
 #include "cli/commands.hpp"
@@ -25,8 +26,8 @@ struct GivenToValidate {
 
 int check(const GivenToValidate& given) {
   if (given.batch.inputs.empty() && !given.batch.files_from && !given.folder) {
-    throw Error(ErrorKind::usage, "no input document given", "attn-cli validate",
-                "name documents, folders or .jsonl files, or - for standard input");
+    throw Error(ErrorKind::usage, translated("no input document given"), "attn-cli validate",
+                translated("name documents, folders or .jsonl files, or - for standard input"));
   }
   int exit_code = 0;
   std::vector<Validation> validations;
@@ -51,9 +52,9 @@ int check(const GivenToValidate& given) {
 Command validate_command() {
   const auto given = std::make_shared<GivenToValidate>();
   Command command{"validate",
-                  "Check documents without computing them",
+                  translated("Check documents without computing them"),
                   {"INPUT",
-                   "Documents, folders, patterns, .jsonl files; - for standard input",
+                   translated("Documents, folders, patterns, .jsonl files; - for standard input"),
                    [given = given.get()](const std::vector<std::string>& inputs) {
                      given->batch.inputs = inputs;
                    },
@@ -61,9 +62,9 @@ Command validate_command() {
                    true},
                   {},
                   [given] { return check(*given); }};
-  command.flags.text("--model", given->folder, "DIR", "Check a checkpoint folder too");
+  command.flags.text("--model", given->folder, "DIR", translated("Check a checkpoint folder too"));
   command.flags.text("--files-from", given->batch.files_from, "LIST",
-                     "File with an input a line, - for standard input");
+                     translated("File with an input a line, - for standard input"));
   add_files(command.flags, given->batch.run.files);
   add_common(command.flags, given->common);
   return command;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "attn/error.hpp"
+#include "attn/language.hpp"
 #include "attn/view.hpp"
 
 #include "cli/commands.hpp"
@@ -27,9 +28,10 @@ void take_words(const std::vector<std::string>& words, GivenToView& given) {
   DocumentOptions& document = given.options.document;
   if (words.empty() && document.model) return;
   if (words.empty()) {
-    throw Error(ErrorKind::usage, "no input given", "attn-cli view",
-                "name a document, a result or a file of maps, - for standard input, or give "
-                "--model and --text");
+    throw Error(
+        ErrorKind::usage, translated("no input given"), "attn-cli view",
+        translated("name a document, a result or a file of maps, - for standard input, or give "
+                   "--model and --text"));
   }
   document.input = words[0];
   given.options.others.assign(words.begin() + 1, words.end());
@@ -54,8 +56,9 @@ int make_page(const GivenToView& given) {
   const Common& common = given.common;
   const bool to_standard_output = given.out == "-";
   if (to_standard_output && common.json) {
-    throw Error(ErrorKind::usage, "the report cannot go to standard output beside the page",
-                "--json", "leave out --json, or give attn-cli view a file with --out");
+    throw Error(ErrorKind::usage,
+                translated("the report cannot go to standard output beside the page"), "--json",
+                translated("leave out --json, or give {1} a file with --out", "attn-cli view"));
   }
   options.document.threads = common.threads;
   options.commands = commands_of(given);
@@ -78,9 +81,10 @@ Command view_command() {
   ViewOptions& options = given->options;
   Command command{
       "view",
-      "Make one page, to open in a browser, in which all maps can be looked through",
+      translated("Make one page, to open in a browser, in which all maps can be looked through"),
       {"INPUT",
-       "Document, result or file of tensors, - for standard input; of tensors also a file a layer",
+       translated("Document, result or file of tensors, - for standard input; of tensors also a "
+                  "file a layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},
@@ -92,22 +96,26 @@ Command view_command() {
   std::erase_if(flags, [](const Flag& flag) { return flag.name == "--heads"; });
   record(flags, given->of_run);
   flags.text("--out", given->out, "FILE",
-             "Page to write (default view.html), - for standard output");
+             translated("Page to write (default view.html), - for standard output"));
   flags.toggle("--stages", options.stages,
-               "Show the steps of the score too: scores, capped, masked");
+               translated("Show the steps of the score too: scores, capped, masked"));
   Flags of_maps;
-  of_maps.text("--name", options.name, "NAME",
-               "Tensor to show (default all weights); with {n} in it those of all layers");
+  of_maps.text(
+      "--name", options.name, "NAME",
+      translated("Tensor to show (default all weights); with {1} in it those of all layers",
+                 "{n}"));
   add_axes(of_maps, options.axes);
-  of_maps.text("--labels", options.labels, "FILE",
-               "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
-               "both, or a label a line");
+  of_maps.text(
+      "--labels", options.labels, "FILE",
+      translated(
+          "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
+          "both, or a label a line"));
   record(of_maps, given->of_plot);
   flags.insert(flags.end(), of_maps.begin(), of_maps.end());
   add_chosen_layers(flags, options.selection.layers);
   add_chosen_heads(flags, options.selection.chosen_heads);
   add_view(flags, options);
-  flags.text("--title", options.title, "TEXT", "Title of the page");
+  flags.text("--title", options.title, "TEXT", translated("Title of the page"));
   add_common(flags, given->common);
   return command;
 }

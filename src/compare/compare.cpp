@@ -99,7 +99,7 @@ void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& re
 }
 
 std::string name_of(const std::filesystem::path& path) {
-  return path == "-" ? "standard input" : path.string();
+  return path == "-" ? translated("standard input") : path.string();
 }
 
 /// One of the two files. It may stand anywhere; what it refers to is opened once, under the rules

@@ -4,7 +4,6 @@
 
 #include "attn/error.hpp"
 
-#include "support/mapped_file.hpp"
 #include "support/names_option.hpp"
 #include "support/translated.hpp"
 
@@ -27,11 +26,16 @@ Document Document::open(const std::filesystem::path& path, const FileAccess& acc
                         const JsonOptions& options) {
   FileAccess anywhere = access;
   anywhere.restrict_to.reset();
-  const auto file = MappedFile::open(path, anywhere);
+  return open(MappedFile::open(path, anywhere), path, access, options);
+}
+
+Document Document::open(const std::shared_ptr<const MappedFile>& file,
+                        const std::filesystem::path& path, const FileAccess& access,
+                        const JsonOptions& options) {
   JsonOptions with_owner = options;
   with_owner.owner = file;
   const bool standard_input = path == "-";
-  return parse(file->text(), standard_input ? "standard input" : path.string(),
+  return parse(file->text(), standard_input ? translated("standard input") : path.string(),
                standard_input ? std::filesystem::path() : path.parent_path(), access, with_owner);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "attn/file_access.hpp"
 
 #include "io/json_value.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 
@@ -20,6 +22,10 @@ class Document {
   /// size, its nesting and the files that it names. Throws Error(file) or Error(input).
   static Document open(const std::filesystem::path& path, const FileAccess& access = {},
                        const JsonOptions& options = {.dtype = DType::float32});
+  /// The same of a file that is open already.
+  static Document open(const std::shared_ptr<const MappedFile>& file,
+                       const std::filesystem::path& path, const FileAccess& access,
+                       const JsonOptions& options);
   static Document parse(std::string_view text, std::string name, std::filesystem::path folder,
                         const FileAccess& access = {},
                         const JsonOptions& options = {.dtype = DType::float32});

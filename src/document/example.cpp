@@ -3,11 +3,13 @@
 
 #include "attn/document.hpp"
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
 constexpr std::array<ExampleTopic, 8> topics{{
-    {"rotary", "queries and keys turned by their positions", R"({
+    {"rotary", to_translate("queries and keys turned by their positions"), R"({
   "attention": "scaled_dot_product",
   "description": "One row repeated: turned by their positions, rows that are alike compare by distance alone.",
   "query": [[1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0]],
@@ -16,14 +18,14 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "scale": 2
 }
 )"},
-    {"alibi", "linear biases by distance", R"({
+    {"alibi", to_translate("linear biases by distance"), R"({
   "attention": "scaled_dot_product",
   "description": "Equal scores: all that tells the keys of a head apart is its slope times the distance.",
   "query": {"zeros": [1, 4, 8, 2]},
   "mask": {"causal": true, "alibi": true}
 }
 )"},
-    {"relative_bias", "a bias for each bucket of distances, as T5 has it", R"({
+    {"relative_bias", to_translate("a bias for each bucket of distances, as T5 has it"), R"({
   "attention": "scaled_dot_product",
   "seed": 2,
   "scale": 1,
@@ -31,7 +33,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "relative_bias": {"table": {"randn": [8, 2]}, "buckets": 8, "max_distance": 16}
 }
 )"},
-    {"sinks", "one more logit a head, which takes weight and gives nothing", R"({
+    {"sinks", to_translate("one more logit a head, which takes weight and gives nothing"), R"({
   "attention": "scaled_dot_product",
   "seed": 3,
   "query": {"randn": [1, 2, 6, 8]},
@@ -39,7 +41,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "sinks": [-4, 1]
 }
 )"},
-    {"norms", "RMS norms of queries and keys", R"({
+    {"norms", to_translate("RMS norms of queries and keys"), R"({
   "attention": "scaled_dot_product",
   "seed": 5,
   "query": {"randn": [1, 2, 5, 4]},
@@ -48,7 +50,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "key_norm": {"weight": [1, 1, 1, 1]}
 }
 )"},
-    {"bfloat16", "each step rounded as under PyTorch's autocast", R"({
+    {"bfloat16", to_translate("each step rounded as under PyTorch's autocast"), R"({
   "attention": "scaled_dot_product",
   "dtype": "bfloat16",
   "seed": 4,
@@ -58,7 +60,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "value": {"full": [6, 1], "value": 0.125}
 }
 )"},
-    {"gradient", "derivatives by all that goes into an attention", R"({
+    {"gradient", to_translate("derivatives by all that goes into an attention"), R"({
   "attention": "scaled_dot_product",
   "query": [[1.0, 0.0], [0.0, 1.0]],
   "key": [[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
@@ -67,7 +69,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "gradient": {"output": [[1.0], [-1.0]]}
 }
 )"},
-    {"llama", "a layer as today's decoders have it: rotary, RMS norms, a gate", R"({
+    {"llama", to_translate("a layer as today's decoders have it: rotary, RMS norms, a gate"), R"({
   "attention": "encoder_layer",
   "heads": 2,
   "kv_heads": 1,

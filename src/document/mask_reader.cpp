@@ -154,15 +154,15 @@ void read_booleans(const JsonValue& value, const Reading& from, Mask& mask) {
 
 constexpr std::string_view tensor_schema = R"("$ref": "#/$defs/tensor")";
 constexpr auto parts = std::to_array<Part>({
-    {{"causal", "key j is seen by query i if j ≤ i + offset"},
+    {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.causal = expect_boolean(value, from.at);
      },
      [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
      causal_sentence},
-    {{"align",
-      "upper_left: offset = past keys; lower_right: the last query stands at the last valid key"},
+    {{"align", to_translate("upper_left: offset = past keys; lower_right: the last query stands at "
+                            "the last valid key")},
      R"("enum": ["upper_left", "lower_right"])",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.align = expect_choice(value, from.at, "alignment", alignments);
@@ -170,49 +170,54 @@ constexpr auto parts = std::to_array<Part>({
      no_words,
      no_sentence},
     {{"window",
-      "left and right: how many keys before and after its own place a query sees, -1 = all"},
+      to_translate(
+          "left and right: how many keys before and after its own place a query sees, -1 = all")},
      R"("type": "object", "additionalProperties": false, "properties": {"left": {"type": "integer", "minimum": -1}, "right": {"type": "integer", "minimum": -1}})",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.window = read_window(value, from.at);
      },
      window_words,
      window_sentence},
-    {{"global", "with a window: positions that see all and are seen by all"},
+    {{"global", to_translate("with a window: positions that see all and are seen by all")},
      R"("type": "array", "items": {"type": "integer", "minimum": 0})",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.global = read_positions(value, from.at);
      },
      [](const Mask& mask) {
-       return mask.global.empty() ? "" : translated("global key {1}", listed(mask.global, " "));
+       return mask.global.empty()
+                  ? ""
+                  : translated(to_translate("global key {1}"), listed(mask.global, " "));
      },
      no_sentence},
-    {{"valid_lens", "how many leading keys are valid; a key of the document's own"},
+    {{"valid_lens", to_translate("how many leading keys are valid; a key of the document's own")},
      "",
      nullptr,
      [](const Mask& mask) { return std::string(mask.valid_lens ? "valid_lens" : ""); },
      valid_lens_sentence},
-    {{"padding", "[B,Lk], true = padding, not seen"},
+    {{"padding", to_translate("[B,Lk], true = padding, not seen")},
      tensor_schema,
      read_booleans<&Mask::padding>,
      [](const Mask& mask) { return std::string(mask.padding ? "padding" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return mask.padding ? translated("padding: keys that are not marked as padding") : "";
+       return mask.padding
+                  ? translated(to_translate("padding: keys that are not marked as padding"))
+                  : "";
      }},
-    {{"allow", "true = seen; broadcast against the weights"},
+    {{"allow", to_translate("true = seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::allow>,
      [](const Mask& mask) { return std::string(mask.allow ? "allow" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return mask.allow ? translated("allow: keys that are marked 1") : "";
+       return mask.allow ? translated(to_translate("allow: keys that are marked 1")) : "";
      }},
-    {{"block", "true = not seen; broadcast against the weights"},
+    {{"block", to_translate("true = not seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::block>,
      [](const Mask& mask) { return std::string(mask.block ? "block" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
-       return mask.block ? translated("block: keys that are not marked 1") : "";
+       return mask.block ? translated(to_translate("block: keys that are not marked 1")) : "";
      }},
-    {{"bias", "added to the scores, -inf hides; broadcast against the weights"},
+    {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.bias = from.tensors.read(value, from.dtype, from.at);
@@ -220,8 +225,9 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
      bias_sentence},
     {{"alibi",
-      "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
-      "symmetric"},
+      to_translate(
+          "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
+          "symmetric")},
      R"("$ref": "#/$defs/alibi")",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.alibi = read_alibi(value, from.at);
@@ -232,7 +238,7 @@ constexpr auto parts = std::to_array<Part>({
                                       : translated("ALiBi");
      },
      no_sentence},
-    {{"fill", "replaces unseen scores; -inf if absent"},
+    {{"fill", to_translate("replaces unseen scores; -inf if absent")},
      R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.fill = read_fill(value, from.at);

@@ -127,6 +127,13 @@ Document open_document(const DocumentOptions& options) {
   return document;
 }
 
+Document open_document(const DocumentOptions& options,
+                       const std::shared_ptr<const MappedFile>& file) {
+  Document document = Document::open(file, options.input, options.files, json_options(options));
+  put_options(options, document);
+  return document;
+}
+
 void put_options(const DocumentOptions& options, Document& document) {
   // A folder or file that the command line names is not looked for beside the document.
   const auto from_here = [&](const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ JsonOptions json_options(const DocumentOptions& options);
 
 /// The document with what the command line says put into it, so that one reader checks both.
 Document open_document(const DocumentOptions& options);
+/// The same of the input's file, which is open already.
+Document open_document(const DocumentOptions& options,
+                       const std::shared_ptr<const MappedFile>& file);
 
 /// Puts what the command line says into a document that is open already.
 void put_options(const DocumentOptions& options, Document& document);

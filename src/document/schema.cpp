@@ -6,6 +6,7 @@
 #include "document/keys.hpp"
 #include "document/mask_reader.hpp"
 #include "io/json_writer.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -178,8 +179,9 @@ std::string mask_schema() {
   std::string properties;
   for (const MaskPart& part : mask_parts()) {
     properties += (properties.empty() ? "" : ",\n") + std::string("        ") +
-                  json_string(part.name) + R"(: {"description": )" + json_string(part.meaning) +
-                  ", " + std::string(mask_part_schema(part.name)) + "}";
+                  json_string(part.name) + R"(: {"description": )" +
+                  json_string(translated(part.meaning)) + ", " +
+                  std::string(mask_part_schema(part.name)) + "}";
   }
   return "\"mask\": {\n      \"type\": \"object\", \"additionalProperties\": false,\n      "
          "\"properties\": {\n" +
@@ -192,7 +194,7 @@ std::string document_schema() {
   std::string properties;
   for (const DocumentKey& key : document_keys()) {
     properties += (properties.empty() ? "" : ",\n") + std::string("    ") + json_string(key.name) +
-                  R"(: {"description": )" + json_string(key.meaning) + ", " +
+                  R"(: {"description": )" + json_string(translated(key.meaning)) + ", " +
                   std::string(key.schema) + "}";
   }
   return R"({

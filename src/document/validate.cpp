@@ -25,10 +25,11 @@ void write_error(JsonWriter& json, const Error& error) {
 }  // namespace
 
 Validation validate(const std::filesystem::path& path, const FileAccess& given) {
-  return validation_of(
-      path == "-" ? "standard input" : path.string(), given, [&](const FileAccess& access) {
-        return Document::open(path, access, {.dtype = DType::float32, .threads = 0});
-      });
+  return validation_of(path == "-" ? translated("standard input") : path.string(), given,
+                       [&](const FileAccess& access) {
+                         return Document::open(path, access,
+                                               {.dtype = DType::float32, .threads = 0});
+                       });
 }
 
 Validation validation_of(std::string name, const FileAccess& given,

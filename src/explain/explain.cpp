@@ -1,7 +1,8 @@
 #include "attn/explain.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -11,16 +12,19 @@
 
 #include "document/options.hpp"
 #include "document/reader.hpp"
+#include "explain/choice_check.hpp"
 #include "explain/explained_analyses.hpp"
 #include "explain/explained_cost.hpp"
 #include "explain/explained_embedding.hpp"
 #include "explain/explained_layers.hpp"
+#include "explain/explained_maps.hpp"
 #include "explain/explained_model.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
+#include "explain/explanation_output.hpp"
 #include "explain/shown_number.hpp"
-#include "io/json_writer.hpp"
+#include "pictures/selected_map.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
@@ -28,40 +32,6 @@
 
 namespace attn {
 namespace {
-
-/// What is said of a choice that is not there, {1} being how many there are and {2} the choice.
-struct ChoiceTexts {
-  const char *field, *one, *many;
-};
-constexpr ChoiceTexts of_samples{
-    "ExplainOptions::sample",
-    to_translate("there is no sample {2}: the attention has only one sample"),
-    to_translate("there is no sample {2}: the attention has {1} samples")};
-constexpr ChoiceTexts of_heads{
-    "ExplainOptions::head", to_translate("there is no head {2}: the attention has only one head"),
-    to_translate("there is no head {2}: the attention has {1} heads")};
-constexpr ChoiceTexts of_queries{
-    "ExplainOptions::query",
-    to_translate("there is no query {2}: the attention has only one query"),
-    to_translate("there is no query {2}: the attention has {1} queries")};
-constexpr ChoiceTexts of_layers{
-    "ExplainOptions::layer",
-    to_translate("there is no layer {2}: the attention has only one layer"),
-    to_translate("there is no layer {2}: the attention has {1} layers")};
-
-void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count) {
-  if (index < count) return;
-  throw input_error(
-      translated(count == 1 ? texts.one : texts.many, count, index), texts.field,
-      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
-}
-
-void check_digits(int digits) {
-  if (digits >= fewest_decimals && digits <= most_decimals_shown) return;
-  throw input_error(translated("numbers cannot be shown with {1} decimals", digits),
-                    "ExplainOptions::digits",
-                    translated("give {1} to {2}", fewest_decimals, most_decimals_shown));
-}
 
 // The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
 void choose_steps(Plan& plan) {
@@ -260,10 +230,8 @@ class KindExplanation {
   std::vector<OfQuery> explanations_;
 };
 
-void write_json(JsonWriter& json, const KindExplanation::OfQuery& of, const KindExplanation& kind,
-                const ExplainOptions& options, const std::string& document) {
-  const Explanation& explanation = of.explanation;
-  json.begin_object();
+void write_about(JsonWriter& json, const KindExplanation::OfQuery& of, const KindExplanation& kind,
+                 const ExplainOptions& options, const std::string& document) {
   json.key("document");
   json.value(document);
   json.key("attention");
@@ -274,30 +242,35 @@ void write_json(JsonWriter& json, const KindExplanation::OfQuery& of, const Kind
   json.value(options.head);
   json.key("query");
   json.value(of.query);
-  json.key("steps");
-  json.begin_array();
-  std::string part;
-  for (const Explanation::Step& step : explanation.steps) {
-    if (!step.part.empty()) part = step.part;
-    json.begin_object();
-    if (!part.empty()) {
-      json.key("part");
-      json.value(part);
-    }
-    json.key("title");
-    json.value(step.title);
-    json.key("text");
-    json.value(step_text(step, 0, explanation.full));
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
 }
 
-ExplainOutcome explained_document(const ExplainOptions& options) {
-  check_digits(options.digits);
-  const ShownDecimals decimals(options.digits);
-  const Document document = open_document(options.document);
+// Fields that choose among maps have no meaning for a document.
+void refuse_choice_of_maps(const ExplainOptions& options) {
+  const PlotRequest& maps = options.maps;
+  const MapSelection& selection = maps.selection;
+  const auto refuse = [](bool given, const char* field) {
+    if (!given) return;
+    throw Error(ErrorKind::usage,
+                translated("a document is computed, and {1} chooses among maps that are there "
+                           "already",
+                           field),
+                field, translated("leave it out, or give a result or a file of maps"));
+  };
+  if (!maps.others.empty()) {
+    throw Error(ErrorKind::usage, translated("more than one input document given"), "explain()",
+                translated("explain one after the other; only maps are taken of several files"));
+  }
+  refuse(maps.name.has_value(), "PlotRequest::name");
+  refuse(!maps.axes.empty(), "PlotRequest::axes");
+  refuse(maps.labels.has_value(), "PlotRequest::labels");
+  refuse(selection.layers || selection.layers_together != MapSelection::Layers::each,
+         "MapSelection::layers");
+  refuse(selection.chosen_heads && !options.document.heads, "MapSelection::chosen_heads");
+  refuse(heads_together(selection), "MapSelection::heads");
+}
+
+ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
+  refuse_choice_of_maps(options);
   std::vector<Plan> plans = read_plans(document, choose_steps);
   std::vector<KindExplanation> explained;
   try {
@@ -307,10 +280,7 @@ ExplainOutcome explained_document(const ExplainOptions& options) {
   }
 
   ExplainOutcome outcome;
-  JsonWriter json([&](std::string_view piece) { outcome.text += piece; });
-  const bool list =
-      options.format == ExplanationFormat::json && (explained.size() > 1 || options.every_query);
-  if (list) json.begin_array();
+  ExplanationOutput output(options.format, explained.size() > 1 || options.every_query);
   for (const KindExplanation& kind : explained) {
     for (const std::string& warning : kind.plan().warnings) {
       if (std::find(outcome.warnings.begin(), outcome.warnings.end(), warning) ==
@@ -318,19 +288,37 @@ ExplainOutcome explained_document(const ExplainOptions& options) {
         outcome.warnings.push_back(warning);
     }
     for (const KindExplanation::OfQuery& of : kind.explanations()) {
-      if (options.format == ExplanationFormat::json) {
-        write_json(json, of, kind, options, document.name());
-        continue;
-      }
-      if (!outcome.text.empty()) outcome.text += "\n\n";
-      outcome.text += options.format == ExplanationFormat::markdown
-                          ? explanation_markdown(of.explanation)
-                          : explanation_text(of.explanation);
+      output.add(of.explanation,
+                 [&](JsonWriter& json) { write_about(json, of, kind, options, document.name()); });
     }
   }
-  if (list) json.end_array();
-  if (options.format == ExplanationFormat::json) json.finish();
+  outcome.text = output.finish();
   return outcome;
+}
+
+ExplainOutcome explained_input(const ExplainOptions& options) {
+  check_digits(options.digits);
+  const ShownDecimals decimals(options.digits);
+  const DocumentOptions& document = options.document;
+  if (document.input.empty()) return explained_document(options, open_document(document));
+  FileAccess anywhere = document.files;
+  anywhere.restrict_to.reset();
+  // Standard input can be read but once.
+  const auto file = MappedFile::open(document.input, anywhere);
+  if (!document.model && holds_maps(*file, document.files.limits)) {
+    return explained_maps(options, file);
+  }
+  return explained_document(options, open_document(document, file));
+}
+
+// What stands in a folder that a run has written.
+std::filesystem::path file_of(const std::filesystem::path& input) {
+  std::error_code none;
+  const std::filesystem::path result = input / "result.json";
+  return input != "-" && std::filesystem::is_directory(input, none) &&
+                 std::filesystem::exists(result, none)
+             ? result
+             : input;
 }
 
 }  // namespace
@@ -339,7 +327,8 @@ ExplainOutcome explain(const ExplainOptions& given) {
   return with_whole_files(given.document.files, [&](const FileAccess& access) {
     ExplainOptions options = given;
     options.document.files = access;
-    return explained_document(options);
+    options.document.input = file_of(given.document.input);
+    return explained_input(options);
   });
 }
 

@@ -90,18 +90,18 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
       numbers.push_back(h < attention.heads.size() ? attention.heads[h][column]
                                                    : std::numeric_limits<double>::quiet_NaN());
     }
-    heatmap.query_labels.push_back(attention.name.empty() ? "Attention"
+    heatmap.query_labels.push_back(attention.name.empty() ? translated("Attention")
                                                           : attention_title(attention.name));
   }
   for (std::size_t h = 0; h < most; ++h) {
-    heatmap.key_labels.push_back("Head " + std::to_string(h + 1));
+    heatmap.key_labels.push_back(translated("Head {1}", h + 1));
   }
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
   heatmap.any_numbers = !weights;
   PlotOptions plot = options.plot;
   if (!plot.title) plot.title = title;
-  if (!plot.xlabel) plot.xlabel = "Head";
-  if (!plot.ylabel) plot.ylabel = "Layer";
+  if (!plot.xlabel) plot.xlabel = translated("Head");
+  if (!plot.ylabel) plot.ylabel = translated("Layer");
   if (!plot.colorbar_label) plot.colorbar_label = title;
   return draw_heatmap(heatmap, plot, options.format);
 }
@@ -121,7 +121,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
         });
     if (!any) continue;
     pictures.add("heads." + std::string(info.name),
-                 head_table_picture(outcome.attentions, column, std::string(info.title),
+                 head_table_picture(outcome.attentions, column, translated(info.title),
                                     is_weight(statistic), options));
   }
   const std::string sample =
@@ -132,15 +132,17 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     if (name.ends_with("block_norms") || name.ends_with(".norms_of_all_heads")) {
       const std::string attention = name.substr(0, name.rfind('.'));
       const bool block = name.ends_with("block_norms");
-      pictures.add_map(
-          name, tensor, 0,
-          attention_title(attention) + ": " +
-              (block ? "Norms of What the Block Adds Up" : "Norms of Weighted Values") + sample,
-          "Norm");
+      pictures.add_map(name, tensor, 0,
+                       attention_title(attention) + ": " +
+                           (block ? translated("Norms of What the Block Adds Up")
+                                  : translated("Norms of Weighted Values")) +
+                           sample,
+                       translated("Norm"));
     }
   }
   if (!last_rollout.empty()) {
-    pictures.add_map("rollout", *find(tensors, last_rollout), 0, "Attention Rollout" + sample,
+    pictures.add_map("rollout", *find(tensors, last_rollout), 0,
+                     translated("Attention Rollout") + sample,
                      translated("Share of the Input Token"));
   }
   if (const Tensor* places = find(tensors, "head_map")) {
@@ -148,7 +150,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     map.points = *places;
     std::size_t head = 0;
     for (const std::string& attention : on_map) {
-      const std::string layer = attention.empty() ? "Attention" : attention_title(attention);
+      const std::string layer =
+          attention.empty() ? translated("Attention") : attention_title(attention);
       if (map.group_names.empty() || map.group_names.back() != layer) {
         map.group_names.push_back(layer);
         head = 0;
@@ -170,7 +173,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
           numbers.push_back(
               probabilities[((options.sample * shape[1] + layer) * shape[2] + i) * shape[3]]);
         }
-        heatmap.query_labels.push_back("Layer " + std::to_string(layer + 1));
+        heatmap.query_labels.push_back(translated("Layer {1}", layer + 1));
       }
       heatmap.cell_texts.resize(shape[1] * shape[2]);
       for (const LensTokens& tokens : outcome.lens) {
@@ -185,9 +188,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       if (!plot.title) {
         plot.title = translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
       }
-      if (!plot.xlabel) plot.xlabel = "Token That Was Read";
-      if (!plot.ylabel) plot.ylabel = "Layer";
-      if (!plot.colorbar_label) plot.colorbar_label = "Probability";
+      if (!plot.xlabel) plot.xlabel = translated("Token That Was Read");
+      if (!plot.ylabel) plot.ylabel = translated("Layer");
+      if (!plot.colorbar_label) plot.colorbar_label = translated("Probability");
       pictures.add("lens", draw_heatmap(heatmap, plot, options.format));
     }
   }

@@ -26,15 +26,17 @@ namespace {
 
 constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
     {HeadAnalysis::rollout, "rollout",
-     "how much of each token at the input arrives at each position, layer by layer"},
+     to_translate("how much of each token at the input arrives at each position, layer by layer")},
     {HeadAnalysis::norms, "norms",
-     "how long the vectors are that an attention adds up, and what of others is mixed in; of "
-     "models"},
-    {HeadAnalysis::lens, "lens", "what each layer's states would say as logits; of models"},
+     to_translate(
+         "how long the vectors are that an attention adds up, and what of others is mixed in; of "
+         "models")},
+    {HeadAnalysis::lens, "lens",
+     to_translate("what each layer's states would say as logits; of models")},
     {HeadAnalysis::distances, "distances",
-     "how unlike the heads are, and their places on a map of them"},
+     to_translate("how unlike the heads are, and their places on a map of them")},
     {HeadAnalysis::induction, "induction",
-     "what heads look at in random tokens that are repeated; of models"},
+     to_translate("what heads look at in random tokens that are repeated; of models")},
 }};
 
 // "layers.0.rollout" of "layers.0.self", "rollout" of a single attention.
@@ -58,7 +60,7 @@ std::string in_words(const HeadCounting& counting) {
   text += translated(
       " Rows without any weight, as those of padding, never count; keys that a mask hides have no "
       "weight, and the largest possible entropy is that of the keys that are seen.");
-  text += " Separators: ";
+  text += translated(" Separators: ");
   if (counting.separators.empty()) {
     text += translated("those of the tokenizer or, without one, [SEP], </s> and the like.");
   } else {

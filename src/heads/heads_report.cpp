@@ -165,7 +165,7 @@ std::string heads_json(const HeadsOutcome& outcome) {
   json.begin_object();
   for (const HeadStatistic statistic : outcome.statistics) {
     const HeadStatisticInfo& info = head_statistics()[static_cast<std::size_t>(statistic)];
-    json.member(info.name, std::string(info.meaning));
+    json.member(info.name, translated(info.meaning));
   }
   json.end_object();
   const auto list = [&](const char* key, const auto& values, const auto& write) {

@@ -102,7 +102,8 @@ class TensorFile::Content {
                                              const FileAccess& access) {
     const auto file = MappedFile::open(path, access);
     if (path == "-") {
-      return std::make_shared<Content>(file->bytes(), file, "standard input", "", access);
+      return std::make_shared<Content>(file->bytes(), file, translated("standard input"), "",
+                                       access);
     }
     return std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(),
                                      access);

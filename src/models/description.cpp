@@ -13,9 +13,10 @@
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
 #include "models/weights_check.hpp"
-#include "support/count_text.hpp"
 #include "support/display_width.hpp"
+#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -48,44 +49,44 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
     const StackWeights names(weights, model, model.stacks.front(), find_prefix(weights, model));
     const auto table = names.shape("positions", std::nullopt, "weight");
     if (!table || table->empty() || (*table)[0] <= model.first_position) return "";
-    return ", at most " + std::to_string((*table)[0] - model.first_position);
+    return translated(", at most {1}", (*table)[0] - model.first_position);
   };
   switch (model.positions) {
     case ModelPositions::none:
-      return "none";
+      return translated("none");
     case ModelPositions::learned:
-      return "learned" + longest();
+      return translated("learned") + longest();
     case ModelPositions::sinusoidal:
-      return "sinusoidal" + longest();
+      return translated("sinusoidal") + longest();
     case ModelPositions::alibi:
       return "ALiBi";
     case ModelPositions::buckets:
-      return "relative, in " + std::to_string(model.buckets.count) + " buckets up to " +
-             std::to_string(model.buckets.max_distance);
+      return translated("relative, in {1} buckets up to {2}", model.buckets.count,
+                        model.buckets.max_distance);
     case ModelPositions::rotary:
       break;
   }
-  std::string text = "rotary";
+  std::string text = translated("rotary");
   for (const ModelLayer& layer : model.stacks.front().layers) {
     if (!layer.rotary) continue;
     const Rotary& rotary = *layer.rotary;
-    text += std::string(rotary.interleaved ? " in pairs" : " by halves") + ", " +
-            std::to_string(*rotary.width) + " of " + std::to_string(model.head_width) +
-            " columns, θ " + number_text(rotary.theta);
+    text += translated(rotary.interleaved ? to_translate(" in pairs, {1} of {2} columns, θ {3}")
+                                          : to_translate(" by halves, {1} of {2} columns, θ {3}"),
+                       *rotary.width, model.head_width, number_text(rotary.theta));
     break;
   }
-  if (model.made_for) text += ", made for " + std::to_string(*model.made_for);
+  if (model.made_for) text += translated(", made for {1}", *model.made_for);
   return text;
 }
 
 const char* norm_text(ModelNorm norm) {
   switch (norm) {
     case ModelNorm::layer:
-      return "layer norm";
+      return to_translate("layer norm");
     case ModelNorm::rms:
-      return "RMS norm";
+      return to_translate("RMS norm");
     case ModelNorm::rms_plus_one:
-      return "RMS norm, weights counted from 1";
+      return to_translate("RMS norm, weights counted from 1");
   }
   return "";
 }
@@ -95,10 +96,10 @@ const char* activation_text(ModelActivation activation) {
     case ModelActivation::relu:
       return "relu";
     case ModelActivation::gelu:
-      return "gelu (exact)";
+      return to_translate("gelu (exact)");
     case ModelActivation::gelu_tanh:
     case ModelActivation::gelu_bloom:
-      return "gelu (by tanh)";
+      return to_translate("gelu (by tanh)");
     case ModelActivation::quick_gelu:
       return "quick_gelu";
     case ModelActivation::silu:
@@ -107,17 +108,22 @@ const char* activation_text(ModelActivation activation) {
   return "";
 }
 
+std::string layers_text(std::size_t count) {
+  return translated_count(count, "{1} layer", "{1} layers");
+}
+
 // "causal, 4 of 6 layers see 512 keys"
 std::string mask_text_of(const ModelStack& stack) {
   std::map<std::size_t, std::size_t> windows;
   for (const ModelLayer& layer : stack.layers) {
     if (layer.window) ++windows[*layer.window];
   }
-  std::string text = stack.causal ? "causal" : "full";
+  std::string text = stack.causal ? translated("causal") : translated("full");
   for (const auto& [size, count] : windows) {
-    text += ", " + std::to_string(count) + " of " + count_text(stack.layers.size(), "layer") +
-            " with a window of " + count_text(size, "key") +
-            (stack.causal ? "" : " on either side");
+    text += translated(
+        stack.causal ? to_translate(", {1} of {2} with a window of {3}")
+                     : to_translate(", {1} of {2} with a window of {3} on either side"),
+        count, layers_text(stack.layers.size()), translated_count(size, "{1} key", "{1} keys"));
   }
   return text;
 }
@@ -129,7 +135,7 @@ std::string names_text(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
     text += (text.empty() ? "" : ", ") + names[i];
   }
-  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+  if (names.size() > most) text += translated(" and {1} more", names.size() - most);
   return text;
 }
 
@@ -152,19 +158,20 @@ std::string types_text(const CheckpointWeights& weights, const std::vector<std::
     }
   }
   std::string text;
-  for (const std::string& type : types) text += (text.empty() ? "" : " and ") + type;
+  for (const std::string& type : types) text += (text.empty() ? "" : translated(" and ")) + type;
   return text;
 }
 
 std::string head_text(const ModelFolder& folder) {
-  if (!has_head(folder.architecture, folder.weights)) return "none: no logits";
-  return folder.architecture.tied ? "tied to the token embeddings" : "of its own";
+  if (!has_head(folder.architecture, folder.weights)) return translated("none: no logits");
+  return folder.architecture.tied ? translated("tied to the token embeddings")
+                                  : translated("of its own");
 }
 
 std::string tokenizer_text(const ModelFolder& folder) {
   if (!folder.tokenizer) return folder.no_tokenizer->problem();
-  return std::string(folder.tokenizer->model()) + ", " + grouped(folder.tokenizer->size()) +
-         " tokens";
+  return translated("{1}, {2} tokens", folder.tokenizer->model(),
+                    grouped(folder.tokenizer->size()));
 }
 
 std::vector<Fact> facts_of(const ModelFolder& folder) {
@@ -174,29 +181,33 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
   for (const ModelStack& stack : model.stacks) {
     layers += (layers.empty() ? "" : " + ") + std::to_string(stack.layers.size());
   }
-  std::string heads =
-      layers + (layers == "1" ? " layer" : " layers") + " × " + count_text(model.heads, "head");
+  const bool one_layer = layers == "1";
+  std::string heads = translated(
+      one_layer ? to_translate("{1} layer × {2}") : to_translate("{1} layers × {2}"), layers,
+      translated_count(model.heads, "{1} head", "{1} heads"));
   if (model.kv_heads != model.heads) {
-    heads += ", " + count_text(model.kv_heads, "key head");
+    heads += translated(", {1}", translated_count(model.kv_heads, "{1} key head", "{1} key heads"));
   }
   std::string mask;
   for (const ModelStack& stack : model.stacks) {
-    mask += (mask.empty() ? "" : "; ") + mask_text_of(stack);
+    mask += (mask.empty() ? "" : translated("; ")) + mask_text_of(stack);
   }
   std::vector<Fact> facts{
-      {"family", model.family},
-      {"layers", heads},
-      {"width", std::to_string(model.width) + ", heads " + std::to_string(model.head_width)},
-      {"vocabulary", grouped(model.vocabulary) + " tokens"},
-      {"positions", positions_text(model, folder.weights)},
-      {"norm", std::string(norm_text(model.norm)) + ", ε " + number_text(model.eps)},
-      {"activation", activation_text(model.activation)},
-      {"mask", mask},
-      {"head", head_text(folder)},
-      {"tokenizer", tokenizer_text(folder)},
-      {"parameters", grouped(parameter_count(folder.weights, ignored)) + ", stored as " +
-                         types_text(folder.weights, ignored)}};
-  if (!ignored.empty()) facts.push_back({"ignored", names_text(ignored)});
+      {to_translate("family"), model.family},
+      {to_translate("layers"), heads},
+      {to_translate("width"), translated("{1}, heads {2}", model.width, model.head_width)},
+      {to_translate("vocabulary"), translated("{1} tokens", grouped(model.vocabulary))},
+      {to_translate("positions"), positions_text(model, folder.weights)},
+      {to_translate("norm"),
+       translated("{1}, ε {2}", translated(norm_text(model.norm)), number_text(model.eps))},
+      {to_translate("activation"), translated(activation_text(model.activation))},
+      {to_translate("mask"), mask},
+      {to_translate("head"), head_text(folder)},
+      {to_translate("tokenizer"), tokenizer_text(folder)},
+      {to_translate("parameters"),
+       translated("{1}, stored as {2}", grouped(parameter_count(folder.weights, ignored)),
+                  types_text(folder.weights, ignored))}};
+  if (!ignored.empty()) facts.push_back({to_translate("ignored"), names_text(ignored)});
   return facts;
 }
 
@@ -212,7 +223,7 @@ std::string model_text(const CheckpointFolder& folder) {
   return described(folder, [&](const ModelFolder& found) {
     std::string text = found.path.string() + "\n";
     for (const Fact& fact : facts_of(found)) {
-      text += "  " + padded_right(fact.name, 10) + "  " + fact.text + "\n";
+      text += "  " + padded_right(translated(fact.name), 10) + "  " + fact.text + "\n";
     }
     return text;
   });
@@ -224,6 +235,7 @@ std::string model_json(const CheckpointFolder& folder) {
     const std::vector<std::string> ignored = check_weights(model, found.weights);
     std::string text;
     JsonWriter json([&](std::string_view piece) { text += piece; });
+    const InEnglish english(true);  // programs read it
     const auto put = [&](const char* key, const auto& value) {
       json.key(key);
       json.value(value);

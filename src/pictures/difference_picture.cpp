@@ -88,8 +88,8 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
     heatmap.query_labels = fitting(map.labels.query, sample, heatmap.weights.shape()[0]);
     heatmap.key_labels = fitting(map.labels.key, sample, heatmap.weights.shape()[1]);
   } else {
-    options.xlabel = "Column";
-    options.ylabel = "Row";
+    options.xlabel = translated("Column");
+    options.ylabel = translated("Row");
     options.ticks = Ticks::index;
   }
   return draw_heatmap(heatmap, options, format);

@@ -37,6 +37,7 @@ struct Drawable {
   std::string column;              ///< what it goes by in a comparison
   std::string tensor = "weights";  ///< the name of what stands in `weights`
   TensorMeaning meaning = TensorMeaning::weights;
+  std::optional<std::size_t> layer;  ///< of a stack, from 0
   std::string where;        ///< among the layers of a stack, "Layer 2"; empty = as `tensor` tells
   Tensor weights, allowed;  ///< allowed is absent without a mask
   Tensor scores, capped, masked;  ///< the stages

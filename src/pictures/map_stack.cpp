@@ -61,7 +61,7 @@ Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
   try {
     return labels_in(file->text(), access.limits.nesting);
   } catch (const Error& error) {
-    throw error.inside(path == "-" ? "standard input" : path.string());
+    throw error.inside(path == "-" ? translated("standard input") : path.string());
   }
 }
 
@@ -167,7 +167,7 @@ void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors)
   for (const NumberedName& tensor : tensors) {
     // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
     const std::string where =
-        where_of(tensor.name).empty() ? "Layer " + std::to_string(tensor.number + 1) : "";
+        where_of(tensor.name).empty() ? translated("Layer {1}", tensor.number + 1) : "";
     layers_.push_back({&file, tensor.name, tensor.number, where, false});
   }
   is_stack_ = true;
@@ -269,7 +269,7 @@ void MapStack::number_files() {
       taken[i] = true;
       ordered.push_back(layers_[i]);
       ordered.back().number = name.number;
-      ordered.back().where = "Layer " + std::to_string(name.number + 1);
+      ordered.back().where = translated("Layer {1}", name.number + 1);
       break;
     }
   }
@@ -283,7 +283,7 @@ void MapStack::take_axis_apart() {
     for (std::size_t i = 0; i < shape[0]; ++i) {
       const std::size_t number = layers_.size();
       layers_.push_back(
-          {tensor.file, tensor.tensor, number, "Layer " + std::to_string(number + 1), true});
+          {tensor.file, tensor.tensor, number, translated("Layer {1}", number + 1), true});
       layers_.back().index = i;
     }
   }
@@ -367,6 +367,7 @@ Drawable MapStack::read(const Layer& layer) {
   drawable.name = file.name();
   drawable.tensor = tensor;
   drawable.where = layer.where;
+  if (is_stack_) drawable.layer = layer.number;
   drawable.weights = arranged(numbers(layer), layer);
   const bool has_head = std::find(axes_.begin(), axes_.end(), MapAxis::head) != axes_.end();
   const bool has_batch = std::find(axes_.begin(), axes_.end(), MapAxis::batch) != axes_.end();
@@ -453,6 +454,7 @@ Drawable MapStack::together(const std::vector<Layer>& layers) {
   }
   std::sort(numbers.begin(), numbers.end());
   const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
+  all.layer.reset();
   all.where = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.weights = Tensor(all.weights.shape(), std::move(sum));
   if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));

@@ -35,6 +35,9 @@ class MapStack {
   /// Throws Error(input) naming the field if several are.
   Drawable one();
 
+  /// How many layers there are, chosen or not.
+  std::size_t layers() const noexcept { return layers_.size(); }
+
   /// The tensors of the first file, the one that is drawn first, and any of them as a map.
   const std::vector<std::string>& names() const { return files_[0]->names(); }
   const std::string& first() const { return layers_[0].tensor; }

@@ -50,7 +50,7 @@ PlotOptions options_for(const Drawing& drawing, const Drawable& drawable) {
 PlotOptions panel_options_for(const Drawing& drawing, const Drawable& drawable) {
   PlotOptions options = options_for(drawing, drawable);
   if (!options.colorbar_label && options.style == PlotStyle::standard) {
-    options.colorbar_label = "Attention Weight";
+    options.colorbar_label = translated("Attention Weight");
   }
   return options;
 }
@@ -295,10 +295,10 @@ Picture steps(const Drawing& drawing) {
   const Drawable& first = drawing.of[0];
   const DrawableMaps maps = maps_of(first);
   PlotOptions options = options_for(drawing, first);
-  if (!options.ylabel) options.ylabel = "Step";
+  if (!options.ylabel) options.ylabel = translated("Step");
   if (!options.title) {
-    options.title =
-        titled(first.title, "Decoding Steps ") + place_text(selected(maps, drawing, first));
+    options.title = titled(first.title, translated("Decoding Steps") + " ") +
+                    place_text(selected(maps, drawing, first));
   }
   if (drawing.selection.heads != MapSelection::Heads::all) {
     return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.head), options, drawing.format);
@@ -306,7 +306,7 @@ Picture steps(const Drawing& drawing) {
   HeatmapGrid grid{1, maps.weights.heads(), {}, head_side};
   for (std::size_t head = 0; head < grid.columns; ++head) {
     grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
-    grid.panels.back().title = "Head " + std::to_string(head + 1);
+    grid.panels.back().title = translated("Head {1}", head + 1);
   }
   options.colorbar_label = panel_options_for(drawing, first).colorbar_label;
   return draw_grid(grid, options, drawing.format);
@@ -367,7 +367,7 @@ Picture difference(const Drawing& drawing) {
   }
   if (!options.title) {
     const DrawableMaps maps = maps_of(a);
-    options.title = "Difference " + sign + "\n" +
+    options.title = translated("Difference {1}", sign) + "\n" +
                     (is_map(a.tensor) ? place_text(selected(maps, drawing, a)) : a.tensor);
   }
   if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options, drawing.format);
@@ -381,58 +381,67 @@ constexpr std::size_t any = std::numeric_limits<std::size_t>::max();  // number 
 
 // A row for each PlotKind, in their order.
 constexpr auto rows = std::to_array<PictureKind>(
-    {{{PlotKind::heatmap, "heatmap", "one matrix of weights, or all heads side by side"},
+    {{{PlotKind::heatmap, "heatmap",
+       to_translate("one matrix of weights, or all heads side by side")},
       Shows::weights,
       Unit::attention,
       heatmap},
-     {{PlotKind::dimensions, "dimensions", "lengths and widths of query, key, value and output"},
+     {{PlotKind::dimensions, "dimensions",
+       to_translate("lengths and widths of query, key, value and output")},
       Shows::sizes,
       Unit::run,
       dimensions},
-     {{PlotKind::grid, "grid", "a heatmap for each sample and head, or for each layer and head"},
+     {{PlotKind::grid, "grid",
+       to_translate("a heatmap for each sample and head, or for each layer and head")},
       Shows::weights,
       Unit::sort,
       grid},
-     {{PlotKind::mask, "mask", "which keys each query sees, and what hides the others"},
+     {{PlotKind::mask, "mask",
+       to_translate("which keys each query sees, and what hides the others")},
       Shows::mask,
       Unit::sort,
       mask},
-     {{PlotKind::stages, "stages", "the way from scores to weights, step by step"},
+     {{PlotKind::stages, "stages", to_translate("the way from scores to weights, step by step")},
       Shows::stages,
       Unit::attention,
       stages},
-     {{PlotKind::lines, "lines", "two columns of tokens with lines between them for the weights"},
+     {{PlotKind::lines, "lines",
+       to_translate("two columns of tokens with lines between them for the weights")},
       Shows::weights,
       Unit::attention,
       lines},
-     {{PlotKind::shapes, "shapes", "query, key, value, weights and output as boxes to scale"},
+     {{PlotKind::shapes, "shapes",
+       to_translate("query, key, value, weights and output as boxes to scale")},
       Shows::sizes,
       Unit::run,
       shapes},
-     {{PlotKind::strip, "strip", "the text, its tokens tinted by what one query or all give them"},
+     {{PlotKind::strip, "strip",
+       to_translate("the text, its tokens tinted by what one query or all give them")},
       Shows::weights,
       Unit::attention,
       strip},
-     {{PlotKind::positions, "positions", "the encoding of positions as a map", 1, 1, false},
+     {{PlotKind::positions, "positions", to_translate("the encoding of positions as a map"), 1, 1,
+       false},
       Shows::positions,
       Unit::run,
       positions},
-     {{PlotKind::curves, "curves", "the same as curves of some dimensions", 1, 1, false},
+     {{PlotKind::curves, "curves", to_translate("the same as curves of some dimensions"), 1, 1,
+       false},
       Shows::positions,
       Unit::run,
       curves},
-     {{PlotKind::steps, "steps", "decoding steps of growing length, one below the other", 1, any,
-       false},
+     {{PlotKind::steps, "steps",
+       to_translate("decoding steps of growing length, one below the other"), 1, any, false},
       Shows::steps,
       Unit::several,
       steps},
-     {{PlotKind::comparison, "comparison", "heatmaps of several files or kinds on one scale", 2,
-       any, false},
+     {{PlotKind::comparison, "comparison",
+       to_translate("heatmaps of several files or kinds on one scale"), 2, any, false},
       Shows::weights,
       Unit::several,
       comparison},
-     {{PlotKind::difference, "difference", "what the map of one file has more than another's", 2, 2,
-       false},
+     {{PlotKind::difference, "difference",
+       to_translate("what the map of one file has more than another's"), 2, 2, false},
       Shows::weights,
       Unit::several,
       difference}});

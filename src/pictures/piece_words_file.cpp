@@ -96,7 +96,7 @@ PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess&
       throw input_error(translated("no word"), "", translated(expected));
     return words;
   } catch (const Error& error) {
-    throw error.inside(path == "-" ? "standard input" : path.string());
+    throw error.inside(path == "-" ? translated("standard input") : path.string());
   }
 }
 

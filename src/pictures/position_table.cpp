@@ -40,7 +40,7 @@ PositionTable of_model(const ModelRequest& request) {
   const std::size_t length = request.texts.ids.at(0).size();
   if (model.positions == ModelPositions::sinusoidal) {
     const Tensor all = sines_then_cosines(length, model.width);
-    return {"Sinusoidal Positions", part_of(all, 0, {length, model.width})};
+    return {translated("Sinusoidal Positions"), part_of(all, 0, {length, model.width})};
   }
   const StackWeights weights(folder.weights, model, model.stacks.front(),
                              find_prefix(folder.weights, model));
@@ -50,7 +50,7 @@ PositionTable of_model(const ModelRequest& request) {
   }
   const std::size_t first = std::min(model.first_position, table.shape()[0] - 1);
   const std::size_t count = std::min(length, table.shape()[0] - first);
-  return {"Learned Positions", rows_of(table, first, count)};
+  return {translated("Learned Positions"), rows_of(table, first, count)};
 }
 
 // The first sample's: those of the others are the same.
@@ -69,7 +69,7 @@ PositionTable of_document(const Document& document) {
   for (const NamedTensor& tensor : plan.tokens) {
     if (tensor.name != "embedded") continue;
     const Shape& shape = tensor.tensor.shape();
-    return {"Sinusoidal Positions",
+    return {translated("Sinusoidal Positions"),
             sinusoidal_positions(shape[shape.size() - 2], shape.back(), DType::float64)};
   }
   throw no_positions(translated("it has no tokens"));
@@ -119,7 +119,7 @@ Drawable read_positions(const PlotRequest& request, const FileAccess& access) {
   }
   const std::string name = wanted_tensor(request, file);
   drawable.weights = file.numbers(name);
-  drawable.tensor = name.empty() ? "Positions" : name;
+  drawable.tensor = name.empty() ? translated("Positions") : name;
   return drawable;
 }
 

@@ -31,7 +31,7 @@ MapSelection of_a_step(const MapSelection& selection) {
 
 std::vector<std::string> row_labels(const Heatmap& step, std::size_t number) {
   if (!step.query_labels.empty()) return step.query_labels;
-  const std::string name = "Step " + std::to_string(number);
+  const std::string name = translated("Step {1}", number);
   const std::size_t rows = step.weights.shape()[0];
   if (rows == 1) return {name};
   std::vector<std::string> labels;

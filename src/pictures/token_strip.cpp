@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/translated.hpp"
+
 namespace attn {
 
 TokenStrip token_strip(const Drawable& drawable, const SelectedMaps& maps) {
@@ -34,8 +36,8 @@ TokenStrip token_strip(const Drawable& drawable, const SelectedMaps& maps) {
   }
   const std::string query = map.query_labels.empty() ? "Q_" + std::to_string(map.first_query + 1)
                                                      : "\"" + map.query_labels[0] + "\"";
-  const std::string what =
-      queries == 1 ? "What " + query + " Looks at" : "Mean Weight that Each Token Gets";
+  const std::string what = queries == 1 ? translated("What {1} Looks at", query)
+                                        : translated("Mean Weight that Each Token Gets");
   strip.title =
       (drawable.title.empty() ? "" : drawable.title + "\n") + what + " " + place_text(maps);
   // Where queries and keys are the same tokens, the query stands among them.

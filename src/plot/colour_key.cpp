@@ -41,7 +41,7 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
                        colours.paper.hidden_hatch,
                        true});
   if (odd.missing)
-    entries.push_back({"not there",
+    entries.push_back({translated("not there"),
                        colours.paper.missing,
                        {Canvas::Hatch::dotted},
                        colours.paper.missing_dots,

@@ -18,8 +18,9 @@ namespace plot {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 4.5};
-constexpr const char* default_title = "Values by Position";
-constexpr const char *default_xlabel = "Position", *default_ylabel = "Value";
+constexpr const char* default_title = to_translate("Values by Position");
+constexpr const char *default_xlabel = to_translate("Position"),
+                     *default_ylabel = to_translate("Value");
 constexpr std::size_t most_curves = 6;              // told apart by their colours
 constexpr double line_width = 1.6, point_size = 4;  // points
 constexpr double title_pad = 15, legend_gap = 14;   // points
@@ -46,7 +47,8 @@ class CurvesFigure {
         labels_(shown_labels(columns, options)),
         ticks_{labels_or(labels_.query, "", matrix_.rows(), columns.first_query), options.ticks,
                options.style, columns.first_query},
-        title_(options.title.value_or(columns.title.empty() ? default_title : columns.title)) {
+        title_(options.title.value_or(columns.title.empty() ? translated(default_title)
+                                                            : columns.title)) {
     const auto names = labels_or(labels_.key, "", matrix_.columns(), columns.first_key);
     std::string shown;
     for (std::size_t i = 0; i < drawn_.size(); ++i) {
@@ -122,10 +124,10 @@ class CurvesFigure {
     axes.title_pad = title_pad;
     if (options_.style == PlotStyle::standard) axes.title_within = {{0, figure.width()}};
     if (given_way_ <= axis_labels_give_way) {
-      axes.x.label =
-          figure.label(options_.xlabel.value_or(default_xlabel), label_size, box.width());
-      axes.y.label =
-          figure.label(options_.ylabel.value_or(default_ylabel), label_size, box.height());
+      axes.x.label = figure.label(options_.xlabel.value_or(translated(default_xlabel)), label_size,
+                                  box.width());
+      axes.y.label = figure.label(options_.ylabel.value_or(translated(default_ylabel)), label_size,
+                                  box.height());
     }
     axes.x.label_size = axes.y.label_size = label_size;
     set_cell_ticks(axes.x, ticks_, box.width(), true, figure);

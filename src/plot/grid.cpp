@@ -265,9 +265,11 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   if (matplotlib()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
-      axes.x.label = figure_.bounded(options_.xlabel.value_or(grid_xlabel), axes.x.label_size);
+      axes.x.label =
+          figure_.bounded(options_.xlabel.value_or(translated(grid_xlabel)), axes.x.label_size);
     if (first_column)
-      axes.y.label = figure_.bounded(options_.ylabel.value_or(grid_ylabel), axes.y.label_size);
+      axes.y.label =
+          figure_.bounded(options_.ylabel.value_or(translated(grid_ylabel)), axes.y.label_size);
   } else {
     const std::string title = titles_[index].substr(
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);

@@ -16,11 +16,13 @@
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour/colour_scale.hpp"
 #include "plot/colour/paper.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 
 /// The names of the axes, unless others are asked for.
-inline constexpr const char *grid_xlabel = "Keys", *grid_ylabel = "Queries";
+inline constexpr const char *grid_xlabel = to_translate("Keys"),
+                            *grid_ylabel = to_translate("Queries");
 
 /// A grid of heatmaps on its way to a picture. Where everything goes is one matter in the
 /// matplotlib style, whose places come from the size of the figure alone (grid.cpp), and another

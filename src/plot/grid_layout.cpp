@@ -182,8 +182,8 @@ void GridFigure::add_around(const Box& panels) {
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
   if (given_way_ <= axis_labels_give_way) {
-    const std::string below =
-        figure_.label(options_.xlabel.value_or(grid_xlabel), outer_label_size, panels.width());
+    const std::string below = figure_.label(options_.xlabel.value_or(translated(grid_xlabel)),
+                                            outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
                        .bottom;
@@ -191,8 +191,8 @@ void GridFigure::add_around(const Box& panels) {
   add_row_titles(panels, texts.left - gap);
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
   if (given_way_ <= axis_labels_give_way) {
-    const std::string beside =
-        figure_.label(options_.ylabel.value_or(grid_ylabel), outer_label_size, panels.height());
+    const std::string beside = figure_.label(options_.ylabel.value_or(translated(grid_ylabel)),
+                                             outer_label_size, panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;

@@ -5,6 +5,7 @@
 
 #include "plot/axes/colour_bar.hpp"
 #include "plot/numbers/ticks.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
@@ -16,7 +17,7 @@ constexpr double name_size = 8, sum_size = 9;  // points
 constexpr double least_apart = 3;              // points between the names of values
 constexpr double title_pad = 15;               // points
 constexpr std::size_t most_bars = 512;         // of more each stands for the mean of several
-constexpr const char* sum_label = "Sum";
+constexpr const char* sum_label = to_translate("Sum");
 
 double gap_in(const Figure& figure) {
   return figure.pixels(gap) * figure.font_scale();
@@ -96,7 +97,7 @@ Marginals::Marginals(const MarginalSums& sums, const Box& map, const Decorations
   const double thick = share * std::max(map.width(), map.height()), away = gap_in(figure);
   const auto finish = [&](Bars& bars, Axis& names) {
     names.drawn = labelled;
-    if (!labelled || figure.typesetter().text(sum_label, sum_size).width > thick) {
+    if (!labelled || figure.typesetter().text(translated(sum_label), sum_size).width > thick) {
       names.label.clear();
     }
     // Where ends have no room beside each other, the higher one stays.
@@ -117,7 +118,7 @@ Marginals::Marginals(const MarginalSums& sums, const Box& map, const Decorations
     axes.x.drawn = axes.x.labelled = false;
     axes.y.tick_label_size = name_size;
     axes.y.label_size = sum_size;
-    axes.y.label = sum_label;
+    axes.y.label = translated(sum_label);
     axes.title = title;
     axes.title_size = title_size;
     axes.title_pad = title_pad * std::min(1.0, figure.font_scale());
@@ -141,7 +142,7 @@ Marginals::Marginals(const MarginalSums& sums, const Box& map, const Decorations
   axes.y.drawn = axes.y.labelled = false;
   axes.x.tick_label_size = name_size;
   axes.x.label_size = sum_size;
-  axes.x.label = sum_label;
+  axes.x.label = translated(sum_label);
   const std::vector<double> rows = few(sums.rows);
   const Interval view = view_of(rows);
   set_value_ticks(axes.x, view, thick, true, figure);

@@ -11,6 +11,7 @@
 #include "plot/axes/legend.hpp"
 #include "plot/colour/colour_map.hpp"
 #include "support/count_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
@@ -19,7 +20,7 @@ namespace {
 // Names of this file alone, so that it may be compiled together with other figures.
 namespace of_points {
 constexpr std::pair<double, double> usual_size = {8, 6.4};
-constexpr const char* title = "Map of Heads";
+constexpr const char* title = to_translate("Map of Heads");
 constexpr double side = 7, name_size = 7.5;        // points
 constexpr double title_pad = 15, legend_gap = 14;  // points
 constexpr double margin = 0.08;                    // of the longer side, all around
@@ -38,7 +39,8 @@ class PointsFigure {
         map_(map),
         count_(map.points.shape()[0]),
         figure_(options, format, of_points::usual_size),
-        title_(options.title.value_or(map.title.empty() ? of_points::title : map.title)) {
+        title_(
+            options.title.value_or(map.title.empty() ? translated(of_points::title) : map.title)) {
     const Tensor numbers = map.points.converted(DType::float64);
     for (std::size_t i = 0; i < count_; ++i) {
       places_.push_back({numbers.values<double>()[2 * i], numbers.values<double>()[2 * i + 1]});
@@ -49,9 +51,10 @@ class PointsFigure {
     for (std::size_t g = 0; g < groups; g += std::max<std::size_t>(step, 1)) {
       entries_.push_back({map.group_names[g], colour_of(g)});
     }
-    figure_.describe(title_, count_text(count_, "point") + " of " +
-                                 count_text(std::max<std::size_t>(groups, 1), "group") +
-                                 "; those near each other are alike.");
+    figure_.describe(title_, translated("{1} of {2}; those near each other are alike.",
+                                        translated_count(count_, "{1} point", "{1} points"),
+                                        translated_count(std::max<std::size_t>(groups, 1),
+                                                         "{1} group", "{1} groups")));
   }
 
   Picture draw() {
@@ -198,11 +201,12 @@ class PointsFigure {
 Picture draw_points(const PointMap& map, const PlotOptions& options, PictureFormat format) {
   const Shape& shape = map.points.shape();
   if (shape.size() != 2 || shape[1] != 2 || shape[0] == 0) {
-    throw input_error("points of the shape " + text(shape), "", "give [N,2]");
+    throw input_error(translated("points of the shape {1}", text(shape)), "",
+                      translated("give {1}", "[N,2]"));
   }
   for (const double number : map.points.converted(DType::float64).values<double>()) {
     if (!std::isfinite(number)) {
-      throw input_error("a point has no finite place", "", "leave it out");
+      throw input_error(translated("a point has no finite place"), "", translated("leave it out"));
     }
   }
   return plot::PointsFigure(map, options, format).draw();

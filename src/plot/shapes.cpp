@@ -12,7 +12,7 @@ namespace plot {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 4};
-constexpr const char* default_title = "Tensors to Scale: Length down, Width across";
+constexpr const char* default_title = to_translate("Tensors to Scale: Length down, Width across");
 constexpr double name_size = 11, number_size = 10;  // points
 constexpr double title_pad = 12, gap = 4;           // points
 constexpr double between = 14;  // points from one tensor's texts to the next one's
@@ -34,16 +34,16 @@ std::vector<Sized> tensors_of(const DimensionChart& chart) {
     const Shape& shape;
     Colour colour;
   };
-  const std::vector<Source> sources = {{"Query", chart.query, input_colour},
-                                       {"Key", chart.key, input_colour},
-                                       {"Value", chart.value, input_colour},
-                                       {"Weights", chart.weights, weights_colour},
-                                       {"Output", chart.output, output_colour}};
+  const std::vector<Source> sources = {{to_translate("Query"), chart.query, input_colour},
+                                       {to_translate("Key"), chart.key, input_colour},
+                                       {to_translate("Value"), chart.value, input_colour},
+                                       {to_translate("Weights"), chart.weights, weights_colour},
+                                       {to_translate("Output"), chart.output, output_colour}};
   std::vector<Sized> tensors;
   for (const Source& source : sources) {
     const Shape& shape = source.shape;
     if (shape.size() < 2 || shape.back() == 0 || shape[shape.size() - 2] == 0) continue;
-    tensors.push_back({source.name, static_cast<double>(shape[shape.size() - 2]),
+    tensors.push_back({translated(source.name), static_cast<double>(shape[shape.size() - 2]),
                        static_cast<double>(shape.back()), source.colour});
   }
   if (tensors.empty()) {
@@ -66,7 +66,7 @@ class ShapesFigure {
  public:
   ShapesFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
       : tensors_(tensors_of(chart)),
-        title_(options.title.value_or(default_title)),
+        title_(options.title.value_or(translated(default_title))),
         figure_(options, format, default_size) {
     std::string sizes;
     for (const Sized& tensor : tensors_) {

@@ -18,8 +18,8 @@ namespace plot {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 30};  // the height follows the text
-constexpr const char* default_title = "Attention to Each Token";
-constexpr const char* colour_label = "Attention Weight";
+constexpr const char* default_title = to_translate("Attention to Each Token");
+constexpr const char* colour_label = to_translate("Attention Weight");
 constexpr double token_size = 12;               // points
 constexpr double pad_across = 4, pad_down = 4;  // points around a token
 constexpr double gap_across = 3, gap_down = 6;  // points between tokens
@@ -56,7 +56,8 @@ class StripFigure {
                  beside(figure_.paper(), scale_.map),
                  {}},
         key_entries_(colour_key({&matrix_, 1}, colours_)),
-        title_(options.title.value_or(strip.title.empty() ? default_title : strip.title)) {
+        title_(
+            options.title.value_or(strip.title.empty() ? translated(default_title) : strip.title)) {
     Heatmap named;
     named.key_labels = strip.tokens;
     tokens_ = shown_labels(named, options).key;
@@ -185,8 +186,8 @@ class StripFigure {
     bar_.box = {left, words.top, left + figure_.pixels(bar_width) * shrunk, words.top + height};
     bar_.x.drawn = false;
     bar_.y_on_right = true;
-    const std::string label =
-        options_.colorbar_label.value_or(strip_.weights.any_numbers ? "Value" : colour_label);
+    const std::string label = options_.colorbar_label.value_or(
+        strip_.weights.any_numbers ? translated("Value") : translated(colour_label));
     bar_.y.label = figure_.label(label, bar_.y.label_size, height);
     set_bar_ticks(bar_, scale_.range, figure_, options_);
     bar_texts_ = decorate(bar_, figure_.typesetter());

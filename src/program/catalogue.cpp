@@ -48,7 +48,7 @@ void write_meanings(JsonWriter& json, const Table& table) {
     json.key("name");
     json.value(row.name);
     json.key("meaning");
-    json.value(row.meaning);
+    json.value(translated(row.meaning));
     json.end_object();
   }
   json.end_array();
@@ -59,7 +59,7 @@ std::string meanings(const Table& table) {
   std::array<TextColumn, 2> columns;
   for (const auto& row : table) {
     columns[0].cells.emplace_back(row.name);
-    columns[1].cells.emplace_back(row.meaning);
+    columns[1].cells.push_back(translated(row.meaning));
   }
   return text_table(columns);
 }
@@ -73,7 +73,7 @@ std::string catalogue_text() {
     std::string name(kind.name);
     if (!kind.aliases.empty()) name += " (" + joined(kind.aliases, ", ") + ")";
     all_kinds[0].cells.push_back(name);
-    all_kinds[1].cells.emplace_back(kind.score);
+    all_kinds[1].cells.push_back(translated(kind.score));
   }
   text += text_table(all_kinds);
   text += translated("\nFamilies of models\n");
@@ -88,13 +88,13 @@ std::string catalogue_text() {
   text += line + "\n";
   text += translated("\nParts of a mask\n");
   text += meanings(mask_parts());
-  text += "\nColour maps\n  " + joined(colour_maps(), " ") + "\n";
+  text += translated("\nColour maps\n  {1}\n", joined(colour_maps(), " "));
   text += translated("\nFiles of tensors\n  read:     {1}\n  written:  {2}\n",
                      joined(TensorFile::formats(), " "), joined(names_of(tensor_formats()), " "));
-  text += "\nPictures\n";
+  text += translated("\nPictures\n");
   text += meanings(plot_kinds());
-  text += "  written:  " + joined(names_of(picture_formats()), " ") + "\n";
-  text += "\nCPU targets\n  " + joined(cpu_targets(), " ") + "\n";
+  text += translated("  written:  {1}\n", joined(names_of(picture_formats()), " "));
+  text += translated("\nCPU targets\n  {1}\n", joined(cpu_targets(), " "));
   return text;
 }
 

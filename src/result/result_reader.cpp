@@ -63,9 +63,13 @@ auto ResultReader::placed(const Read& read) const {
 }
 
 ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& access)
-    : name_(path == "-" ? "standard input" : path.string()),
+    : ResultReader(MappedFile::open(path, anywhere(access)), path, access) {}
+
+ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
+                           const std::filesystem::path& path, const FileAccess& access)
+    : name_(path == "-" ? translated("standard input") : path.string()),
       access_(access),
-      file_(MappedFile::open(path, anywhere(access))),
+      file_(std::move(file)),
       source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
   if (looks_like_json(file_->bytes())) {
     placed([&] { read_names(); });

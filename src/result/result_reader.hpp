@@ -26,6 +26,9 @@ class ResultReader {
   /// The file ("-" = standard input) may stand anywhere; `access` rules its size, its nesting and
   /// the files that it names. Throws Error(file) too.
   explicit ResultReader(const std::filesystem::path& path, const FileAccess& access = {});
+  /// The same of a file that is open already: a pipe gives its bytes but once.
+  ResultReader(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path,
+               const FileAccess& access);
   ResultReader(const ResultReader&) = delete;
   ResultReader& operator=(const ResultReader&) = delete;
 

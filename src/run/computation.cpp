@@ -8,6 +8,7 @@
 
 #include "run/model_computation.hpp"
 #include "support/overloaded.hpp"
+#include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -46,8 +47,9 @@ void name_bins(ComputedAttention& map, const Pooling& pooling, const Shape& from
   name_bins(map.labels.key, "K_", from[1], keys);
   if (from[0] == queries && from[1] == keys) return;
   const bool largest = pooling.reduction == Pooling::Reduction::max;
-  map.cells = std::string(largest ? "Largest" : "Mean") + " of " + bin_size(from[0], queries) +
-              " × " + bin_size(from[1], keys) + " Weights a Cell";
+  map.cells = translated(largest ? to_translate("Largest of {1} × {2} Weights a Cell")
+                                 : to_translate("Mean of {1} × {2} Weights a Cell"),
+                         bin_size(from[0], queries), bin_size(from[1], keys));
 }
 
 /// What a computation gives: its attentions in the order of the plan, and one output for all.

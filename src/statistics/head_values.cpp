@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/row_sums.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -27,32 +28,38 @@ std::vector<std::size_t> last_with_same(const std::vector<std::int64_t>& ids) {
 }
 
 constexpr std::array<HeadStatisticInfo, head_statistic_count> statistics{{
-    {HeadStatistic::previous, "previous", "Weight on the Previous Token",
-     "mean weight of a query on the key before it"},
-    {HeadStatistic::next, "next", "Weight on the Next Token",
-     "mean weight of a query on the key after it"},
-    {HeadStatistic::self, "self", "Weight on the Token Itself",
-     "mean weight of a query on its own key"},
-    {HeadStatistic::first, "first", "Weight on the First Token",
-     "mean weight of a query on the first key"},
-    {HeadStatistic::separators, "separators", "Weight on Separators",
-     "mean weight of a query on separators such as [SEP]"},
-    {HeadStatistic::entropy, "entropy", "Entropy in Nats",
-     "mean entropy of a query's weights, in nats"},
-    {HeadStatistic::entropy_share, "entropy_share", "Entropy as Share of the Largest",
-     "mean entropy of a query's weights, divided by the largest possible over the keys it sees"},
-    {HeadStatistic::distance, "distance", "Mean Distance in Tokens",
-     "mean distance of keys from their query, weighted"},
-    {HeadStatistic::confidence, "confidence", "Mean Largest Weight",
-     "mean largest weight of a query"},
-    {HeadStatistic::sink, "sink", "Attention Sink",
-     "1 if the mean weight on the first key is above the threshold, else 0; a mean is a rate"},
-    {HeadStatistic::previous_score, "previous_score", "Score of the Previous-Token Pattern",
-     "share of all weights that lies on the key before the query"},
-    {HeadStatistic::duplicate_score, "duplicate_score", "Score of the Duplicate-Token Pattern",
-     "share of all weights that lies on earlier keys of the query's token"},
-    {HeadStatistic::induction_score, "induction_score", "Score of the Induction Pattern",
-     "share of all weights that lies on keys just after earlier ones of the query's token"},
+    {HeadStatistic::previous, "previous", to_translate("Weight on the Previous Token"),
+     to_translate("mean weight of a query on the key before it")},
+    {HeadStatistic::next, "next", to_translate("Weight on the Next Token"),
+     to_translate("mean weight of a query on the key after it")},
+    {HeadStatistic::self, "self", to_translate("Weight on the Token Itself"),
+     to_translate("mean weight of a query on its own key")},
+    {HeadStatistic::first, "first", to_translate("Weight on the First Token"),
+     to_translate("mean weight of a query on the first key")},
+    {HeadStatistic::separators, "separators", to_translate("Weight on Separators"),
+     to_translate("mean weight of a query on separators such as [SEP]")},
+    {HeadStatistic::entropy, "entropy", to_translate("Entropy in Nats"),
+     to_translate("mean entropy of a query's weights, in nats")},
+    {HeadStatistic::entropy_share, "entropy_share", to_translate("Entropy as Share of the Largest"),
+     to_translate("mean entropy of a query's weights, divided by the largest possible over the "
+                  "keys it sees")},
+    {HeadStatistic::distance, "distance", to_translate("Mean Distance in Tokens"),
+     to_translate("mean distance of keys from their query, weighted")},
+    {HeadStatistic::confidence, "confidence", to_translate("Mean Largest Weight"),
+     to_translate("mean largest weight of a query")},
+    {HeadStatistic::sink, "sink", to_translate("Attention Sink"),
+     to_translate(
+         "1 if the mean weight on the first key is above the threshold, else 0; a mean is a rate")},
+    {HeadStatistic::previous_score, "previous_score",
+     to_translate("Score of the Previous-Token Pattern"),
+     to_translate("share of all weights that lies on the key before the query")},
+    {HeadStatistic::duplicate_score, "duplicate_score",
+     to_translate("Score of the Duplicate-Token Pattern"),
+     to_translate("share of all weights that lies on earlier keys of the query's token")},
+    {HeadStatistic::induction_score, "induction_score",
+     to_translate("Score of the Induction Pattern"),
+     to_translate(
+         "share of all weights that lies on keys just after earlier ones of the query's token")},
 }};
 
 }  // namespace

@@ -212,7 +212,7 @@ void MappedFile::Free::operator()(std::byte* block) const noexcept {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
-  const std::string name = standard_input ? "standard input" : in_quotes(path.native());
+  const std::string name = standard_input ? translated("standard input") : in_quotes(path.native());
   // The system would open the file of the name up to there.
   if (path.native().find('\0') != std::string::npos) {
     throw input_error(translated("the file name {1} holds a zero byte", name), "",

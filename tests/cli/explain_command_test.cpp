@@ -1,7 +1,11 @@
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
+
+#include "attn/io.hpp"
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
@@ -97,4 +101,50 @@ TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag w
         "attn-cli: no input document given\n"
         "  where: attn-cli explain\n"
         "  help:  name a document, or - for standard input; data/ has examples\n");
+}
+
+TEST_CASE("explain takes maps of files as plot does") {
+  const TemporaryFolder folder;
+  std::vector<double> numbers;
+  for (int map = 0; map < 12; ++map) numbers.insert(numbers.end(), {0.25, 0.75, 0.5, 0.5});
+  folder.write("maps.npy", attn::npy_bytes(attn::Tensor({2, 2, 3, 2, 2}, std::move(numbers))));
+  folder.write("words.txt", "the\ncat\n");
+  const Outcome explain =
+      attn_cli({"explain", "maps.npy", "--axes", "layer,batch,head", "--layers", "0,1", "--heads",
+                "0:2", "--sample", "1", "--query", "1", "--labels", "words.txt"},
+               folder.path());
+  CHECK(explain.exit_code == 0);
+  CHECK(explain.errors.empty());
+  CHECK(explain.output.starts_with("Layer 1, Head 1: where query 2 (\"cat\") looks\n"));
+  CHECK(explain.output.find("\nLayer 2, Head 2: where query 2 (\"cat\") looks\n") !=
+        std::string::npos);
+  const Outcome all = attn_cli({"explain", "maps.npy", "--axes", "layer,batch,head", "--layers",
+                                "all", "--heads", "2", "--quiet"},
+                               folder.path());
+  CHECK(all.exit_code == 0);
+  CHECK(all.output.empty());
+}
+
+TEST_CASE("explain refuses what maps cannot answer, with flags in the place of fields") {
+  const TemporaryFolder folder;
+  folder.write("map.json", R"({"weights": [[0.5, 0.5]]})");
+  const Outcome scale = attn_cli({"explain", "map.json", "--scale", "2"}, folder.path());
+  CHECK(scale.exit_code == 2);
+  CHECK(scale.errors ==
+        "attn-cli: maps that are there already are not computed, so --scale has no meaning\n"
+        "  where: --scale\n"
+        "  help:  leave it out, or explain the document that the maps come from\n");
+  const Outcome head = attn_cli({"explain", "map.json", "--heads", "1"}, folder.path());
+  CHECK(head.exit_code == 3);
+  CHECK(head.errors ==
+        "attn-cli: there is no head 1: the weights have only one head\n"
+        "  where: --head\n"
+        "  help:  leave it out, or give 0\n");
+  const Outcome document = attn_cli({"explain", "-", "--layers", "1"}, folder.path(),
+                                    R"({"attention":"sdpa","query":[[1]]})");
+  CHECK(document.exit_code == 2);
+  CHECK(document.errors ==
+        "attn-cli: a document is computed, and --layers chooses among maps that are there already\n"
+        "  where: --layers\n"
+        "  help:  leave it out, or give a result or a file of maps\n");
 }

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -74,4 +75,38 @@ TEST_CASE("the matplotlib style is English in every language, the standard style
   CHECK(picture("matplotlib", "zh") == picture("matplotlib", "en"));
   CHECK(picture("standard", "zh").find("键的位置") != std::string::npos);
   CHECK(picture("standard", "en").find("Key Sequence Position") != std::string::npos);
+}
+
+TEST_CASE("help pages are in the language, wherever --lang stands, and of the locale") {
+  const std::string english = attn_cli({"run", "--help"}).output;
+  CHECK(english.starts_with("Compute one input document and draw it\nUsage: attn-cli run "));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--lang", "zh", "run", "--help"},
+        {"run", "--lang", "zh", "--help"},
+        {"run", "--help", "--lang=zh"}}) {
+    const Outcome outcome = attn_cli(words);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.output.starts_with("计算一个输入文档并绘图\n用法: attn-cli run [选项]"));
+    CHECK(outcome.output.find("  --drop KEY,…                去掉一些键") != std::string::npos);
+  }
+  const Outcome all =
+      shell("env -u LC_ALL -u LC_MESSAGES -u LANGUAGE LANG=zh_CN.UTF-8 \"$ATTN\" --help");
+  CHECK(all.output.starts_with("精确计算注意力并绘图。\n用法: attn-cli [选项] [命令]\n"));
+}
+
+TEST_CASE("what is wrong with a command line is told in the language") {
+  const auto told = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--lang", "zh"});
+    const Outcome outcome = attn_cli(words);
+    CHECK(outcome.exit_code == 2);
+    return outcome.errors;
+  };
+  CHECK(told({"run", "--out"}) == "attn-cli: --out：缺少 1 个 DIR\n  办法：请看 attn-cli --help\n");
+  CHECK(told({"run", "--seed", "1", "--seed", "2"}) ==
+        "attn-cli: --seed：最多给 1 次，却给了 2 次\n  办法：请看 attn-cli --help\n");
+  CHECK(told({"run", "--frob"}) ==
+        "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli run\n  办法：是不是 \"--drop\"？\n");
+  CHECK(told({"run", "x", "--head", "q"}) ==
+        "attn-cli: --head 不接受 \"q\"\n  位置：--head\n  办法：请给一个整数，也可以是 mean、max "
+        "或 all\n");
 }

@@ -49,10 +49,10 @@ ScriptFonts fonts_for(gunichar letter) {
     case G_UNICODE_SCRIPT_HIRAGANA:
     case G_UNICODE_SCRIPT_KATAKANA:
     case G_UNICODE_SCRIPT_BOPOMOFO:
-      return {name, "fonts-wqy-zenhei or fonts-noto-cjk"};
+      return {name, translated("fonts-wqy-zenhei or fonts-noto-cjk")};
     case G_UNICODE_SCRIPT_COMMON:
     case G_UNICODE_SCRIPT_INHERITED:
-      return {"symbols", "fonts-noto-core or fonts-symbola"};
+      return {"symbols", translated("fonts-noto-core or fonts-symbola")};
     default:
       return {name, "fonts-noto-core"};
   }

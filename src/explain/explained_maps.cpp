@@ -1,0 +1,278 @@
+#include "explain/explained_maps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/options.hpp"
+#include "explain/choice_check.hpp"
+#include "explain/explained_row.hpp"
+#include "explain/explanation.hpp"
+#include "explain/explanation_output.hpp"
+#include "explain/shown_number.hpp"
+#include "io/json_tensor_file.hpp"
+#include "pictures/drawable.hpp"
+#include "pictures/map_stack.hpp"
+#include "plot/text/token_labels.hpp"
+#include "support/in_quotes.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// Nothing is computed, so that nothing can be set.
+void refuse_settings(const DocumentOptions& options) {
+  const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
+  for (const Setting& setting : settings(options, unchanged)) {
+    // A number alone may be meant as the head that is chosen.
+    if (setting.field == "DocumentOptions::heads") continue;
+    throw Error(ErrorKind::usage,
+                translated("maps that are there already are not computed, so {1} has no meaning",
+                           setting.field),
+                setting.field,
+                translated("leave it out, or explain the document that the maps come from"));
+  }
+}
+
+// What a layer of an encoder-decoder model goes by in its result.
+std::string pattern_of_stack(const std::string& stack) {
+  return stack == "cross" ? "decoder.layers.{n}.cross.weights" : stack + ".layers.{n}.self.weights";
+}
+
+PlotRequest request_of(const ExplainOptions& options) {
+  PlotRequest request = options.maps;
+  request.input = options.document.input;
+  request.sample = options.sample;
+  request.head = options.head;
+  request.files = options.document.files;
+  if (options.layer && !request.selection.layers) {
+    const auto layer = static_cast<std::int64_t>(*options.layer);
+    request.selection.layers = {{layer, layer + 1}};
+  }
+  if (!options.stack.empty() && !request.name) request.name = pattern_of_stack(options.stack);
+  return request;
+}
+
+// The stack's maps to explain: those that are chosen, else of one file the first.
+std::vector<Drawable> chosen_maps(MapStack& stack, const PlotRequest& request) {
+  const MapSelection& selection = request.selection;
+  const bool chosen = selection.layers || !request.others.empty() ||
+                      selection.layers_together != MapSelection::Layers::each;
+  if (chosen) return stack.chosen();
+  std::vector<Drawable> one;
+  one.push_back(stack.one());
+  return one;
+}
+
+/// One layer of the maps, of which heads are taken.
+class MapOfLayer {
+ public:
+  MapOfLayer(const Drawable& drawable, const Drawing& drawing)
+      : drawable_(drawable),
+        maps_(maps_of(drawable)),
+        selected_(selected(maps_, drawing, drawable)) {
+    if (drawable.holds_weights() || drawable.tensor.ends_with("dropped")) return;
+    throw input_error(translated("{1} holds no weights", in_quotes(drawable.tensor)),
+                      "PlotRequest::name",
+                      translated("name a tensor of weights; if rows are queries and columns keys, "
+                                 "say so with PlotRequest::axes"));
+  }
+
+  std::size_t queries() const noexcept { return maps_.weights.queries(); }
+  std::size_t samples() const noexcept { return maps_.weights.samples(); }
+  std::size_t all_heads() const noexcept { return maps_.weights.heads(); }
+  const Drawable& drawable() const noexcept { return drawable_; }
+  std::string where() const { return selected_.where; }
+
+  bool heads_are_one() const { return heads_together(selected_.selection); }
+  std::string heads_in_words() const { return heads_text(selected_); }
+  std::vector<std::size_t> heads() const {
+    if (selected_.selection.heads == MapSelection::Heads::all) return drawn_heads(selected_);
+    return {selected_.head};
+  }
+
+  Heatmap heatmap(std::size_t head) const {
+    return selected_heatmap(selected_, selected_.sample, head);
+  }
+
+ private:
+  const Drawable& drawable_;
+  DrawableMaps maps_;
+  SelectedMaps selected_;
+};
+
+/// The rows of one head of a layer, or of several taken together.
+class HeadRowsExplained {
+ public:
+  HeadRowsExplained(const MapOfLayer& layer, std::size_t head, const ExplainOptions& options)
+      : layer_(layer),
+        head_(head),
+        options_(options),
+        heatmap_(layer.heatmap(head)),
+        weights_(heatmap_.weights.converted(DType::float64)),
+        allowed_(heatmap_.allowed ? heatmap_.allowed.converted(DType::boolean) : Tensor()) {
+    const TokenSpelling spelling = token_spelling({&heatmap_.query_labels, &heatmap_.key_labels});
+    query_labels_ = readable_tokens(heatmap_.query_labels, spelling, false);
+    key_labels_ = readable_tokens(heatmap_.key_labels, spelling, false);
+  }
+
+  MapRow row(std::size_t query) const {
+    const std::size_t keys = weights_.shape()[1];
+    MapRow row{query,
+               {},
+               {},
+               false,
+               PositionNames(query_labels_, weights_.shape()[0], to_translate("query {1}")),
+               PositionNames(key_labels_, keys, to_translate("key {1}"))};
+    const auto weights = weights_.values<double>().subspan(query * keys, keys);
+    row.weights.assign(weights.begin(), weights.end());
+    if (allowed_) {
+      const auto allowed = allowed_.values<std::uint8_t>().subspan(query * keys, keys);
+      row.allowed.assign(allowed.begin(), allowed.end());
+    }
+    row.same_positions = weights_.shape()[0] == keys && query_labels_ == key_labels_ &&
+                         layer_.drawable().tensor.find("cross") == std::string::npos;
+    return row;
+  }
+
+  std::string place() const {
+    const std::string heads = !layer_.heads_are_one() ? translated("Head {1}", head_ + 1)
+                              : options_.maps.selection.heads == MapSelection::Heads::max
+                                  ? translated("Largest of {1}", layer_.heads_in_words())
+                                  : translated("Mean of {1}", layer_.heads_in_words());
+    return layer_.where().empty() ? heads : layer_.where() + translated(", ") + heads;
+  }
+
+  std::string head_of_all() const {
+    return layer_.heads_are_one() ? place()
+                                  : translated("head {1} of {2}", head_ + 1, layer_.all_heads());
+  }
+
+ private:
+  const MapOfLayer& layer_;
+  std::size_t head_;
+  const ExplainOptions& options_;
+  Heatmap heatmap_;
+  Tensor weights_, allowed_;
+  std::vector<std::string> query_labels_, key_labels_;
+};
+
+void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const MapRow& row,
+               const ExplainOptions& options, std::size_t layers, Explanation& to) {
+  const Drawable& drawable = layer.drawable();
+  to.item(drawable.tensor.empty()
+              ? translated("file: {1}, a tensor {2}", one_line(drawable.name),
+                           text(drawable.weights.shape()))
+              : translated("file: {1}, tensor {2} {3}", one_line(drawable.name),
+                           in_quotes(drawable.tensor), text(drawable.weights.shape())));
+  if (!layer.where().empty()) {
+    to.item(layers > 1 ? translated("{1}, of {2} in all", layer.where(), layers) : layer.where());
+  }
+  const std::string query =
+      options.every_query
+          ? translated("each of the queries, {1} in all", layer.queries())
+          : translated("{1} of {2}", row.query_names.in_prose(row.query), layer.queries());
+  to.item(translated("sample {1} of {2}, {3}, {4} (words count from 1)", options.sample + 1,
+                     layer.samples(), head.head_of_all(), query));
+  to.paragraph(
+      translated("A map tells where each query looks, but not why: the scores, the projections and "
+                 "the values are not in it. Explain the document or the model for them."));
+}
+
+void write_about(JsonWriter& json, const MapOfLayer& layer, std::size_t head,
+                 const ExplainOptions& options, std::size_t query) {
+  json.key("file");
+  json.value(layer.drawable().name);
+  json.key("tensor");
+  json.value(layer.drawable().tensor);
+  if (layer.drawable().layer) {
+    json.key("layer");
+    json.value(*layer.drawable().layer);
+  }
+  json.key("sample");
+  json.value(options.sample);
+  json.key("head");
+  if (!layer.heads_are_one()) {
+    json.value(head);
+  } else {
+    json.value(options.maps.selection.heads == MapSelection::Heads::max ? "max" : "mean");
+  }
+  json.key("query");
+  json.value(query);
+}
+
+void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::size_t layers,
+                   ExplanationOutput& output) {
+  if (!options.every_query) check_choice(of_queries, options.query, layer.queries());
+  const std::size_t first = options.every_query ? 0 : options.query;
+  const std::size_t end = options.every_query ? layer.queries() : first + 1;
+  for (const std::size_t head : layer.heads()) {
+    const HeadRowsExplained rows(layer, head, options);
+    for (std::size_t query = first; query < end; ++query) {
+      const MapRow row = rows.row(query);
+      Explanation explanation;
+      explanation.full = options.full;
+      explanation.title =
+          translated("{1}: where {2} looks", rows.place(), row.query_names.in_prose(query));
+      if (query == first) introduce(layer, rows, row, options, layers, explanation);
+      explain_row(row, explanation);
+      output.add(explanation,
+                 [&](JsonWriter& json) { write_about(json, layer, head, options, query); });
+    }
+  }
+}
+
+std::string left_out(const Drawable& drawable) {
+  std::string names;
+  for (const std::string& name : drawable.left_out) {
+    names += (names.empty() ? "" : translated(", ")) + in_quotes(name);
+  }
+  return translated("the explanation leaves out {1}: name one of them to explain it", names);
+}
+
+}  // namespace
+
+bool holds_maps(const MappedFile& file, const Limits& limits) {
+  if (file.bytes().empty()) return false;
+  if (!looks_like_json(file.bytes())) return true;
+  JsonValue root;
+  try {
+    root = parse_json(file.text(), {.depth = limits.nesting});
+  } catch (const Error&) {
+    return false;  // whoever reads it as a document tells what is wrong with it
+  }
+  if (root.is(JsonValue::Type::array) || root.find("tensors")) return true;
+  return root.find("weights") && !root.find("attention") && !root.find("model");
+}
+
+ExplainOutcome explained_maps(const ExplainOptions& options,
+                              const std::shared_ptr<const MappedFile>& file) {
+  refuse_settings(options.document);
+  const PlotRequest request = request_of(options);
+  MapStack stack(request, request.files, PictureKind::Shows::weights,
+                 std::make_unique<ResultReader>(file, request.input, request.files));
+  const std::vector<Drawable> layers = chosen_maps(stack, request);
+  const Drawing drawing{{}, request.sample, request.head, request.selection, {}, {}};
+  ExplainOutcome outcome;
+  const bool list = options.every_query || layers.size() > 1 ||
+                    request.selection.heads == MapSelection::Heads::all;
+  ExplanationOutput output(options.format, list);
+  for (const Drawable& drawable : layers) {
+    try {
+      explain_layer(MapOfLayer(drawable, drawing), options, stack.layers(), output);
+    } catch (const Error& error) {
+      throw placed(error, drawable);
+    }
+  }
+  outcome.text = output.finish();
+  if (!layers[0].left_out.empty()) outcome.warnings.push_back(left_out(layers[0]));
+  return outcome;
+}
+
+}  // namespace attn
