@@ -12,6 +12,7 @@
 #include "document/tensor_view.hpp"
 #include "pictures/chosen_positions.hpp"
 #include "pictures/numbered_names.hpp"
+#include "support/in_english.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
@@ -134,6 +135,12 @@ MapStack::MapStack(const PlotRequest& request, const FileAccess& access, Picture
   if (std::find(axes_.begin(), axes_.end(), MapAxis::layer) != axes_.end()) take_axis_apart();
 }
 
+// The matplotlib style is English whatever the language is.
+std::string MapStack::layer_text(std::size_t number) const {
+  const InEnglish english(request_.options.style == PlotStyle::matplotlib);
+  return translated("Layer {1}", number + 1);
+}
+
 void MapStack::find(ResultReader& file) {
   const std::vector<std::string>& names = file.names();
   if (!request_.name) {
@@ -166,8 +173,7 @@ void MapStack::add(ResultReader& file, const std::vector<std::string>& tensors) 
 void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors) {
   for (const NumberedName& tensor : tensors) {
     // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
-    const std::string where =
-        where_of(tensor.name).empty() ? translated("Layer {1}", tensor.number + 1) : "";
+    const std::string where = where_of(tensor.name).empty() ? layer_text(tensor.number) : "";
     layers_.push_back({&file, tensor.name, tensor.number, where, false});
   }
   is_stack_ = true;
@@ -269,7 +275,7 @@ void MapStack::number_files() {
       taken[i] = true;
       ordered.push_back(layers_[i]);
       ordered.back().number = name.number;
-      ordered.back().where = translated("Layer {1}", name.number + 1);
+      ordered.back().where = layer_text(name.number);
       break;
     }
   }
@@ -282,8 +288,7 @@ void MapStack::take_axis_apart() {
     const Shape shape = arranged(numbers(tensor), tensor).shape();
     for (std::size_t i = 0; i < shape[0]; ++i) {
       const std::size_t number = layers_.size();
-      layers_.push_back(
-          {tensor.file, tensor.tensor, number, translated("Layer {1}", number + 1), true});
+      layers_.push_back({tensor.file, tensor.tensor, number, layer_text(number), true});
       layers_.back().index = i;
     }
   }

@@ -57,6 +57,7 @@ class MapStack {
     std::size_t index = 0;   ///< at this place of the axis of layers
   };
 
+  std::string layer_text(std::size_t number) const;
   void find(ResultReader& file);
   void find_weights(ResultReader& file);
   void find_by_values(ResultReader& file);
