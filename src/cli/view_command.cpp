@@ -102,8 +102,7 @@ Command view_command() {
   Flags of_maps;
   of_maps.text(
       "--name", options.name, "NAME",
-      translated("Tensor to show (default all weights); with {1} in it those of all layers",
-                 "{n}"));
+      translated("Tensor to show (default all weights); with {n} in it those of all layers"));
   add_axes(of_maps, options.axes);
   of_maps.text(
       "--labels", options.labels, "FILE",
