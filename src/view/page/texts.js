@@ -37,7 +37,7 @@ const TEXTS = {
   view_text: ['Text', '文本'],
   view_table: ['Table', '表格'],
   search: ['Find a token', '查找词元'],
-  search_hint: ['Find token or number', '查找词元或序号'],
+  search_hint: ['Token or number', '查找词元或序号'],
   search_found: ['{present} of {all}', '第 {present} 个，共 {all} 个'],
   search_none: ['none', '无'],
   options: ['Options', '选项'],

@@ -90,7 +90,12 @@ test('printing leaves the controls out and keeps the map and what its colours me
     assert.equal(await view.locator('#tabs').isVisible(), false);
     assert.equal(await view.locator('#map').isVisible(), true);
     assert.equal(await view.locator('#legend-colours').isVisible(), true);
-  });
+    assert.equal(await told(view, 'attention-title'), 'Layer 1, Self-Attention, Head 1');
+    assert.ok(await view.evaluate(() => {
+      window.dispatchEvent(new Event('beforeprint'));
+      return document.documentElement.dataset.theme === 'light';
+    }));
+  }, { scheme: 'dark' });
 });
 
 test('the tab key reaches the parts of the page in their order, each once', async () => {
@@ -101,7 +106,7 @@ test('the tab key reaches the parts of the page in their order, each once', asyn
       await view.keyboard.press('Tab');
       reached.push(await view.evaluate(() => document.activeElement.id || document.activeElement.className || document.activeElement.getAttribute('role') || document.activeElement.dataset.value));
     }
-    const order = ['skip', 'language', 'theme', 'help-button', 'enlarge', 'gridcell', 'layer', 'head', 'tab-map', 'zoom-in', 'search', 'options-button', 'export-button', 'map'];
+    const order = ['skip', 'language', 'theme', 'help-button', 'enlarge', 'gridcell', 'layer', 'head', 'tab-map', 'search', 'zoom-in', 'options-button', 'export-button', 'map'];
     assert.deepEqual(reached.filter((name) => order.includes(name)), order);
   });
 });

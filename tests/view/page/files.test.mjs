@@ -114,6 +114,20 @@ test('the command of a page of several samples and parts names them', async () =
   });
 });
 
+test('the command names tensors of other programs as they are, and layers of one tensor by their numbers', async () => {
+  const other = model(3, 1, ['a', 'b']);
+  Object.assign(other.attentions[0], { name: 'att7_probs', stack: 'att{n}_probs' });
+  Object.assign(other.attentions[1], { name: 'probs', stack: 'probs' });
+  Object.assign(other.attentions[2], { name: 'layers.2' });
+  await withPage(makePage('other', other), async (view) => {
+    const flags = await view.evaluate(() => [0, 1, 2].map((attention) => {
+      page.choice.attention = attention;
+      return tensorFlags().join(' ');
+    }));
+    assert.deepEqual(flags, ['--name att7_probs', '--name probs', '--layers 2']);
+  });
+});
+
 test('a copy button says that it copied', async () => {
   await withPage(page, async (view) => {
     await view.click('#export-button');
