@@ -17,6 +17,7 @@ function writeControls() {
   byId('sample-field', HTMLLabelElement).hidden = view.samples.length < 2;
   byId('tensor-field', HTMLLabelElement).hidden = (place?.maps.length ?? 0) < 2;
   byId('part-field', HTMLLabelElement).hidden = parts.length === 0;
+  byId('attention-title', HTMLHeadingElement).textContent = attention ? headTitle(attention, choice.head) : say('attention');
   writeOptions();
   writeSegments();
 }

@@ -53,6 +53,7 @@ function statusSentences() {
   if (choice.scale === 'log' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
   const left = exact && leftOut(choice.leave, keyTokens()).size > 0;
   if (left) said.push(say(choice.leave === 'first' ? 'said_first_left' : 'said_special_left'));
+  if (shown.padded) said.push(say('said_padded'));
   if (choice.part !== '') said.push(say('said_part'));
   if (choice.renormalise && weights && exact) said.push(say('said_renormalised'));
   else if (left && weights) said.push(say('said_sum_smaller'));
@@ -68,6 +69,12 @@ function statusSentences() {
 function statusOfView(shown) {
   const { map } = shown;
   const said = [];
+  const attention = chosenAttention();
+  const group = attention?.heads_a_group ?? 1;
+  if (group > 1) {
+    const first = Math.floor((headNumber(attention, page.choice.head) - 1) / group) * group + 1;
+    said.push(say('said_group', { first, last: first + group - 1 }));
+  }
   if (!map.exactCells) {
     const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
     said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));

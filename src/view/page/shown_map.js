@@ -9,6 +9,7 @@
  * @property {Uint8Array | null} hidden
  * @property {Uint8Array | null} faint 1 where a cell is below the chosen limits
  * @property {boolean} words whether stretches are words
+ * @property {boolean} padded whether hidden cells behind the text's end are left out
  * @property {number} least of all finite values, and largest: the range of this map by itself
  * @property {number} largest
  * @property {{hidden: boolean, nan: boolean, minusInfinity: boolean, infinity: boolean}} has
@@ -35,8 +36,10 @@
  */
 function showMap(map, areWeights, queryTokens, keyTokens, choices) {
   const words = choices.words && areWeights && map.exactCells;
-  const queries = chosenStretches(map.rows, map.queries, words, queryTokens, choices.queryPart);
-  const all = chosenStretches(map.columns, map.keys, words, keyTokens, choices.keyPart);
+  const padded = map.exactCells && isPadded(map, endOfText(queryTokens, map.queries), endOfText(keyTokens, map.keys));
+  const ends = padded ? [endOfText(queryTokens, map.queries), endOfText(keyTokens, map.keys)] : [map.queries, map.keys];
+  const queries = chosenStretches(map.rows, map.queries, words, queryTokens, choices.queryPart).filter(({ first }) => first < (ends[0] ?? 0));
+  const all = chosenStretches(map.columns, map.keys, words, keyTokens, choices.keyPart).filter(({ first }) => first < (ends[1] ?? 0));
   const left = map.exactCells ? leftOut(choices.leave, keyTokens) : new Set();
   const keys = all.filter((stretch) => !isWithin(stretch, left));
   const asItIs = queries.length === map.rows && keys.length === map.columns;
@@ -46,7 +49,23 @@ function showMap(map, areWeights, queryTokens, keyTokens, choices) {
   const rows = queries.length;
   if (choices.renormalise && areWeights && map.exactCells) taken.values = dividedRows(taken.values, rows, keys.length);
   const faint = faintCells(taken.values, rows, keys.length, choices);
-  return { map, queries, keys, ...taken, faint, words, ...contentsOf(taken.values, taken.hidden) };
+  return { map, queries, keys, ...taken, faint, words, padded, ...contentsOf(taken.values, taken.hidden) };
+}
+
+/**
+ * Whether there are cells behind the ends of the texts, and all of them are hidden.
+ * @param {CellMap} map
+ * @param {number} queryEnd
+ * @param {number} keyEnd
+ */
+function isPadded({ rows, columns, hidden }, queryEnd, keyEnd) {
+  if (!hidden || (queryEnd === rows && keyEnd === columns)) return false;
+  for (let row = 0; row < rows; ++row) {
+    for (let column = row < queryEnd ? keyEnd : 0; column < columns; ++column) {
+      if (!hidden[row * columns + column]) return false;
+    }
+  }
+  return true;
 }
 
 /**

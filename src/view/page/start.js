@@ -128,6 +128,12 @@ function listen() {
     change({});
   });
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => change({}));
+  // Paper is light, whatever the screen is.
+  window.addEventListener('beforeprint', () => {
+    document.documentElement.dataset['theme'] = 'light';
+    redraw();
+  });
+  window.addEventListener('afterprint', () => change({}));
   let waiting = 0;
   new ResizeObserver(() => {
     cancelAnimationFrame(waiting);

@@ -37,7 +37,7 @@ const TEXTS = {
   view_text: ['Text', '文本'],
   view_table: ['Table', '表格'],
   search: ['Find a token', '查找词元'],
-  search_hint: ['Find token or number', '查找词元或序号'],
+  search_hint: ['Token or number', '查找词元或序号'],
   search_found: ['{present} of {all}', '第 {present} 个，共 {all} 个'],
   search_none: ['none', '无'],
   options: ['Options', '选项'],
@@ -119,6 +119,8 @@ const TEXTS = {
   said_words: ['Pieces are joined to words: columns summed, rows averaged.', '子词已合并为词：列求和，行取平均。'],
   said_words_without: ['Pieces of scores are not joined.', '分数的子词不合并。'],
   said_part: ['Only some of the tokens are shown; the other keys have weight too.', '只显示部分词元；其余的键也有权重。'],
+  said_group: ['Heads {first} to {last} share one key and value head.', '第 {first} 到第 {last} 头共用一个键值头。'],
+  said_padded: ['Hidden rows and columns behind the end of the text are left out.', '文本结尾之后被遮挡的行和列已略去。'],
   said_threshold: ['Cells below {threshold} are not drawn.', '小于 {threshold} 的格子不画出。'],
   said_strongest: ['Only the {count} strongest keys of each query are drawn.', '每个查询只画出最强的 {count} 个键。'],
   said_pooled: [

@@ -1,5 +1,6 @@
 /** Code of a thumbnail for the end of the range; those above it are as of CellBlock. */
 const HIGHEST_CODE = 251;
+const HIDDEN_CODE = 255;
 
 /**
  * The bytes of all thumbnails and where each attention's sample begins.
@@ -80,7 +81,12 @@ function thumbnailOf(attention, head) {
   const range = codeRange(maps);
   const own = page.choice.own ? ownRange(codes, range) : null;
   const scale = colourScale(page.view.colours, maps, page.choice.scale, own);
-  return paintedThumbnail(codes, pixelsOfCodes(scale, range), rows, columns);
+  const [queries, keys] = [page.view.tokens[place.query_tokens], page.view.tokens[place.key_tokens]];
+  const seenRows = Math.ceil((endOfText(queries, place.queries) * rows) / place.queries);
+  const seenColumns = Math.ceil((endOfText(keys, place.keys) * columns) / place.keys);
+  const padded = codes.every((code, at) => code === HIDDEN_CODE || (at % columns < seenColumns && at < seenRows * columns));
+  const kept = padded ? codes.filter((_, at) => at % columns < seenColumns && at < seenRows * columns) : codes;
+  return paintedThumbnail(kept, pixelsOfCodes(scale, range), padded ? seenRows : rows, padded ? seenColumns : columns);
 }
 
 /** All thumbnails are painted on one canvas, as there may be a thousand; each is copied at once. */

@@ -96,6 +96,18 @@ function hasNames(tokens) {
   return tokens !== undefined && tokens.pieces.length > 0;
 }
 
+/**
+ * Where a text ends in a sample that is padded to the length of others: behind its last token.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {number} count of positions
+ */
+function endOfText(tokens, count) {
+  if (tokens === undefined || !hasNames(tokens)) return count;
+  let end = Math.min(count, tokens.pieces.length);
+  while (end > 0 && tokens.pieces[end - 1] === '') --end;
+  return end === 0 || tokens.pieces.length < count ? count : end;
+}
+
 /** @param {import('./data').Tokens | undefined} tokens */
 function hasWords(tokens) {
   return tokens !== undefined && tokens.words.some(([first, end]) => end - first > 1);
