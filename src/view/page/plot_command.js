@@ -21,8 +21,22 @@ function tensorFlags() {
   const maps = /** @type {import('./data').Maps & {choice?: string} | undefined} */ (chosenMaps());
   if (maps?.choice !== undefined) return maps.choice === '' ? [] : [maps.choice];
   if (!attention || !maps) return [];
+  const stacked = /^layers\.(\d+)$/.exec(attention.name);
+  if (stacked) return ['--layers', stacked[1] ?? ''];
+  if (isWholeName(attention)) return ['--name', shellWord(attention.name)];
   if (attention.name === '') return maps.tensor === 'weights' ? [] : ['--name', shellWord(maps.tensor)];
   return ['--name', shellWord(`${attention.name}.${maps.tensor}`)];
+}
+
+/**
+ * Whether an attention has the whole name of its tensor, as those of files of other programs: their
+ * stack is that name with {n} in the place of the layer.
+ * @param {import('./data').Attention} attention
+ */
+function isWholeName({ name, stack }) {
+  const parts = told(stack).split('{n}');
+  const numbers = name.slice((parts[0] ?? '').length, name.length - (parts[1] ?? '').length);
+  return name !== '' && (told(stack) === name || (parts.length === 2 && name === parts.join(numbers) && /^\d+$/.test(numbers)));
 }
 
 /** @param {string} kind */
