@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
@@ -24,6 +26,13 @@ struct GivenToView {
   std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
 };
 
+// Of a folder of a result, that; any other name stays.
+std::filesystem::path input_of(const std::string& word) {
+  const std::filesystem::path result = std::filesystem::path(word) / "result.json";
+  std::error_code ignored;
+  return std::filesystem::exists(result, ignored) ? result : std::filesystem::path(word);
+}
+
 void take_words(const std::vector<std::string>& words, GivenToView& given) {
   DocumentOptions& document = given.options.document;
   if (words.empty() && document.model) return;
@@ -33,8 +42,10 @@ void take_words(const std::vector<std::string>& words, GivenToView& given) {
         translated("name a document, a result or a file of maps, - for standard input, or give "
                    "--model and --text"));
   }
-  document.input = words[0];
-  given.options.others.assign(words.begin() + 1, words.end());
+  document.input = input_of(words[0]);
+  for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    given.options.others.push_back(input_of(*word));
+  }
 }
 
 ViewCommands commands_of(const GivenToView& given) {
@@ -83,8 +94,8 @@ Command view_command() {
       "view",
       translated("Make one page, to open in a browser, in which all maps can be looked through"),
       {"INPUT",
-       translated("Document, result or file of tensors, - for standard input; of tensors also a "
-                  "file a layer"),
+       translated("Document, result, its folder or file of tensors, - for standard input; of "
+                  "tensors also a file a layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},

@@ -50,8 +50,7 @@ Codes codes_of(CellType type) noexcept {
 }
 
 std::uint32_t code_of_share(double share, const Codes& codes) noexcept {
-  const double code = std::clamp(share, 0.0, 1.0) * codes.highest;
-  return static_cast<std::uint32_t>(code + 0.5);
+  return static_cast<std::uint32_t>(std::lround(std::clamp(share, 0.0, 1.0) * codes.highest));
 }
 
 std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept {

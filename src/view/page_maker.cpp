@@ -57,8 +57,10 @@ std::string title_of(const ViewOptions& options, const ViewedInput& input) {
   const std::filesystem::path& from = options.document.input.empty() && options.document.model
                                           ? *options.document.model
                                           : options.document.input;
+  // A result goes by the name of its folder, and so does a folder that is written with a slash.
   std::string name = from.filename().string();
-  if (name.empty()) name = from.parent_path().filename().string();
+  const std::string folder = from.parent_path().filename().string();
+  if (name.empty() || (name == "result.json" && !folder.empty())) name = folder;
   return name.empty() || name == "-" ? translated("Attention Maps")
                                      : translated("Attention Maps of {1}", name);
 }

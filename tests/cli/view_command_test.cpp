@@ -156,6 +156,9 @@ TEST_CASE("run writes the page beside its pictures, if it is named") {
   const std::string page = read_text(folder / "out" / "view.html");
   CHECK(page.find("\"before\": [], \"input\": \"out/result.json\"") != std::string::npos);
   CHECK(read_text(folder / "out" / "result.json").find("\"view.html\"") != std::string::npos);
+  const Outcome result = attn_cli({"view", "out", "--out", "-"}, folder.path());
+  CHECK(result.output.find("\"before\": [], \"input\": \"out/result.json\"") != std::string::npos);
+  CHECK(result.output.find("<title>Attention Maps of out</title>") != std::string::npos);
   const Outcome all =
       attn_cli({"run", "doc.json", "--plots", "all", "--out", "all"}, folder.path());
   CHECK(all.exit_code == 0);
