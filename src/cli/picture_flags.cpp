@@ -266,7 +266,7 @@ void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels)
 ColorRange given_range(const std::string& text) {
   const ColorRange range = text.find(',') == std::string::npos ? ColorRange() : color_range(text);
   if (range.scope == ColorRange::Scope::given) return range;
-  throw wrong_value("--color-range", text, "the lowest and highest value, such as 0,1");
+  throw wrong_value("--color-range", text, translated("the lowest and highest value, such as 0,1"));
 }
 
 std::string picture_extensions() {

@@ -64,6 +64,9 @@ StoredSums stored_in(const std::filesystem::path& path) {
   }
 }
 
+// Each thread has sums of its own, which more than any machine has would spend time and memory on.
+constexpr std::size_t most_threads = 256;
+
 /// The texts of one shard, added up by several threads.
 class CorpusReading {
  public:
@@ -75,7 +78,8 @@ class CorpusReading {
         progress_(progress),
         stop_(stop),
         shard_(options.shard.value_or(Shard())),
-        threads_(thread_count(jobs_in_memory(options.heads.document.threads))),
+        threads_(
+            std::min(thread_count(jobs_in_memory(options.heads.document.threads)), most_threads)),
         parts_(threads_) {
     of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
     static_cast<DocumentOptions&>(run_) = of_a_text_.document;

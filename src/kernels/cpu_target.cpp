@@ -21,6 +21,12 @@ std::string_view name_of(std::int64_t target) noexcept {
       return "avx2";
     case HWY_SSE4:
       return "sse4";
+#ifdef HWY_SSE2  // which older Highways do not know
+    case HWY_SSE2:
+      return "sse2";
+#endif
+    case HWY_NEON:
+      return "neon";
     case HWY_EMU128:
     case HWY_SCALAR:
       return "scalar";
