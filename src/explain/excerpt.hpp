@@ -6,6 +6,9 @@
 
 namespace attn {
 
+/// Of more keys than so many, the first and the last are shown, and the heaviest beside them.
+inline constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
+
 /// Which of many things are shown: all of a few, else the first and the last ones and those that
 /// matter.
 class Excerpt {

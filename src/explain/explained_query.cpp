@@ -13,7 +13,6 @@ namespace attn {
 namespace {
 
 constexpr std::size_t widest_label = 14;
-constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "explain/excerpt.hpp"
 #include "explain/shown_number.hpp"
 #include "support/translated.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
 constexpr std::size_t most_in_order = 10;
 /// Sums of weights that were rounded to bfloat16 are as near to one as this.
 constexpr double rounding = 0.01;

@@ -25,10 +25,10 @@ using attn::testing::on_every_target;
 using attn::testing::RandomRequests;
 using attn::testing::sequences;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite = std::numeric_limits<float>::infinity();
 
 // Few queries, narrow heads, wide ones: enough of each for the kernels to compute.
-const std::vector<std::array<std::size_t, 3>> sizes = {
+const std::vector<std::array<std::size_t, 3>> large_sizes = {
     {6, 8192, 64}, {300, 1000, 8}, {64, 700, 64}};
 
 AttentionRequest random_request(RandomRequests& random, std::size_t queries, std::size_t keys,
@@ -76,7 +76,7 @@ Tensor with_column(const Tensor& tensor, std::size_t row, float number) {
 TEST_CASE("scores whose digits single precision would lose are computed in double precision") {
   on_every_target([] {
     RandomRequests random(41);
-    for (const auto& [queries, keys, width] : sizes) {
+    for (const auto& [queries, keys, width] : large_sizes) {
       CAPTURE(queries);
       CAPTURE(width);
       AttentionRequest request = random_request(random, queries, keys, width);
@@ -152,8 +152,8 @@ TEST_CASE("a weight that underflows to 0 makes NaN of an infinite value, a hidde
                (std::isnan(first[0]) && std::isnan(first[1])) || first[0] == first[1]));
         return first[0];
       };
-      CHECK(std::isnan(outputs(with_column(ones, vanishing, infinity))));
-      CHECK(outputs(with_column(ones, small, infinity)) == static_cast<double>(infinity));
+      CHECK(std::isnan(outputs(with_column(ones, vanishing, infinite))));
+      CHECK(outputs(with_column(ones, small, infinite)) == static_cast<double>(infinite));
       CHECK(std::abs(outputs(with_column(ones, vanishing, 3e38F)) - 1) <= 1e-6);
       CHECK(std::abs(outputs(with_column(ones, vanishing, 1e34F)) - 1) <= 1e-6);
       const double enormous = outputs(with_column(ones, small, 3e38F));
@@ -164,7 +164,7 @@ TEST_CASE("a weight that underflows to 0 makes NaN of an infinite value, a hidde
       block[vanishing] = block[small] = 1;
       request.mask.block = Tensor({keys}, std::move(block));
       sequences(request).value =
-          with_column(with_column(ones, small, infinity), vanishing, infinity);
+          with_column(with_column(ones, small, infinite), vanishing, infinite);
       for (const bool weights : {false, true}) {
         request.weights = weights;
         for (const double x : numbers(attn::attend(request).output)) {
