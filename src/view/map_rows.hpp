@@ -47,12 +47,12 @@ FiniteRange finite_range(const MapRows& map);
 /// A map reduced to cells that each hold the largest of theirs: queries and keys from
 /// ⌊i·queries/rows⌋ up to ⌊(i+1)·queries/rows⌋. By distance from 0 if `diverging`; NaN is larger
 /// than all, and a cell is hidden if all of its are.
-struct PooledMap {
+struct ReducedMap {
   std::size_t rows = 0, columns = 0;
   std::vector<double> values;
   std::vector<std::uint8_t> hidden;  ///< 0 or 1
 };
-PooledMap pooled(const MapRows& map, std::size_t rows, std::size_t columns, bool diverging);
+ReducedMap pooled(const MapRows& map, std::size_t rows, std::size_t columns, bool diverging);
 
 /// Of each query the keys of the largest values, largest first, that are neither hidden nor NaN.
 struct StrongestKeys {

@@ -29,7 +29,7 @@ CellBytes whole(const MapRows& map, CellRows rows) {
   return std::move(rows).finish();
 }
 
-CellBytes reduced(const PooledMap& map, CellRows rows) {
+CellBytes reduced(const ReducedMap& map, CellRows rows) {
   const std::span<const double> values(map.values);
   const std::span<const std::uint8_t> hidden(map.hidden);
   for (std::size_t i = 0; i < map.rows; ++i) {

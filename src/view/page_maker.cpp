@@ -124,13 +124,13 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
   const CellType exact =
       tensor.maps.dtype() == DType::float64 ? CellType::float64 : CellType::float32;
   std::vector<PackedMap> packed(samples * heads);
-  std::vector<PooledMap> small(tensor.first ? packed.size() : 0);
+  std::vector<ReducedMap> small(tensor.first ? packed.size() : 0);
   parallel_for(packed.size(), threads, [&](std::size_t at) {
     const MapRows rows = rows_of(at);
     packed[at] = packed_map(rows, ranges[at], plan_, exact, diverging);
     if (tensor.first) small[at] = Thumbnails::of(rows, diverging);
   });
-  for (const PooledMap& map : small) thumbnails_.add(map, diverging);
+  for (const ReducedMap& map : small) thumbnails_.add(map, diverging);
 
   std::vector<ViewData::Maps> of_samples;
   for (std::size_t at = 0; at < packed.size(); ++at) {

@@ -7,11 +7,11 @@
 
 namespace attn {
 
-PooledMap Thumbnails::of(const MapRows& map, bool diverging) {
+ReducedMap Thumbnails::of(const MapRows& map, bool diverging) {
   return pooled(map, std::min(side, map.rows()), std::min(side, map.columns()), diverging);
 }
 
-void Thumbnails::add(const PooledMap& map, bool diverging) {
+void Thumbnails::add(const ReducedMap& map, bool diverging) {
   maps_.push_back({values_.size(), values_.size() + map.values.size(), diverging});
   for (const double value : map.values) values_.push_back(static_cast<float>(value));
   hidden_.insert(hidden_.end(), map.hidden.begin(), map.hidden.end());

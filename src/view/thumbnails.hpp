@@ -14,9 +14,9 @@ class Thumbnails {
  public:
   static constexpr std::size_t side = 32;
 
-  static PooledMap of(const MapRows& map, bool diverging);
+  static ReducedMap of(const MapRows& map, bool diverging);
 
-  void add(const PooledMap& map, bool diverging);
+  void add(const ReducedMap& map, bool diverging);
 
   /// The codes of all: weights as shares of a range, what is diverging of one about 0.
   std::string codes(double least, double most, double furthest) const;

@@ -29,7 +29,7 @@ TEST_CASE("a pooled cell is the largest of its bins, whatever the sizes") {
   for (float& value : values) value = draw(random);
   const MapRows map(Tensor({1, 1, queries, keys}, values), {}, 0, 0);
   for (const bool diverging : {false, true}) {
-    const PooledMap small = pooled(map, rows, columns, diverging);
+    const ReducedMap small = pooled(map, rows, columns, diverging);
     REQUIRE(small.values.size() == rows * columns);
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t c = 0; c < columns; ++c) {
@@ -52,7 +52,7 @@ TEST_CASE("a pooled cell is the largest of its bins, whatever the sizes") {
 TEST_CASE("a pooled cell is hidden if all of its are, and NaN if any that is seen is") {
   const Tensor maps({1, 1, 2, 6}, {9, 9, 1, 9, not_a_number, 2, 9, 9, 3, 9, 4, 5});
   const Tensor allowed({1, 1, 2, 6}, seen_of(12, {0, 1, 3, 6, 7, 9}));
-  const PooledMap small = pooled(MapRows(maps, allowed, 0, 0), 1, 3, false);
+  const ReducedMap small = pooled(MapRows(maps, allowed, 0, 0), 1, 3, false);
   CHECK(small.hidden == std::vector<std::uint8_t>{1, 0, 0});
   CHECK(small.values[1] == 3);
   CHECK(std::isnan(small.values[2]));
