@@ -72,11 +72,11 @@ std::string attention_title(const std::string& name) {
   const char* const first = name.data() + at + 7;
   std::size_t layer = 0;
   if (std::from_chars(first, name.data() + name.size(), layer).ec != std::errc()) return name;
-  std::string title = name.starts_with("encoder.")   ? "Encoder Layer "
-                      : name.starts_with("decoder.") ? "Decoder Layer "
-                                                     : "Layer ";
-  title += std::to_string(layer + 1);
-  return name.ends_with(".cross") ? title + ", Cross" : title;
+  const std::string title =
+      name.starts_with("encoder.")   ? translated("Encoder Layer {1}", layer + 1)
+      : name.starts_with("decoder.") ? translated("Decoder Layer {1}", layer + 1)
+                                     : translated("Layer {1}", layer + 1);
+  return name.ends_with(".cross") ? translated("{1}, Cross", title) : title;
 }
 
 Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
