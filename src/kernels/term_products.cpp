@@ -1,7 +1,5 @@
 #include "kernels/term_products.hpp"
 
-#include <array>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/term_products.cpp"
 #include <hwy/foreach_target.h>
@@ -28,8 +26,8 @@ template <std::size_t others>
 HWY_INLINE void multiply_with(const double* vector, const double* first, std::size_t width,
                               double* products) {
   const ProductTag d;
-  std::array<ProductVector, others> sums;
-  sums.fill(hn::Zero(d));
+  ProductVector sums[others];
+  for (ProductVector& sum : sums) sum = hn::Zero(d);
   for (std::size_t i = 0; i < width; i += hn::Lanes(d)) {
     const ProductVector own = hn::LoadU(d, vector + i);
     for (std::size_t k = 0; k < others; ++k) {

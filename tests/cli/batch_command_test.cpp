@@ -198,10 +198,7 @@ TEST_CASE("limits and the folder of restriction are set by flags") {
 }
 
 TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its end") {
-  if (shell("command -v script >/dev/null").exit_code != 0) {
-    MESSAGE("skipped: script, which makes terminals, is not installed");
-    return;
-  }
+  if (is_missing("script")) return;  // which makes terminals
   const TemporaryFolder folder;
   folder.write("l.jsonl", good + "\n" + good + "\n");
   const Outcome run =

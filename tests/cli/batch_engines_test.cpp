@@ -31,12 +31,6 @@ void check_merged(const TemporaryFolder& folder) {
   }
 }
 
-bool is_missing(const std::string& program) {
-  if (shell("command -v " + program + " >/dev/null").exit_code == 0) return false;
-  MESSAGE("skipped: " << program << " is not installed");
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("each engine's variables choose the shard") {

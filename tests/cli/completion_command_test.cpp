@@ -24,13 +24,6 @@ std::string bash_offers(const std::string& words, const std::string& count) {
   return shell(script, folder.path()).output;
 }
 
-/// CTest reports a test that says so as skipped.
-bool installed(const std::string& program) {
-  if (shell("command -v " + program).exit_code == 0) return true;
-  MESSAGE("left out: " << program << " is not installed");
-  return false;
-}
-
 /// A folder in which only this is to be found.
 void fill(const TemporaryFolder& folder) {
   folder.write("document.json", "");
@@ -101,7 +94,7 @@ TEST_CASE("what bash cannot know is left to its completion of file names") {
 }
 
 TEST_CASE("fish completes commands, flags, the values of flags, and files where files belong") {
-  if (!installed("fish")) return;
+  if (is_missing("fish")) return;
   CHECK(fish_offers("attn-cli exa") == "example\n");
   CHECK(fish_offers("attn-cli --v") == "--version\n");
   CHECK(fish_offers("attn-cli run --drop") == "--drop-first\n");
@@ -120,7 +113,7 @@ TEST_CASE("fish completes commands, flags, the values of flags, and files where 
 }
 
 TEST_CASE("zsh completes commands, flags, the values of flags, and files where files belong") {
-  if (!installed("zsh")) return;
+  if (is_missing("zsh")) return;
   const std::string kinds = "comparison\ndimensions\ngrid\nheatmap\nlines\nmask\nstages\n";
   const std::string files = "_attn-cli\ndocument.json\nresults\n";
   CHECK(zsh_offers("'attn-cli exa' 'attn-cli --v' 'attn-cli run --drop' 'attn-cli run --format ' "
@@ -187,7 +180,7 @@ TEST_CASE("the manual page names every command and flag in the macros of man") {
 }
 
 TEST_CASE("man finds nothing to complain about in the manual page where it is installed") {
-  if (!installed("groff")) return;
+  if (is_missing("groff")) return;
   const Outcome outcome = shell("\"$ATTN\" manual | groff -man -Kutf8 -Tutf8 -wall >/dev/null");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.errors.empty());

@@ -30,12 +30,6 @@ void check_joined(const TemporaryFolder& folder) {
   }
 }
 
-bool is_missing(const std::string& program) {
-  if (shell("command -v " + program + " >/dev/null").exit_code == 0) return false;
-  MESSAGE("left out: " << program << " is not installed");
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("each engine's variables choose the shard of a corpus") {

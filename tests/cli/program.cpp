@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 
 #include "temporary_folder.hpp"
@@ -45,6 +46,12 @@ Outcome attn_cli(const std::vector<std::string>& arguments, const std::filesyste
   std::string command = "\"$ATTN\"";
   for (const std::string& argument : arguments) command += " " + quoted(argument);
   return shell(command + " <" + quoted(holder.write("input", input)), folder);
+}
+
+bool is_missing(const std::string& program) {
+  if (shell("command -v " + program + " >/dev/null").exit_code == 0) return false;
+  MESSAGE("left out: " << program << " is not installed");
+  return true;
 }
 
 PngHeader png_header(const std::string& bytes) {

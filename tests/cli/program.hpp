@@ -22,6 +22,10 @@ Outcome attn_cli(const std::vector<std::string>& arguments,
 /// Runs a shell command in `folder`; the variable ATTN holds the program's path.
 Outcome shell(const std::string& command, const std::filesystem::path& folder = ".");
 
+/// Whether a program that a test needs is not there. Says so then, and CTest reports the test as
+/// skipped.
+bool is_missing(const std::string& program);
+
 /// Width, height and pixels an inch of a PNG file's bytes; zeros if it is none.
 struct PngHeader {
   std::size_t width = 0, height = 0;
