@@ -66,34 +66,6 @@ void check_pooled(const RunOptions& options) {
 // Of one kind; more than models have layers.
 constexpr std::size_t most_pictures = 200;
 
-// Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
-// "encoder.layers.0.self".
-std::string stack_sort(const std::string& name) {
-  const std::size_t layers = name.find("layers.");
-  if (layers == std::string::npos) return name;
-  return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
-}
-
-// The place of a layer's number in a name, "layers.11.self", and its digits; none if there is none.
-std::pair<std::size_t, std::size_t> layer_number(const std::string& name) {
-  constexpr std::string_view before = "layers.";
-  const std::size_t at = name.find(before);
-  if (at == std::string::npos) return {name.size(), 0};
-  const std::size_t first = at + before.size();
-  return {first, std::min(name.find('.', first), name.size()) - first};
-}
-
-std::size_t layer_digits(const std::string& name) {
-  return layer_number(name).second;
-}
-
-// Files of layers stand in their order by name: layers.02 before layers.10.
-std::string in_order(std::string name, std::size_t digits) {
-  const auto [first, own] = layer_number(name);
-  if (own > 0 && own < digits) name.insert(first, digits - own, '0');
-  return name;
-}
-
 bool is_weights(std::string_view name) {
   return name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights") ||
          name.ends_with("pooled_allowed");
@@ -240,7 +212,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
 // Every picture but the comparison: one for each attention, or for all layers.
 void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
   for (const PlotKind kind : plots_) {
-    std::vector<PlannedPicture> all = planned_pictures(kind);
+    std::vector<NamedPicture> all = pictures_of(kind, plan_.attentions, report_.model.has_value());
     if (all.size() > most_pictures) {
       warn(
           translated("only the first {1} of {2} pictures of the kind {3} are drawn: draw the "
@@ -248,10 +220,10 @@ void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
                      most_pictures, all.size(), all[0].name));
       all.resize(most_pictures);
     }
-    for (const PlannedPicture& planned : all) {
+    for (const NamedPicture& planned : all) {
       picture_names_.push_back(planned.name + extension(options_.format));
       pictures_.emplace_back();
-      tasks.push_back([this, kind, maps = planned.maps, at = pictures_.size() - 1] {
+      tasks.push_back([this, kind, maps = planned.attentions, at = pictures_.size() - 1] {
         pictures_[at] = draw(picture_kind(kind), maps);
       });
     }
@@ -415,36 +387,6 @@ void KindRun::take(Computed& computed, std::optional<std::size_t> attention) {
 void KindRun::note(const Computed& computed, std::size_t at) {
   drawables_[at] = drawable_of(computed, at);
   if (drawables_[at].weights) report(at, report_.weights[at]);
-}
-
-// The first picture of a kind goes by the bare name.
-std::vector<KindRun::PlannedPicture> KindRun::planned_pictures(PlotKind kind) const {
-  std::vector<PlannedPicture> planned;
-  const PictureKind& row = picture_kind(kind);
-  if (!row.info.of_runs) return planned;
-  const std::string stem(row.info.name);
-  if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
-  const bool together = row.unit == PictureKind::Unit::sort;
-  const std::string& last = plan_.attentions.back().prefix;
-  const std::size_t layers = layer_digits(last);
-  std::vector<std::string> sorts;
-  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-    std::string sort = plan_.attentions[i].prefix;
-    if (!sort.empty()) sort.pop_back();
-    if (together) sort = stack_sort(sort);
-    // Layers of a model see a window or all.
-    if (kind == PlotKind::mask && report_.model && plan_.attentions[i].mask.window) {
-      sort += ".window";
-    }
-    const auto known = std::find(sorts.begin(), sorts.end(), sort);
-    if (known == sorts.end()) {
-      sorts.push_back(sort);
-      planned.push_back({i == 0 ? stem : stem + "." + in_order(sort, layers), {i}});
-    } else {
-      planned[static_cast<std::size_t>(known - sorts.begin())].maps.push_back(i);
-    }
-  }
-  return planned;
 }
 
 Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {

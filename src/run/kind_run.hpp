@@ -22,6 +22,7 @@
 #include "result/tensor_stream.hpp"
 #include "run/computation.hpp"
 #include "run/maps_file.hpp"
+#include "run/named_pictures.hpp"
 #include "run/shown_matrices.hpp"
 
 namespace attn {
@@ -81,14 +82,6 @@ class KindRun {
   // What there is to draw and to report of an attention.
   void note(const Computed& computed, std::size_t at);
 
-  /// A picture and the attentions that it shows.
-  struct PlannedPicture {
-    std::string name;
-    std::vector<std::size_t> maps;
-  };
-
-  // The first picture of a kind goes by the bare name.
-  std::vector<PlannedPicture> planned_pictures(PlotKind kind) const;
   Drawable drawable_of(const Computed& computed, std::size_t at) const;
   void report(std::size_t at, ReportedWeights& result);
   Drawing drawing_of(std::vector<Drawable> drawables) const;
