@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -345,6 +347,16 @@ void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std
         "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
         "reshape it to [1,heads,queries,keys] if they are heads"));
   }
+}
+
+std::optional<std::size_t> layer_number(const std::string& attention) {
+  constexpr std::string_view before = "layers.";
+  const std::size_t at = attention.find(before);
+  if (at == std::string::npos) return std::nullopt;
+  std::size_t number = 0;
+  const char* const first = attention.data() + at + before.size();
+  const auto [end, error] = std::from_chars(first, attention.data() + attention.size(), number);
+  return error == std::errc() && end != first ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace attn

@@ -63,4 +63,7 @@ std::vector<std::vector<Prediction>> walk_maps(
 void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std::string>& warnings,
                const std::function<void(const AttentionMaps&)>& take);
 
+/// The number behind "layers." in an attention's name.
+std::optional<std::size_t> layer_number(const std::string& attention);
+
 }  // namespace attn

@@ -1,13 +1,14 @@
 #include "heads/head_pictures.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "heads/attention_maps.hpp"
 #include "pictures/map_selection.hpp"
 #include "run/kind_run.hpp"
 #include "support/translated.hpp"
@@ -67,15 +68,12 @@ class Pictures {
 }  // namespace
 
 std::string attention_title(const std::string& name) {
-  const std::size_t at = name.find("layers.");
-  if (at == std::string::npos) return name;
-  const char* const first = name.data() + at + 7;
-  std::size_t layer = 0;
-  if (std::from_chars(first, name.data() + name.size(), layer).ec != std::errc()) return name;
+  const std::optional<std::size_t> layer = layer_number(name);
+  if (!layer) return name;
   const std::string title =
-      name.starts_with("encoder.")   ? translated("Encoder Layer {1}", layer + 1)
-      : name.starts_with("decoder.") ? translated("Decoder Layer {1}", layer + 1)
-                                     : translated("Layer {1}", layer + 1);
+      name.starts_with("encoder.")   ? translated("Encoder Layer {1}", *layer + 1)
+      : name.starts_with("decoder.") ? translated("Decoder Layer {1}", *layer + 1)
+                                     : translated("Layer {1}", *layer + 1);
   return name.ends_with(".cross") ? translated("{1}, Cross", title) : title;
 }
 

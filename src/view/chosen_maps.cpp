@@ -1,9 +1,7 @@
 #include "view/chosen_maps.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "attention/new_elements.hpp"
 #include "pictures/map_selection.hpp"
@@ -32,16 +30,6 @@ Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads, 
   }
   return Tensor::borrowed({samples, heads.size(), from[2], from[3]}, maps.dtype(), bytes.get(),
                           bytes);
-}
-
-std::optional<std::size_t> layer_number(const std::string& attention) {
-  constexpr std::string_view before = "layers.";
-  const std::size_t at = attention.find(before);
-  if (at == std::string::npos) return std::nullopt;
-  std::size_t number = 0;
-  const char* const first = attention.data() + at + before.size();
-  const auto [end, error] = std::from_chars(first, attention.data() + attention.size(), number);
-  return error == std::errc() && end != first ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace attn

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,5 @@ Tensor as_maps(const Tensor& tensor, bool heads_only);
 /// Heads of maps [B,H,Lq,Lk], or of what has an axis of 1 in the place of theirs. Shares the
 /// elements if all heads are wanted in their order. An absent tensor stays absent.
 Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads, std::size_t of);
-
-/// The number behind "layers." in an attention's name.
-std::optional<std::size_t> layer_number(const std::string& attention);
 
 }  // namespace attn
