@@ -31,19 +31,25 @@ double sum(std::span<const T> values, const F& f) {
 }
 
 template <class T>
-Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
-                  NormKind kind) {
+Tensor normalised(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
+                  std::size_t threads, NormKind kind) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
   const double* w = weight ? weight.values<double>().data() : nullptr;
   const double* b = bias ? bias.values<double>().data() : nullptr;
   const auto in = x.values<T>();
+  const T* added = change ? change.values<T>().data() : nullptr;
   const std::shared_ptr<T> y = new_elements<T>(x.size());
   constexpr std::size_t block = 32;
   parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
     for (std::size_t row = at * block; row < std::min(rows, (at + 1) * block); ++row) {
-      const auto values = in.subspan(row * width, width);
+      T* const to = y.get() + row * width;
+      auto values = in.subspan(row * width, width);
+      if (added != nullptr) {
+        for (std::size_t i = 0; i < width; ++i) to[i] = values[i] + added[row * width + i];
+        values = {to, width};
+      }
       // 1. Mean, which the RMS norm leaves where it is.
       double mean = 0;
       if (kind == NormKind::layer) {
@@ -59,7 +65,7 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_
         double value = (static_cast<double>(values[i]) - mean) * factor;
         if (w) value *= w[i];
         if (b) value += b[i];
-        y.get()[row * width + i] = static_cast<T>(value);
+        to[i] = static_cast<T>(value);
       }
     }
   });
@@ -70,8 +76,13 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, double eps, std::size_
 
 Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
              NormKind kind) {
-  return x.dtype() == DType::float32 ? normalised<float>(norm, x, eps, threads, kind)
-                                     : normalised<double>(norm, x, eps, threads, kind);
+  return apply_to_sum(norm, x, {}, eps, threads, kind);
+}
+
+Tensor apply_to_sum(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
+                    std::size_t threads, NormKind kind) {
+  return x.dtype() == DType::float32 ? normalised<float>(norm, x, change, eps, threads, kind)
+                                     : normalised<double>(norm, x, change, eps, threads, kind);
 }
 
 void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,

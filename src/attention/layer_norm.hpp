@@ -11,6 +11,10 @@ namespace attn {
 Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
              NormKind kind = NormKind::layer);
 
+/// The same of x + change, which has the shape and type of x and is rounded to it.
+Tensor apply_to_sum(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
+                    std::size_t threads, NormKind kind = NormKind::layer);
+
 /// Throws Error(input) at the parameter if weight or bias are there and not [D]. `name` is the
 /// norm's, such as "norm1"; `prefix` goes before it.
 void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,

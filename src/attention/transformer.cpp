@@ -39,25 +39,6 @@ Tensor sum(const Tensor& a, const Tensor& b, std::size_t threads) {
   return a.dtype() == DType::float32 ? sum_as<float>(a, b, threads) : sum_as<double>(a, b, threads);
 }
 
-// Makes of a product its activation.
-Finish activating(Activation activation) {
-  const auto change = [activation]<class T>(std::size_t, std::size_t count, T* y) {
-    for (std::size_t i = 0; i < count; ++i) {
-      y[i] = static_cast<T>(activated(static_cast<double>(y[i]), activation));
-    }
-  };
-  return {change, change};
-}
-
-// Makes of a product that times `gates`, which have its shape and type.
-Finish times(const Tensor& gates) {
-  const auto change = [gates]<class T>(std::size_t at, std::size_t count, T* y) {
-    const T* gate = gates.values<T>().data() + at;
-    for (std::size_t i = 0; i < count; ++i) y[i] *= gate[i];
-  };
-  return {change, change};
-}
-
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
                    const std::string& name) {
   if (output == x) return;
@@ -127,12 +108,18 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
   return {shape, std::move(samples)};
 }
 
+// What is added to it, if anything, is added while the numbers are near.
 Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
-                    const Tensor& x) {
+                    const Tensor& x, const Tensor& residual) {
   const std::size_t threads = request.threads;
-  Tensor wide = apply(layer.linear1, x, threads, activating(request.activation));
-  if (gated(request.activation)) wide = apply(layer.linear3, x, threads, times(wide));
-  return apply(layer.linear2, wide, threads);
+  const ActivationCurve curve = curve_of(request.activation);
+  Tensor wide;
+  if (gated(request.activation)) {
+    wide = apply(layer.linear3, x, threads, gating(apply(layer.linear1, x, threads), curve));
+  } else {
+    wide = apply(layer.linear1, x, threads, activating(curve));
+  }
+  return apply(layer.linear2, wide, threads, residual ? adding(residual) : Finish());
 }
 
 }  // namespace
@@ -142,24 +129,22 @@ bool gated(Activation activation) noexcept {
          activation == Activation::geglu_tanh;
 }
 
-double activated(double x, Activation activation) {
+ActivationCurve curve_of(Activation activation) {
+  using kernels::Curve;
   switch (activation) {
     case Activation::relu:
-      return x < 0 ? 0 : x;  // NaN stays NaN
+      return {Curve::relu};
     case Activation::gelu:
     case Activation::geglu:
-      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+      return {Curve::gelu};
     case Activation::gelu_tanh:
-    case Activation::geglu_tanh: {
-      const double inner =
-          std::numbers::sqrt2 * std::numbers::inv_sqrtpi * (x + 0.044715 * x * x * x);
-      return 0.5 * x * (1 + std::tanh(inner));
-    }
+    case Activation::geglu_tanh:
+      return {Curve::gelu_by_tanh, std::numbers::sqrt2 * std::numbers::inv_sqrtpi};
     case Activation::silu:
     case Activation::swiglu:
-      return x / (1 + std::exp(-x));
+      break;
   }
-  return x;
+  return {Curve::sigmoid, 1};
 }
 
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
@@ -256,16 +241,17 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
   Tensor x = repeated(request.x, states_shape(request)).converted(precision);
   for (const TransformerLayer& layer : request.layers) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
+    const bool before = request.norm == NormPlace::pre;
+    const auto normed = [&](const LayerNorm& norm, const Tensor& states) {
+      return apply(norm, states, request.eps, threads, request.norm_kind);
+    };
     // One sub-layer with its residual: f(x) and the norm before or after the sum.
     const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
-      const bool before = request.norm == NormPlace::pre;
-      const auto normed = [&](const Tensor& states) {
-        return apply(norm, states, request.eps, threads, request.norm_kind);
-      };
-      const Tensor input = before ? normed(x) : x;
+      const Tensor input = before ? normed(norm, x) : x;
       const Tensor change = sublayer(input);
-      const Tensor total = sum(x, change, threads);
-      const Tensor after = before ? total : normed(total);
+      const Tensor after =
+          before ? sum(x, change, threads)
+                 : apply_to_sum(norm, x, change, request.eps, threads, request.norm_kind);
       if (request.stages) attentions.sublayers.push_back({x, input, change, after});
       x = after;
     };
@@ -283,9 +269,14 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
       });
       round_to(request.dtype, attentions.cross);
     }
-    // 3. Feed-forward.
-    add(request.decoder ? layer.norm3 : layer.norm2,
-        [&](const Tensor& states) { return feed_forward(request, layer, states); });
+    // 3. Feed-forward, whose change is only kept where it is shown.
+    const LayerNorm& last = request.decoder ? layer.norm3 : layer.norm2;
+    if (request.stages) {
+      add(last, [&](const Tensor& states) { return feed_forward(request, layer, states, {}); });
+    } else {
+      const Tensor total = feed_forward(request, layer, before ? normed(last, x) : x, x);
+      x = before ? total : normed(last, total);
+    }
   }
   result.output = x;
   return result;

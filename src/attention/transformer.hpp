@@ -6,6 +6,7 @@
 
 #include "attn/layers.hpp"
 
+#include "attention/finish.hpp"
 #include "attention/geometry.hpp"
 
 namespace attn {
@@ -24,7 +25,8 @@ std::string layer_name(std::size_t layer);
 /// The same, but nothing for the only layer of a stack.
 std::string layer_prefix(const TransformerRequest& request, std::size_t layer);
 
-double activated(double x, Activation activation);
+/// The function of an activation; that of a gated one is applied to linear1 alone.
+ActivationCurve curve_of(Activation activation);
 
 /// A layer's attentions over the hidden states x: to themselves, and to the memory.
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,

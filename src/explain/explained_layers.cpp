@@ -208,7 +208,7 @@ class Layer {
     const Tensor hidden_states = apply(layer_.linear1, input, 1);
     const auto hidden = hidden_states.values<double>();
     Numbers active;
-    for (const double h : hidden) active.push_back(activated(h, request_.activation));
+    for (const double h : hidden) active.push_back(activated(h, curve_of(request_.activation)));
 
     to_.step(translated("Into the wider space"));
     to_.formula("h = x W1ᵀ + b1", "h = x\\,W_1^\\top + b_1");

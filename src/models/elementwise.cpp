@@ -6,39 +6,11 @@
 
 #include "attn/error.hpp"
 
-#include "kernels/activation.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
-namespace {
 
-double activated(double x, ModelActivation activation) {
-  const auto by_tanh = [x](double root) {
-    return 0.5 * x * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
-  };
-  switch (activation) {
-    case ModelActivation::relu:
-      return x < 0 ? 0 : x;
-    case ModelActivation::gelu:
-      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
-    case ModelActivation::gelu_tanh:
-      return by_tanh(std::sqrt(2 / std::numbers::pi));
-    case ModelActivation::gelu_bloom:
-      return by_tanh(0.79788456);
-    case ModelActivation::quick_gelu:
-      return x / (1 + std::exp(-1.702 * x));
-    case ModelActivation::silu:
-      return x / (1 + std::exp(-x));
-  }
-  return x;
-}
-
-struct KernelCurve {
-  kernels::Curve curve;
-  float constant = 0;
-};
-
-KernelCurve curve_of(ModelActivation activation) {
+ActivationCurve curve_of(ModelActivation activation) {
   using kernels::Curve;
   switch (activation) {
     case ModelActivation::relu:
@@ -46,46 +18,15 @@ KernelCurve curve_of(ModelActivation activation) {
     case ModelActivation::gelu:
       return {Curve::gelu};
     case ModelActivation::gelu_tanh:
+      return {Curve::gelu_by_tanh, std::sqrt(2 / std::numbers::pi)};
     case ModelActivation::gelu_bloom:
-      return {Curve::gelu_by_tanh, 0.79788456F};
+      return {Curve::gelu_by_tanh, 0.79788456};
     case ModelActivation::quick_gelu:
-      return {Curve::sigmoid, 1.702F};
+      return {Curve::sigmoid, 1.702};
     case ModelActivation::silu:
       break;
   }
   return {Curve::sigmoid, 1};
-}
-
-}  // namespace
-
-Finish activating(ModelActivation activation) {
-  const KernelCurve by = curve_of(activation);
-  return {[by](std::size_t, std::size_t count, float* y) {
-            kernels::activate(by.curve, by.constant, y, nullptr, count, y);
-          },
-          [activation](std::size_t, std::size_t count, double* y) {
-            for (std::size_t i = 0; i < count; ++i) y[i] = activated(y[i], activation);
-          }};
-}
-
-Finish gating(const Tensor& gates, ModelActivation activation) {
-  const KernelCurve by = curve_of(activation);
-  return {[by, gates](std::size_t at, std::size_t count, float* y) {
-            kernels::activate(by.curve, by.constant, gates.values<float>().data() + at, y, count,
-                              y);
-          },
-          [activation, gates](std::size_t at, std::size_t count, double* y) {
-            const double* gate = gates.values<double>().data() + at;
-            for (std::size_t i = 0; i < count; ++i) y[i] *= activated(gate[i], activation);
-          }};
-}
-
-Finish adding(const Tensor& base) {
-  const auto add = [base]<class T>(std::size_t at, std::size_t count, T* y) {
-    const T* from = base.values<T>().data() + at;
-    for (std::size_t i = 0; i < count; ++i) y[i] += from[i];
-  };
-  return {add, add};
 }
 
 void check_alike(const CheckpointWeights& weights, const Shape& a, const Shape& b) {

@@ -7,6 +7,7 @@
 
 #include "attn/tensor.hpp"
 
+#include "attention/finish.hpp"
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
 #include "models/architecture.hpp"
@@ -36,11 +37,7 @@ Tensor mapped(std::size_t threads, const F& f, const Tensor& x, const Tensors&..
                                      : each(static_cast<const double*>(nullptr));
 }
 
-/// Makes of a product its activation; that of `gates` times it; its sum with `base`. Both tensors
-/// have its shape and type.
-Finish activating(ModelActivation activation);
-Finish gating(const Tensor& gates, ModelActivation activation);
-Finish adding(const Tensor& base);
+ActivationCurve curve_of(ModelActivation activation);
 
 /// a + b. Throws Error(input) if their shapes differ, which the weights are at fault for.
 Tensor sum(const CheckpointWeights& weights, const Tensor& a, const Tensor& b, std::size_t threads);

@@ -55,7 +55,7 @@ Tensor LogitsHead::logits(Tensor x) const {
   if (!head.dense.empty()) {
     const StoredLinear dense{StoredMatrix(weights_.raw(head.dense + ".weight"), false),
                              part(head.dense, ".bias")};
-    x = apply(dense, x, threads, activating(head.activation.value_or(model_.activation)));
+    x = apply(dense, x, threads, activating(curve_of(head.activation.value_or(model_.activation))));
     Tensor weight = part(head.norm, ".weight"), bias = part(head.norm, ".bias");
     if (!weight) weight = part(head.norm, ".gamma");
     if (!bias) bias = part(head.norm, ".beta");

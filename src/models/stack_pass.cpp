@@ -323,11 +323,11 @@ Tensor StackPass::feed_forward(const Tensor& x, std::size_t n, const Tensor& bas
       refuse_shape(checkpoint_, weights_.name("up", std::nullopt), up.weight.shape(),
                    gate.weight.shape());
     }
-    wide = apply(up, x, threads, gating(gates, model_.activation));
+    wide = apply(up, x, threads, gating(gates, curve_of(model_.activation)));
   } else {
     const StoredLinear up = weights_.linear("up", n);
     check_fits(up, "up", x);
-    wide = apply(up, x, threads, activating(model_.activation));
+    wide = apply(up, x, threads, activating(curve_of(model_.activation)));
   }
   return projected(weights_.linear("down", n), "down", wide, base);
 }
