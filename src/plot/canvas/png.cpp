@@ -1,5 +1,6 @@
 #include "plot/canvas/png.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -15,27 +16,23 @@
 #include "attn/error.hpp"
 
 #include "plot/canvas/file_text.hpp"
+#include "plot/canvas/picture_stream.hpp"
 #include "support/large_block.hpp"
 #include "support/translated.hpp"
 
 namespace {
 
-// Level 2 packs the flat areas of figures nearly as well as higher ones, and takes less time than
-// level 1 does on their long runs.
-constexpr int compression_level = 2;
+// How the bytes lie that stb_image_write gives to compress() next, on this thread.
+thread_local attn::plot::PictureRows rows_to_compress{};
 
-// What stb_image_write calls to compress: a zlib stream that it frees with free(). Equal pixels
-// give equal bytes.
+// What stb_image_write calls to compress: a zlib stream that it frees with free().
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
-  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
-      libdeflate_alloc_compressor(compression_level), libdeflate_free_compressor);
-  if (compressor == nullptr) return nullptr;
-  const std::size_t bound =
-      libdeflate_zlib_compress_bound(compressor.get(), static_cast<std::size_t>(size));
-  auto* packed = static_cast<unsigned char*>(std::malloc(bound));
+  const std::string stream =
+      attn::plot::picture_stream({data, static_cast<std::size_t>(size)}, rows_to_compress);
+  auto* packed = static_cast<unsigned char*>(std::malloc(stream.size()));
   if (packed == nullptr) return nullptr;
-  *packed_size = static_cast<int>(libdeflate_zlib_compress(
-      compressor.get(), data, static_cast<std::size_t>(size), packed, bound));
+  std::copy(stream.begin(), stream.end(), packed);
+  *packed_size = static_cast<int>(stream.size());
   return packed;
 }
 
@@ -197,6 +194,7 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   const std::size_t bytes_a_pixel = transparent ? channels + 1 : channels;
   const unsigned char* rgb = transparent ? packed_with_alpha(pixels, width, height, stride)
                                          : packed(pixels, width, height, stride);
+  rows_to_compress = {bytes_a_pixel, bytes_a_pixel * width + 1};
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
       stbi_write_png_to_mem(rgb, static_cast<int>(bytes_a_pixel * width), static_cast<int>(width),
