@@ -22,8 +22,22 @@
 
 namespace {
 
-// How the bytes lie that stb_image_write gives to compress() next, on this thread.
+// The picture that stb_image_write is given next, on this thread: how its bytes lie, and how many
+// its filtered rows have. These go where its pixels were: a row is read before it is written, and
+// never overtakes one that is still to be read.
 thread_local attn::plot::PictureRows rows_to_compress{};
+thread_local void* pixels_to_filter = nullptr;
+thread_local std::size_t filtered_size = 0;
+
+void* allocate(std::size_t size) {
+  if (size != filtered_size) return attn::allocate_block(size);
+  filtered_size = 0;  // what has the same size later is something else
+  return pixels_to_filter;
+}
+
+void release(void* block) {
+  if (block != pixels_to_filter) std::free(block);
+}
 
 // What stb_image_write calls to compress: a zlib stream that it frees with free().
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
@@ -39,9 +53,9 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 }  // namespace
 
 #define STBIW_ZLIB_COMPRESS compress
-#define STBIW_MALLOC(size) attn::allocate_block(size)
+#define STBIW_MALLOC(size) allocate(size)
 #define STBIW_REALLOC(block, size) std::realloc(block, size)
-#define STBIW_FREE(block) std::free(block)
+#define STBIW_FREE(block) release(block)
 #define STBI_WRITE_NO_STDIO
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -81,23 +95,22 @@ std::string resolution_chunk(double dpi) {
   return chunk("pHYs", content);
 }
 
-// Packs the pixels into three bytes each, in their own memory: what is written never overtakes what
-// is read. Most rows of a figure are like the one before and are copied as a whole.
+// Packs the pixels into three bytes each, from where their row begins, in their own memory. Most
+// rows of a figure are like the one before and are copied as a whole.
 const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
                             std::size_t stride) {
-  // The pixels of the row before are whole from here on: 3 · width · y ≤ 4 · stride · (y − 1) − 1.
-  constexpr std::size_t first_comparable_row = 5;
   auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
-  unsigned char* out = bytes;
+  const std::size_t step = stride * sizeof(std::uint32_t);
+  std::vector<std::uint32_t> row_before(width);
   for (std::size_t y = 0; y < height; ++y) {
     const auto row = pixels.subspan(y * stride, width);
-    if (y >= first_comparable_row &&
-        std::memcmp(row.data(), row.data() - stride, row.size_bytes()) == 0) {
-      std::memcpy(out, out - channels * width, channels * width);
-      out += channels * width;
+    unsigned char* out = bytes + y * step;
+    if (y > 0 && std::memcmp(row.data(), row_before.data(), row.size_bytes()) == 0) {
+      std::memcpy(out, out - step, channels * width);
       continue;
     }
-    for (const std::uint32_t pixel : row) {
+    std::copy(row.begin(), row.end(), row_before.begin());
+    for (const std::uint32_t pixel : row_before) {
       // Four bytes are one move; the fourth falls where the next pixel goes, or where one was read.
       const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
                                              static_cast<unsigned char>(pixel >> 8),
@@ -109,7 +122,7 @@ const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, 
   return bytes;
 }
 
-// The same with four bytes each, no longer multiplied by their alpha.
+// The same with four bytes each, no longer multiplied by their alpha, one row after the other.
 const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::size_t width,
                                        std::size_t height, std::size_t stride) {
   auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
@@ -192,12 +205,16 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   static_cast<void>(unfiltered);
 
   const std::size_t bytes_a_pixel = transparent ? channels + 1 : channels;
-  const unsigned char* rgb = transparent ? packed_with_alpha(pixels, width, height, stride)
-                                         : packed(pixels, width, height, stride);
+  const unsigned char* rows = transparent ? packed_with_alpha(pixels, width, height, stride)
+                                          : packed(pixels, width, height, stride);
+  const std::size_t step = transparent ? bytes_a_pixel * width : stride * sizeof(std::uint32_t);
   rows_to_compress = {bytes_a_pixel, bytes_a_pixel * width + 1};
+  // With a filter's number before them, rows of four bytes a pixel are longer than they were.
+  pixels_to_filter = transparent ? nullptr : pixels.data();
+  filtered_size = transparent ? 0 : rows_to_compress.row * height;
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(rgb, static_cast<int>(bytes_a_pixel * width), static_cast<int>(width),
+      stbi_write_png_to_mem(rows, static_cast<int>(step), static_cast<int>(width),
                             static_cast<int>(height), static_cast<int>(bytes_a_pixel), &size),
       std::free);
   if (png == nullptr) {
