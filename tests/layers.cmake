@@ -10,7 +10,7 @@ set(layers support tensor kernels attention statistics io plot tokens models doc
   cli)
 
 set(support_layers)
-set(support_public error.hpp file_access.hpp language.hpp)
+set(support_public error.hpp file_access.hpp language.hpp memory.hpp)
 set(tensor_layers support)
 set(tensor_public ${public_base})
 set(kernels_layers support)
@@ -59,7 +59,7 @@ set(view_public ${heads_public} view.hpp)
 set(program_layers models tokens plot io attention kernels tensor support)
 set(program_public ${public_base} io.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
-set(cli_public ${public_base} language.hpp batch.hpp heads.hpp view.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
+set(cli_public ${public_base} language.hpp memory.hpp batch.hpp heads.hpp view.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)
 
 # A library belongs to the layers listed for it.
 set(owner_cairo plot)

@@ -16,6 +16,7 @@
 #include "attn/io.hpp"
 #include "attn/language.hpp"
 #include "attn/layers.hpp"
+#include "attn/memory.hpp"
 #include "attn/model.hpp"
 #include "attn/named.hpp"
 #include "attn/plot.hpp"

@@ -1,5 +1,6 @@
 #include "cli/kept_memory.hpp"
 
+#include <cstddef>
 #include <cstdlib>  // which defines __GLIBC__ where it is
 
 #ifdef __GLIBC__
@@ -7,9 +8,13 @@
 #include <sys/resource.h>
 #endif
 
+#include "attn/memory.hpp"
+
 namespace attn::cli {
 
 void keep_freed_memory() noexcept {
+  constexpr std::size_t most_kept = std::size_t{256} << 20U;
+  keep_freed_tensors(most_kept);
 #ifdef __GLIBC__
   constexpr int largest_block = 14 << 20U;
   constexpr int most_unused = 256 << 20U;

@@ -1,0 +1,107 @@
+#include "support/large_block.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/memory.hpp"
+
+namespace {
+
+using attn::allocate_block;
+using attn::free_block;
+
+constexpr std::size_t megabyte = std::size_t{1} << 20U;
+
+// Keeps nothing once a test is over, however it ends.
+struct Keeping {
+  explicit Keeping(std::size_t bytes) { attn::keep_freed_tensors(bytes); }
+  ~Keeping() { attn::keep_freed_tensors(0); }
+  Keeping(const Keeping&) = delete;
+  Keeping& operator=(const Keeping&) = delete;
+};
+
+TEST_CASE("blocks of every size begin on a line of the cache and hold what they were asked for") {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65},
+        2 * megabyte, 4 * megabyte - 1, 4 * megabyte, 9 * megabyte + 5}) {
+    CAPTURE(bytes);
+    void* const block = allocate_block(bytes);
+    REQUIRE(block != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(block) % 64 == 0);
+    std::memset(block, 1, bytes);
+    free_block(block);
+  }
+}
+
+TEST_CASE("a block of which no system has enough is not given") {
+  CHECK(allocate_block(SIZE_MAX) == nullptr);
+  CHECK(allocate_block(SIZE_MAX / 2) == nullptr);
+}
+
+TEST_CASE("a kept block serves the next of its size, with what was written into it") {
+  const Keeping keeping(100 * megabyte);
+  void* const first = allocate_block(20 * megabyte);
+  REQUIRE(first != nullptr);
+  std::memset(first, 77, 20 * megabyte);
+  free_block(first);
+  void* const second = allocate_block(18 * megabyte);
+  CHECK(second == first);
+  CHECK(static_cast<unsigned char*>(second)[12345678] == 77);
+  free_block(second);
+}
+
+TEST_CASE("of kept blocks the smallest that holds enough is taken") {
+  const Keeping keeping(100 * megabyte);
+  void* const larger = allocate_block(30 * megabyte);
+  void* const smaller = allocate_block(24 * megabyte);
+  free_block(larger);
+  free_block(smaller);
+  void* const again = allocate_block(22 * megabyte);
+  CHECK(again == smaller);
+  free_block(again);
+}
+
+TEST_CASE("a block is kept only up to the limit, and none of twice the size is used") {
+  const Keeping keeping(30 * megabyte);
+  void* const one = allocate_block(20 * megabyte);
+  void* const other = allocate_block(20 * megabyte);
+  REQUIRE(one != nullptr);
+  REQUIRE(other != nullptr);
+  std::memset(one, 5, 20 * megabyte);
+  free_block(one);
+  free_block(other);                                 // beyond the limit: given back
+  void* const small = allocate_block(8 * megabyte);  // gives back what does not fit it
+  void* const fresh = allocate_block(20 * megabyte);
+  REQUIRE(fresh != nullptr);
+  // What the system clears was not kept.
+  CHECK(static_cast<unsigned char*>(fresh)[10 * megabyte] != 5);
+  free_block(small);
+  free_block(fresh);
+}
+
+TEST_CASE("threads take and free blocks at once") {
+  const Keeping keeping(200 * megabyte);
+  std::vector<int> wrong(4, 0);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &wrong] {
+      for (std::size_t round = 0; round < 50; ++round) {
+        const std::size_t bytes = (8 + (round + static_cast<std::size_t>(t)) % 5) * megabyte;
+        auto* const block = static_cast<unsigned char*>(allocate_block(bytes));
+        if (block == nullptr) continue;
+        block[0] = block[bytes - 1] = static_cast<unsigned char>(t);
+        std::this_thread::yield();
+        if (block[0] != t || block[bytes - 1] != t) ++wrong[static_cast<std::size_t>(t)];
+        free_block(block);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4, 0));
+}
+
+}  // namespace
