@@ -280,7 +280,7 @@ void multiply_few(std::vector<Task<T>>& tasks, const T* x, std::size_t rows, std
     constexpr std::size_t part = 64;
     // Reading fewer numbers of W takes less time than another thread takes to start.
     constexpr std::size_t enough = std::size_t{1} << 21U;
-    const std::size_t workers = w.count >= enough / w.width ? threads : 1;
+    const std::size_t workers = w.count * w.width >= enough ? threads : 1;
     parallel_for((w.count + part - 1) / part, workers, [&](std::size_t at) {
       const std::size_t first = at * part, count = std::min(part, w.count - first);
       std::shared_ptr<T> room;
