@@ -18,7 +18,8 @@ using Gradients = std::vector<std::pair<std::string, Tensor>>;
 /// of its kind's row, bias (the mask's), relative_bias (its table) and sinks. A tensor that is used
 /// several times has the sum: the query is the key where that is absent, the key the value; so have
 /// repeated samples, shared heads and broadcast axes. Hidden scores pass nothing back, weights that
-/// dropout drops only through the sum of their row. Dropout is drawn anew, and has to draw the same.
+/// dropout drops only through the sum of their row. Dropout is drawn anew, and has to draw the
+/// same.
 ///
 /// Computed in double precision whatever the dtype, which they are rounded to at the end. Throws
 /// Error(input) as attend() does, if the gradient has not the output's shape, and for norms of

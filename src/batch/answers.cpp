@@ -31,9 +31,9 @@ class Answers {
         observer_(observer),
         stop_(stop),
         jobs_(thread_count(jobs_in_memory(options.jobs))),
+        files_(options.run.files),
         documents_(options, stop) {
     // A checkpoint that many documents name is read once.
-    files_ = options.run.files;
     files_.models = std::make_shared<ModelFolders>();
     outcome_.shard = options.shard;
   }

@@ -54,11 +54,11 @@ class Batch {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
       : options_(options),
+        files_(options.run.files),
         observer_(observer),
         stop_(stop),
         fingerprint_(options_hash(options.run)) {
     // A checkpoint that many documents name is read once.
-    files_ = options.run.files;
     files_.models = std::make_shared<ModelFolders>();
   }
 

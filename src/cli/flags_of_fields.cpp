@@ -8,10 +8,10 @@ namespace {
 
 // The structs whose fields are flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions", "BenchRequest",       "CompareRequest", "DocumentOptions",
-    "ExplainOptions",   "HeadCounting", "HeadsCorpusOptions", "HeadsOptions",   "RolloutOptions",
-    "FileAccess",       "Limits",       "MapSelection",       "PlotRequest",    "RunOptions",
-    "ViewOptions"};
+    "AttentionRequest", "BatchOptions",   "BenchRequest", "CompareRequest",
+    "DocumentOptions",  "ExplainOptions", "HeadCounting", "HeadsCorpusOptions",
+    "HeadsOptions",     "RolloutOptions", "FileAccess",   "Limits",
+    "MapSelection",     "PlotRequest",    "RunOptions",   "ViewOptions"};
 
 // Those that are not. What stands within another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{

@@ -12,7 +12,8 @@ namespace attn {
 /// Collects what is wrong with a document, so that one bad key does not hide the next.
 class Problems {
  public:
-  /// Runs the step and keeps the Error it throws, or all of several. Returns whether there was none.
+  /// Runs the step and keeps the Error it throws, or all of several. Returns whether there was
+  /// none.
   template <class Step>
   bool attempt(Step&& step) {
     try {

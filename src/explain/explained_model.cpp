@@ -122,7 +122,7 @@ class ModelWalk {
     }
     const std::string wanted =
         before_ + "layers." + std::to_string(layer_) + (crosses_ ? ".cross." : ".self.");
-    request_.watch = [&](const std::string& name, const AttentionRequest& attention) {
+    request_.watch = [this, wanted](const std::string& name, const AttentionRequest& attention) {
       if (name == wanted) attention_ = attention;
     };
     run_model(

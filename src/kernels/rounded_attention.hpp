@@ -16,8 +16,8 @@ struct StepRounding {
   bool wide_weights = false;
 };
 
-/// Whether pairs of numbers of the type are multiplied at once, on matrix tiles. A head is packed in
-/// another way for that.
+/// Whether pairs of numbers of the type are multiplied at once, on matrix tiles. A head is packed
+/// in another way for that.
 bool multiplies_pairs(StepRounding::Type type) noexcept;
 
 /// How many floats the parts of a head take that is packed for pairs.

@@ -182,9 +182,9 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
     layers += (layers.empty() ? "" : " + ") + std::to_string(stack.layers.size());
   }
   const bool one_layer = layers == "1";
-  std::string heads = translated(
-      one_layer ? to_translate("{1} layer × {2}") : to_translate("{1} layers × {2}"), layers,
-      translated_count(model.heads, "{1} head", "{1} heads"));
+  std::string heads =
+      translated(one_layer ? to_translate("{1} layer × {2}") : to_translate("{1} layers × {2}"),
+                 layers, translated_count(model.heads, "{1} head", "{1} heads"));
   if (model.kv_heads != model.heads) {
     heads += translated(", {1}", translated_count(model.kv_heads, "{1} key head", "{1} key heads"));
   }

@@ -31,7 +31,8 @@ struct TextToken {
 struct TokenizerFiles {
   std::optional<std::string_view> tokenizer_json, tokenizer_config, special_tokens_map,
       added_tokens, vocab_txt, vocab_json, merges_txt;
-  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and which of these it is.
+  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and which of these it
+  /// is.
   std::optional<std::string_view> sentencepiece;
   std::string sentencepiece_name = "tokenizer.model";
   /// Of config.json: tells how the texts are enclosed where tokenizer_config.json does not.

@@ -84,7 +84,7 @@ FiniteRange finite_range(const MapRows& map) {
 
 ReducedMap pooled(const MapRows& map, std::size_t rows, std::size_t columns, bool diverging) {
   ReducedMap small{rows, columns, std::vector<double>(rows * columns),
-                  std::vector<std::uint8_t>(rows * columns, std::uint8_t{1})};
+                   std::vector<std::uint8_t>(rows * columns, std::uint8_t{1})};
   std::vector<std::size_t> ends;  // of the keys of each column
   for (std::size_t c = 0; c < columns; ++c) ends.push_back((c + 1) * map.columns() / columns);
   std::vector<double> values(map.columns());

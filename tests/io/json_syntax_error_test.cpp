@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
+
 #include "io/json_value.hpp"
 
 using namespace attn;
