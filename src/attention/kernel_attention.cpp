@@ -127,12 +127,10 @@ class KernelAttention {
 
   KeyHead<T> rows_of(std::size_t batch, std::size_t kv_head) const {
     KeyHead<T> rows;
-    rows.keys.reserve(geometry_.keys);
-    rows.values.reserve(geometry_.keys);
-    for (std::size_t i = 0; i < geometry_.keys; ++i) {
-      rows.keys.push_back(key_(batch, kv_head, i).data());
-      rows.values.push_back(value_(batch, kv_head, i).data());
-    }
+    rows.keys.resize(geometry_.keys);
+    rows.values.resize(geometry_.keys);
+    key_.starts(batch, kv_head, rows.keys.data());
+    value_.starts(batch, kv_head, rows.values.data());
     return rows;
   }
 
@@ -279,7 +277,8 @@ class KernelAttention {
         first_query = self.pooled_->blocks()[index].first;
         block.queries = self.pooled_->blocks()[index].count;
       }
-      for (std::size_t i = 0; i < block.queries; ++i) {
+      std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
+      for (std::size_t i = 0; i < block.queries && self.request_.mask.present(); ++i) {
         const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
         starts[i] = static_cast<std::uint32_t>(seen.first);
         ends[i] = static_cast<std::uint32_t>(seen.end);

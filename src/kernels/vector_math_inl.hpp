@@ -68,13 +68,14 @@ HWY_INLINE T shift_of(T turned) {
 // but the result's takes place before the polynomial: x + turned is a whole number, and x minus
 // that number's share is exact. The polynomial, of degree 5 (11), has the least relative error
 // from −½ to ½ (Remez's algorithm), divided by its value at 0. Below 2^−125 (2^−1021) the result is
-// 0 with `hidden`, which −∞ needs, and otherwise stays at that; NaN stays NaN.
-template <bool hidden, class D, class V>
+// 0 with `hidden`, which −∞ needs, and otherwise stays at that; with `bounded` there is nothing
+// below. NaN stays NaN.
+template <bool hidden, bool bounded = false, class D, class V>
 HWY_INLINE V power_of_two(D d, V x, V turned, V least) {
   using T = hn::TFromD<D>;
   const hn::RebindToSigned<D> di;
   const V given = x;
-  if constexpr (!hidden) {
+  if constexpr (!hidden && !bounded) {
 #if HWY_TARGET == HWY_SCALAR
     x = hn::IfThenElse(hn::Lt(x, least), least, x);
 #else
