@@ -8,7 +8,6 @@
 
 #include "attention/linear.hpp"
 #include "attention/new_elements.hpp"
-#include "kernels/additive_scores.hpp"
 #include "kernels/attention_block.hpp"
 #include "support/parallel_for.hpp"
 
@@ -16,12 +15,13 @@ namespace attn {
 namespace {
 
 // Rows of `width` numbers each, whether heads stand apart or side by side.
-Tensor as_rows(const Tensor& states, std::size_t width) {
-  return states.converted(DType::float32).reshaped({states.size() / width, width});
+Tensor as_rows(const Tensor& states, DType dtype, std::size_t width) {
+  return states.converted(dtype).reshaped({states.size() / width, width});
 }
 
 }  // namespace
 
+template <class T>
 bool additive_scores_fit(const Additive& score, double scale) {
   const Tensor w = score.w_v.converted(DType::float64);
   double sum = 0;
@@ -29,42 +29,37 @@ bool additive_scores_fit(const Additive& score, double scale) {
     if (std::isfinite(weight)) sum += std::abs(weight);
   }
   // Kernels count in units of ln 2.
-  constexpr double largest = std::numeric_limits<float>::max() / 4;
+  constexpr double largest = std::numeric_limits<T>::max() / 4;
   return sum * std::max(1.0, std::abs(scale)) * std::numbers::log2e < largest;
 }
 
-AdditiveScores::AdditiveScores(const Additive& score, const AttentionRequest& request,
-                               const Geometry& geometry)
+template <class T>
+AdditiveScores<T>::AdditiveScores(const Additive& score, const AttentionRequest& request,
+                                  const Geometry& geometry)
     : units_(score.w_v.size()),
-      row_floats_(kernels::additive_row_floats(units_)),
-      panel_keys_(kernels::additive_panel_keys()),
+      row_count_(kernels::additive_row_count<T>(units_)),
+      panel_keys_(kernels::additive_panel_keys<T>()),
       panels_((geometry.keys + panel_keys_ - 1) / panel_keys_),
       group_(geometry.heads / geometry.kv_heads),
-      scale_(static_cast<float>(scale_of(request, geometry))),
-      softcap_(static_cast<float>(request.softcap.value_or(0))),
-      weights_(row_floats_) {
-  // 1. w_v, and whether sums of its products with powers stay in range.
-  constexpr float largest_weight = 0x1p30F;
-  const Tensor w = score.w_v.converted(DType::float32);
-  double sum = 0;
-  for (std::size_t u = 0; u < units_; ++u) {
-    weights_[u] = w.values<float>()[u];
-    sum += weights_[u];
-    wide_weights_ = wide_weights_ || !(std::abs(weights_[u]) <= largest_weight);
-  }
-  weight_sum_ = static_cast<float>(sum);
-  // 2. Projections.
+      scale_(static_cast<T>(scale_of(request, geometry))),
+      softcap_(static_cast<T>(request.softcap.value_or(0))),
+      inverses_(row_count_) {
+  const Tensor w = score.w_v.converted(dtype_of<T>());
+  numbers_.assign(w.values<T>().begin(), w.values<T>().end());
+  wide_weights_ = !kernels::additive_weights(numbers_.data(), units_, inverses_.data(), weights_);
   queries_ = project(score.query, {}, score.W_q, geometry.heads, request.threads);
   keys_ =
       project(score.key_or_query(), score.past_key, score.W_k, geometry.kv_heads, request.threads);
-  // 3. Powers.
   make_query_powers(request.threads);
   make_key_powers(request.threads);
 }
 
-AdditiveScores::Projected AdditiveScores::project(const Tensor& states, const Tensor& past,
-                                                  const Tensor& weight, std::size_t heads,
-                                                  std::size_t threads) const {
+template <class T>
+typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& states,
+                                                                 const Tensor& past,
+                                                                 const Tensor& weight,
+                                                                 std::size_t heads,
+                                                                 std::size_t threads) const {
   const std::size_t width = weight.shape()[1];
   Projected result;
   result.heads = heads;
@@ -74,11 +69,20 @@ AdditiveScores::Projected AdditiveScores::project(const Tensor& states, const Te
   result.repeated = result.batch == 1;
   const std::size_t past_length = past ? past.shape()[past.rank() - 2] : 0;
   result.length = past_length + states.shape()[rank - 2];
-  result.rows = new_elements<float>(result.batch * heads * result.length * units_);
+  const auto projected_rows = [&](const Tensor& from) {
+    return apply(Linear{weight, {}}, as_rows(from, dtype_of<T>(), width), threads);
+  };
+  if (!past && (rank == 4 || heads == 1)) {
+    const auto projected = std::make_shared<Tensor>(projected_rows(states));
+    result.rows = {projected, projected->template values<T>().data()};
+    return result;
+  }
+  const auto rows = new_elements<T>(result.batch * heads * result.length * units_);
+  result.rows = rows;
   const auto put = [&](const Tensor& from, std::size_t start) {
     if (!from) return;
-    const Tensor projected = apply(Linear{weight, {}}, as_rows(from, width), threads);
-    const float* numbers = projected.values<float>().data();
+    const Tensor projected = projected_rows(from);
+    const T* numbers = projected.values<T>().data();
     const std::size_t length = from.shape()[from.rank() - 2];
     const std::size_t batch = from.rank() < 3 ? 1 : from.shape()[0];
     const bool apart = from.rank() == 4;
@@ -88,7 +92,7 @@ AdditiveScores::Projected AdditiveScores::project(const Tensor& states, const Te
         const std::size_t source =
             apart ? (b * heads + h) * length + i : (b * length + i) * heads + h;
         std::copy_n(numbers + source * units_, units_,
-                    result.rows.get() + (at * result.length + start + i) * units_);
+                    rows.get() + (at * result.length + start + i) * units_);
       }
     });
   };
@@ -97,29 +101,33 @@ AdditiveScores::Projected AdditiveScores::project(const Tensor& states, const Te
   return result;
 }
 
-const float* AdditiveScores::row(const Projected& projected, std::size_t batch, std::size_t head,
-                                 std::size_t i) const {
+template <class T>
+const T* AdditiveScores<T>::row(const Projected& projected, std::size_t batch, std::size_t head,
+                                std::size_t i) const {
   const std::size_t sample = projected.repeated ? 0 : batch;
   return projected.rows.get() + ((sample * projected.heads + head) * projected.length + i) * units_;
 }
 
-void AdditiveScores::make_query_powers(std::size_t threads) {
+template <class T>
+void AdditiveScores<T>::make_query_powers(std::size_t threads) {
   const std::size_t rows = queries_.batch * queries_.heads * queries_.length;
-  query_powers_ = new_elements<float>(rows * row_floats_);
+  query_powers_ = new_elements<T>(rows * row_count_);
   largest_query_.resize(rows);
   constexpr std::size_t share = 128;
   parallel_for((rows + share - 1) / share, threads, [&](std::size_t part) {
     const std::size_t end = std::min(rows, (part + 1) * share);
     for (std::size_t i = part * share; i < end; ++i) {
-      largest_query_[i] = kernels::additive_query_powers(queries_.rows.get() + i * units_, units_,
-                                                         query_powers_.get() + i * row_floats_);
+      largest_query_[i] =
+          kernels::additive_query_powers(queries_.rows.get() + i * units_, units_, inverses_.data(),
+                                         query_powers_.get() + i * row_count_);
     }
   });
 }
 
-void AdditiveScores::make_key_powers(std::size_t threads) {
+template <class T>
+void AdditiveScores<T>::make_key_powers(std::size_t threads) {
   const std::size_t heads = keys_.batch * keys_.heads;
-  key_powers_ = new_elements<float>(heads * panels_ * panel_keys_ * row_floats_);
+  key_powers_ = new_elements<T>(heads * panels_ * panel_keys_ * row_count_);
   largest_key_.resize(heads * panels_);
   wide_panels_.resize(heads * panels_);
   wide_keys_.resize(heads * panels_ * panel_keys_);
@@ -129,38 +137,38 @@ void AdditiveScores::make_key_powers(std::size_t threads) {
     std::uint8_t* wide = wide_keys_.data() + at * panel_keys_;
     largest_key_[at] = kernels::additive_key_powers(
         keys_.rows.get() + (head * keys_.length + first) * units_, units_, count, units_,
-        key_powers_.get() + at * panel_keys_ * row_floats_, wide);
+        key_powers_.get() + at * panel_keys_ * row_count_, wide);
     wide_panels_[at] = std::any_of(wide, wide + count, [](std::uint8_t x) { return x != 0; });
   });
 }
 
-void AdditiveScores::compute(std::size_t batch, std::size_t head, std::size_t first_query,
-                             std::span<const std::uint32_t> starts,
-                             std::span<const std::uint32_t> ends, float* rows) const {
+template <class T>
+void AdditiveScores<T>::compute(std::size_t batch, std::size_t head, std::size_t first_query,
+                                std::span<const std::uint32_t> starts,
+                                std::span<const std::uint32_t> ends, T* rows) const {
   const std::size_t key_head = head / group_;
   const std::size_t first_row =
       ((queries_.repeated ? 0 : batch) * queries_.heads + head) * queries_.length + first_query;
   const std::size_t key_rows = (keys_.repeated ? 0 : batch) * keys_.heads + key_head;
-  std::array<const float*, kernels::query_block> powers{};
-  std::array<float*, kernels::query_block> scores{};
+  std::array<const T*, kernels::query_block> powers{};
+  std::array<T*, kernels::query_block> scores{};
   for (std::size_t p = 0; p < panels_; ++p) {
     const std::size_t first = p * panel_keys_, panel = key_rows * panels_ + p;
     const std::size_t end = std::min(first + panel_keys_, keys_.length);
     // 1. Fractions, for the queries that see a key of the panel.
     std::size_t count = 0;
-    float largest = 0;
+    T largest = 0;
     for (std::size_t i = 0; i < starts.size(); ++i) {
       if (starts[i] >= end || ends[i] <= first || wide_weights_) continue;
       if (std::isinf(largest_query_[first_row + i])) continue;
       largest = std::max(largest, largest_query_[first_row + i]);
-      powers[count] = query_powers_.get() + (first_row + i) * row_floats_;
+      powers[count] = query_powers_.get() + (first_row + i) * row_count_;
       scores[count] = rows + i * stride() + first;
       ++count;
     }
-    const bool capped = !(largest * largest_key_[panel] < kernels::additive_cap - 1);
-    kernels::additive_scores({powers.data(), count, units_, weights_.data(), weight_sum_,
-                              key_powers_.get() + panel * panel_keys_ * row_floats_, capped,
-                              scores.data()});
+    kernels::additive_scores({powers.data(), count, units_, &weights_,
+                              key_powers_.get() + panel * panel_keys_ * row_count_,
+                              largest * largest_key_[panel], scores.data()});
     // 2. Pairs with a wide row.
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const bool wide = wide_weights_ || std::isinf(largest_query_[first_row + i]);
@@ -170,7 +178,7 @@ void AdditiveScores::compute(std::size_t batch, std::size_t head, std::size_t fi
         if (!wide && wide_keys_[panel * panel_keys_ + j - first] == 0) continue;
         rows[i * stride() + j] =
             kernels::additive_score(row(queries_, batch, head, first_query + i),
-                                    row(keys_, batch, key_head, j), weights_.data(), units_);
+                                    row(keys_, batch, key_head, j), numbers_.data(), units_);
       }
     }
   }
@@ -178,11 +186,16 @@ void AdditiveScores::compute(std::size_t batch, std::size_t head, std::size_t fi
   if (scale_ == 1 && softcap_ == 0) return;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     for (std::size_t j = starts[i]; j < ends[i]; ++j) {
-      float& score = rows[i * stride() + j];
+      T& score = rows[i * stride() + j];
       score *= scale_;
       if (softcap_ != 0) score = softcap_ * std::tanh(score / softcap_);
     }
   }
 }
+
+template bool additive_scores_fit<float>(const Additive&, double);
+template bool additive_scores_fit<double>(const Additive&, double);
+template class AdditiveScores<float>;
+template class AdditiveScores<double>;
 
 }  // namespace attn

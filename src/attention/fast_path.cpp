@@ -79,26 +79,13 @@ class FastScore {
     });
   }
 
-  // Scores that come from elsewhere, with queries and keys of one zero each.
   std::optional<AttentionResult> operator()(const Additive& score) const {
-    if (exact_ || request_.dtype != DType::float32 || !additive_scores_fit(score, scale_)) {
-      return std::nullopt;
+    if (is_narrow(request_.dtype)) return std::nullopt;
+    if (request_.dtype == DType::float64) return added<double, double>(score);
+    if (!exact_) {
+      if (auto single = added<float, float>(score)) return single;
     }
-    const AdditiveScores scores(score, request_, geometry_);
-    Sequences sequences = score;
-    sequences.value = score.value_or_key();
-    sequences.query = zeros_like(score.query, geometry_.heads);
-    sequences.key = zeros_like(score.key_or_query(), geometry_.kv_heads);
-    if (score.past_key) sequences.past_key = zeros_like(score.past_key, geometry_.kv_heads);
-    AttentionOptions options = request_;
-    options.softcap.reset();
-    Geometry geometry = geometry_;
-    geometry.query_width = geometry.key_width = 1;
-    if (auto single =
-            kernel_attention<float>(options, sequences, 1, geometry, visibility_, &scores)) {
-      return single;
-    }
-    return kernel_attention<double, float>(options, sequences, 1, geometry, visibility_, &scores);
+    return added<double, float>(score);
   }
 
  private:
@@ -125,6 +112,23 @@ class FastScore {
   std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
     if (!sequences) return std::nullopt;
     return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_);
+  }
+
+  // Scores that come from elsewhere, with queries and keys of one zero each.
+  template <class T, class R>
+  std::optional<AttentionResult> added(const Additive& score) const {
+    if (!additive_scores_fit<T>(score, scale_)) return std::nullopt;
+    const AdditiveScores<T> scores(score, request_, geometry_);
+    Sequences sequences = score;
+    sequences.value = score.value_or_key();
+    sequences.query = zeros_like(score.query, geometry_.heads);
+    sequences.key = zeros_like(score.key_or_query(), geometry_.kv_heads);
+    if (score.past_key) sequences.past_key = zeros_like(score.past_key, geometry_.kv_heads);
+    AttentionOptions options = request_;
+    options.softcap.reset();
+    Geometry geometry = geometry_;
+    geometry.query_width = geometry.key_width = 1;
+    return kernel_attention<T, R>(options, sequences, 1, geometry, visibility_, &scores);
   }
 
   const AttentionRequest& request_;

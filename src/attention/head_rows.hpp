@@ -28,6 +28,15 @@ class HeadRows {
                               : present_.row(batch, head, row - past_.length);
   }
 
+  /// Where each row of a head starts, length() places.
+  void starts(std::size_t batch, std::size_t head, const T** to) const {
+    for (const Part* part : {&past_, &present_}) {
+      if (part->length == 0) continue;
+      const T* row = part->row(batch, head, 0).data();
+      for (std::size_t i = 0; i < part->length; ++i, row += part->row_stride) *to++ = row;
+    }
+  }
+
   bool finite() const { return past_.finite() && present_.finite(); }
 
  private:
@@ -35,6 +44,7 @@ class HeadRows {
     Part() = default;
     Part(const Tensor& tensor, std::size_t heads) : numbers(tensor.converted(dtype_of<T>())) {
       if (!tensor) return;
+      all = numbers.template values<T>();
       const Shape& shape = tensor.shape();
       const std::size_t rank = shape.size();
       length = shape[rank - 2];
@@ -45,16 +55,15 @@ class HeadRows {
     }
 
     std::span<const T> row(std::size_t batch, std::size_t head, std::size_t i) const {
-      return numbers.template values<T>().subspan(
-          batch * batch_stride + head * head_stride + i * row_stride, width);
+      return all.subspan(batch * batch_stride + head * head_stride + i * row_stride, width);
     }
 
     bool finite() const {
-      const auto all = numbers ? numbers.template values<T>() : std::span<const T>();
       return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
     }
 
     Tensor numbers;
+    std::span<const T> all;  ///< of them, which copies share
     std::size_t length = 0, width = 0, row_stride = 0, head_stride = 0, batch_stride = 0;
   };
 

@@ -36,7 +36,7 @@ class KernelAttention {
   // With `scores`, these are added to the products before the mask.
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
                   const Geometry& geometry, const Visibility& visibility,
-                  const AdditiveScores* scores)
+                  const AdditiveScores<T>* scores)
       : request_(request),
         scale_(scale),
         geometry_(geometry),
@@ -127,12 +127,10 @@ class KernelAttention {
 
   KeyHead<T> rows_of(std::size_t batch, std::size_t kv_head) const {
     KeyHead<T> rows;
-    rows.keys.reserve(geometry_.keys);
-    rows.values.reserve(geometry_.keys);
-    for (std::size_t i = 0; i < geometry_.keys; ++i) {
-      rows.keys.push_back(key_(batch, kv_head, i).data());
-      rows.values.push_back(value_(batch, kv_head, i).data());
-    }
+    rows.keys.resize(geometry_.keys);
+    rows.values.resize(geometry_.keys);
+    key_.starts(batch, kv_head, rows.keys.data());
+    value_.starts(batch, kv_head, rows.values.data());
     return rows;
   }
 
@@ -262,12 +260,12 @@ class KernelAttention {
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     const KernelAttention* attention;
     std::size_t batch, head, first_query;
-    const float* scores;
+    const T* scores;
     kernels::QueryBlock<T> block{};
 
     // `room` takes the scores that are no products.
     Task(const KernelAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index, float* room)
+         std::size_t index, T* room)
         : attention(&self),
           batch(batch_index),
           head(head_index),
@@ -279,7 +277,8 @@ class KernelAttention {
         first_query = self.pooled_->blocks()[index].first;
         block.queries = self.pooled_->blocks()[index].count;
       }
-      for (std::size_t i = 0; i < block.queries; ++i) {
+      std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
+      for (std::size_t i = 0; i < block.queries && self.request_.mask.present(); ++i) {
         const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
         starts[i] = static_cast<std::uint32_t>(seen.first);
         ends[i] = static_cast<std::uint32_t>(seen.end);
@@ -329,11 +328,11 @@ class KernelAttention {
                            std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
       constexpr T hidden = -std::numeric_limits<T>::infinity();
-      const float* scores = self.scores + query * self.attention->scores_->stride() + first_key;
+      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
       if (!self.attention->intervals_only_) {
         add(context, query, first_key, count, row);
         for (std::size_t j = 0; j < count; ++j) {
-          row[j] = row[j] == hidden ? hidden : row[j] + static_cast<T>(scores[j]);
+          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
         }
         return;
       }
@@ -360,8 +359,7 @@ class KernelAttention {
 
   void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    auto* const scores = static_cast<float*>(static_cast<void*>(scratch + kernel_count()));
-    const Task task(*this, batch, head, block, scores);
+    const Task task(*this, batch, head, block, scratch + kernel_count());
     if (kernel_ == KernelKind::narrow_heads) {
       note(kernels::attend_narrow_block(task.block, packed, scratch));
     } else if (kernel_ == KernelKind::whole_rows) {
@@ -432,7 +430,7 @@ class KernelAttention {
   double scale_;
   const Geometry& geometry_;
   const Visibility& visibility_;
-  const AdditiveScores* scores_;
+  const AdditiveScores<T>* scores_;
   KernelKind kernel_;
   HeadRows<T> query_, key_, value_;
   kernels::HeadSizes sizes_;
@@ -458,24 +456,18 @@ std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const Visibility& visibility,
-                                                const AdditiveScores* scores) {
+                                                const AdditiveScores<T>* scores) {
   return KernelAttention<T, R>(options, sequences, scale, geometry, visibility, scores).compute();
 }
 
-template std::optional<AttentionResult> kernel_attention<float, float>(const AttentionOptions&,
-                                                                       const Sequences&, double,
-                                                                       const Geometry&,
-                                                                       const Visibility&,
-                                                                       const AdditiveScores*);
-template std::optional<AttentionResult> kernel_attention<double, double>(const AttentionOptions&,
-                                                                         const Sequences&, double,
-                                                                         const Geometry&,
-                                                                         const Visibility&,
-                                                                         const AdditiveScores*);
-template std::optional<AttentionResult> kernel_attention<double, float>(const AttentionOptions&,
-                                                                        const Sequences&, double,
-                                                                        const Geometry&,
-                                                                        const Visibility&,
-                                                                        const AdditiveScores*);
+template std::optional<AttentionResult> kernel_attention<float, float>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
+    const AdditiveScores<float>*);
+template std::optional<AttentionResult> kernel_attention<double, double>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
+    const AdditiveScores<double>*);
+template std::optional<AttentionResult> kernel_attention<double, float>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
+    const AdditiveScores<double>*);
 
 }  // namespace attn

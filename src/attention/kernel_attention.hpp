@@ -18,6 +18,6 @@ std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const Visibility& visibility,
-                                                const AdditiveScores* scores = nullptr);
+                                                const AdditiveScores<T>* scores = nullptr);
 
 }  // namespace attn

@@ -86,6 +86,22 @@ HWY_INLINE T with_added(T score, T term, T unit) {
   return term == term ? score + term * unit : std::numeric_limits<T>::quiet_NaN();
 }
 
+// The same for `count` scores.
+template <class T>
+HWY_INLINE void add_to_scores(const T* terms, std::size_t count, T of_one, T* scores) {
+  const hn::ScalableTag<T> d;
+  const auto unit = hn::Set(d, of_one), hidden = hn::Set(d, -infinite<T>);
+  const auto odd = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
+  std::size_t j = 0;
+  for (; j + lanes_of<T> <= count; j += lanes_of<T>) {
+    const auto term = hn::LoadU(d, terms + j);
+    const auto sum = hn::MulAdd(term, unit, hn::LoadU(d, scores + j));
+    const auto seen = hn::IfThenElse(hn::Eq(term, term), sum, odd);
+    hn::StoreU(hn::IfThenElse(hn::Eq(term, hidden), hidden, seen), d, scores + j);
+  }
+  for (; j < count; ++j) scores[j] = with_added(scores[j], terms[j], of_one);
+}
+
 // What the distances of the keys base + 0, 1… from a query add to their scores.
 template <class T>
 const T* terms_of(const BlockMask<T>& mask, std::size_t query, std::size_t base) {
@@ -122,9 +138,7 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   if (mask.terms != nullptr) add_terms(mask, query, base, range, scores, unit);
   if (mask.added != nullptr && !range.empty()) {
     mask.added(mask.context, query, base + range.first, range.end - range.first, room);
-    for (std::size_t j = range.first; j < range.end; ++j) {
-      scores[j] = with_added(scores[j], room[j - range.first], unit);
-    }
+    add_to_scores(room, range.end - range.first, unit, scores + range.first);
   }
   const std::size_t first = range.empty() ? whole.end : range.first;
   std::fill(scores + whole.first, scores + first, -infinite<T>);

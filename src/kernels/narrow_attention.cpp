@@ -73,6 +73,9 @@ class Panel {
   }
 
  private:
+  // The power of a largest score, from 2^(lift − 2 · 30) on, makes no value smaller.
+  static constexpr T largest_bound = 30;
+
   // What is known of a query, in its lane.
   enum State : std::size_t { largest, shift, turned, subtracted, first_key, end_key, states };
   T* state(State which) { return lanes_ + which * columns; }
@@ -91,8 +94,23 @@ class Panel {
     std::fill_n(lanes_, states * columns, T(0));
     std::fill_n(state(largest), columns, -infinite<T>);
     std::fill_n(state(turned), columns, rounding<T> + Shift<T>::lift);
+    bound(longest_query);
     return limits_.hold(longest_query, head_.longest_key) &&
            values_fit(head_.largest_value, block_.sizes.keys);
+  }
+
+  // No score is larger than the product of the longest query and the longest key (Cauchy and
+  // Schwarz). If that is small enough to be the shift of all, the largest scores need not be known.
+  void bound(T longest_query) {
+    const T most = longest_query * head_.longest_key;
+    bounded_ = block_.mask.terms == nullptr && block_.mask.added == nullptr && head_.keys_finite &&
+               most <= std::min(largest_bound, static_cast<T>(limits_.largest)) &&
+               all_finite(queries_, block_.sizes.width * columns);
+    if (!bounded_) return;
+    const Shift<T> all = Shift<T>::of(most);
+    std::fill_n(state(largest), columns, most);
+    std::fill_n(state(shift), columns, all.value);
+    std::fill_n(state(turned), columns, all.turned);
   }
 
   void add_keys(std::size_t base, const Range& seen, bool full) {
@@ -104,8 +122,10 @@ class Panel {
     if (softcap_ > 0) cap(seen);
     if (block_.mask.terms != nullptr) add_distances(base, seen);
     if (!full) mask(base, seen);
-    raise(seen);
-    if (full && every_lane_began()) {
+    if (!bounded_) raise(seen);
+    if (bounded_ && full) {
+      exponentials<false, true>(seen);
+    } else if (full && every_lane_began()) {
       exponentials<false>(seen);
     } else {
       exponentials<true>(seen);
@@ -231,14 +251,18 @@ class Panel {
                        [](T most) { return most != -infinite<T>; });
   }
 
-  template <bool hidden>
-  void exponentials(const Range& seen) {
+  // Of the lanes whose scores are so large that no power is shifted by them.
+  void subtract_shifts(const Range& seen) {
     const T* outside = state(subtracted);
-    if (std::any_of(outside, outside + columns, [](T value) { return value != 0; })) {
-      for (std::size_t key = seen.first; key < seen.end; ++key) {
-        for (std::size_t i = 0; i < columns; ++i) scores_[key * columns + i] -= outside[i];
-      }
+    if (std::all_of(outside, outside + columns, [](T value) { return value == 0; })) return;
+    for (std::size_t key = seen.first; key < seen.end; ++key) {
+      for (std::size_t i = 0; i < columns; ++i) scores_[key * columns + i] -= outside[i];
     }
+  }
+
+  template <bool hidden, bool bounded = false>
+  void exponentials(const Range& seen) {
+    if (!bounded_) subtract_shifts(seen);
     const Tag d;
     const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
     const V least = hn::Set(d, least_score(T(0)));
@@ -251,8 +275,8 @@ class Panel {
       left -= keys;
       V sum0 = hn::Zero(d), sum1 = sum0;
       for (T* const end = s + keys * columns; s < end; s += columns) {
-        const V x = power_of_two<hidden>(d, hn::LoadU(d, s), turn0, least0);
-        const V y = power_of_two<hidden>(d, hn::LoadU(d, s + size), turn1, least1);
+        const V x = power_of_two<hidden, bounded>(d, hn::LoadU(d, s), turn0, least0);
+        const V y = power_of_two<hidden, bounded>(d, hn::LoadU(d, s + size), turn1, least1);
         hn::StoreU(x, d, s);
         hn::StoreU(y, d, s + size);
         sum0 = hn::Add(sum0, x);
@@ -270,16 +294,17 @@ class Panel {
     const Tag d;
     const std::size_t width = block_.sizes.value_width;
     std::array<double, columns> total{}, factor{};
+    // Sums of exponentials of 0 are those of rows that see no key.
     for (std::size_t i = 0; i < count_; ++i) {
-      const T own_shift = state(shift)[i];
-      total[i] = with_sink(sums_.value(output_width_ * columns + i), block_, own_shift);
-      if (total[i] != 0 && sink_exceeds(block_, own_shift)) outcome.out_of_range = true;
-      if (state(largest)[i] == -infinite<T> && !std::isnan(total[i])) {
-        ++outcome.empty_rows;
-      } else {
-        factor[i] = 1 / total[i];
-      }
-      if (!std::isfinite(total[i])) outcome.overflow = true;
+      total[i] = sums_.value(output_width_ * columns + i);
+      if (total[i] == 0) ++outcome.empty_rows;
+    }
+    if (block_.sink != -infinite<double>) add_sink(total, outcome);
+    for (std::size_t i = 0; i < count_; ++i) {
+      factor[i] = total[i] == 0 ? 0 : 1 / total[i];
+      if (!(std::abs(total[i]) < infinite<double>)) outcome.overflow = true;
+    }
+    for (std::size_t i = 0; i < count_ && !bounded_; ++i) {
       if (limits_.exceeded(state(largest)[i])) outcome.out_of_range = true;
     }
     T* const results = scores_;
@@ -294,13 +319,42 @@ class Panel {
       }
       hn::StoreU(check, d, finite.data() + side);
     }
+    put_rows(results);
     for (std::size_t i = 0; i < count_; ++i) {
-      T* to = block_.output + (query_ + i) * block_.output_stride;
-      for (std::size_t k = 0; k < width; ++k) to[k] = results[k * columns + i];
       if (finite[i] != 0) outcome.overflow = true;
       if (head_.odd_count > 0) {
-        add_odd_values(block_, head_, query_ + i, state(shift)[i], total[i], to);
+        add_odd_values(block_, head_, query_ + i, state(shift)[i], total[i],
+                       block_.output + (query_ + i) * block_.output_stride);
       }
+    }
+  }
+
+  void add_sink(std::array<double, columns>& total, BlockOutcome& outcome) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const T own_shift = state(shift)[i];
+      if (total[i] != 0 && sink_exceeds(block_, own_shift)) outcome.out_of_range = true;
+      total[i] = with_sink(total[i], block_, own_shift);
+    }
+  }
+
+  // Results [value_width, columns] as rows of the output.
+  void put_rows(const T* results) {
+    const std::size_t width = block_.sizes.value_width, stride = block_.output_stride;
+    T* const output = block_.output + query_ * stride;
+    std::size_t i = 0;
+    for (; i + 4 <= count_; i += 4) {
+      std::size_t k = 0;
+      for (; k + 4 <= width; k += 4) {
+        const T* const at = results + k * columns;
+        const std::array<const T*, 4> rows{at, at + columns, at + 2 * columns, at + 3 * columns};
+        transpose_4x4(rows.data(), i, T(1), output + i * stride + k, stride);
+      }
+      for (; k < width; ++k) {
+        for (std::size_t r = i; r < i + 4; ++r) output[r * stride + k] = results[k * columns + r];
+      }
+    }
+    for (; i < count_; ++i) {
+      for (std::size_t k = 0; k < width; ++k) output[i * stride + k] = results[k * columns + i];
     }
   }
 
@@ -312,6 +366,7 @@ class Panel {
   LongSums<T> sums_;
   T *queries_, *lanes_, *scores_, *room_;
   std::size_t query_ = 0, count_ = 0;
+  bool bounded_ = false;  ///< whether all scores are within `largest`, which is then no score
 };
 
 template <class T>

@@ -63,45 +63,120 @@ Extent<T> copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRIC
   return extent;
 }
 
-// Keys as they stand; values as panels [keys][value rows] of columns.
+// How many rows lie one behind the other, as one row that is so many times as wide: all or 1.
 template <class T>
-void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
-          PackedHead<T>& head) {
-  const std::size_t width = sizes.width, rows = value_rows_of(sizes.value_width);
-  head.key_rows = key_rows;
-  head.value_rows = value_rows;
+std::size_t adjacent(const T* const* rows, std::size_t count, std::size_t width) {
+  for (std::size_t i = 1; i < count; ++i) {
+    if (rows[i] != rows[0] + i * width) return 1;
+  }
+  return count;
+}
+
+// Rows as they stand, one behind the other; `end` is the end of the room. Nothing is told of
+// numbers beside one that is not finite.
+template <class T>
+Extent<T> copy_rows(const T* const* rows, std::size_t count, std::size_t width, T* to,
+                    const T* end) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  const auto zero = hn::Zero(d);
+  auto largest = zero, odd = zero;
+  for (std::size_t i = 0; i < count; ++i, to += width) {
+    for (std::size_t k = 0; k < width; k += size) {
+      const T* const from = rows[i] + k;
+      const bool whole = k + size <= width;
+      const auto x = whole ? hn::LoadU(d, from) : first_numbers(d, from, width - k);
+      odd = hn::MulAdd(x, zero, odd);
+      largest = larger(d, hn::Abs(x), largest);
+      // What is written behind a row is where the next one goes.
+      if (to + k + size <= end) {
+        hn::StoreU(x, d, to + k);
+      } else {
+        std::copy(from, rows[i] + width, to + k);
+      }
+    }
+  }
+  if (!hn::AllTrue(d, hn::Eq(odd, zero))) return {0, false};
+  return {hn::GetLane(hn::MaxOfLanes(d, largest)), true};
+}
+
+// Values as panels [keys][rows] of columns; those that are not finite as zeros.
+template <std::size_t rows, class T>
+void pack_values(const HeadSizes& sizes, const T* const* value_rows, PackedHead<T>& head) {
+  const std::size_t width = sizes.value_width;
+  constexpr std::size_t together = 16;
   head.odd_count = 0;
   head.largest_value = 0;
-  T largest_key = 0;
-  const std::size_t value_width = sizes.value_width;
-  constexpr std::size_t together = 16;
   Extent<T> all;
   for (std::size_t key = 0; key < sizes.keys; ++key) {
     if (key % together == 0) {
-      all = extent_of(value_rows + key, std::min(together, sizes.keys - key), value_width);
+      const std::size_t count = std::min(together, sizes.keys - key);
+      const std::size_t joined = adjacent(value_rows + key, count, width);
+      all = extent_of(value_rows + key, count / joined, joined * width);
+      head.largest_value = std::max(head.largest_value, all.largest);
     }
-    T* to = head.keys + key * width;
-    const Extent<T> keys = copy_row(key_rows[key], width, to);
-    largest_key = std::max(largest_key, keys.largest);
-    if (!keys.finite) forget_digits(to, width);
-    const T* from = value_rows[key];
-    for (std::size_t column = 0; column < value_width; column += rows) {
-      T* part = head.values + column * sizes.keys + key * rows;
-      const std::size_t count = std::min(rows, value_width - column);
-      std::copy_n(from + column, count, part);
-      for (std::size_t k = count; k < rows; ++k) part[k] = T(0);
+    const T* const from = value_rows[key];
+    const Extent<T> own = all.finite ? all : extent_of(from, width);
+    head.largest_value = std::max(head.largest_value, own.largest);
+    T* to = head.values + key * rows;
+    if (!own.finite) {
+      head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+      for (std::size_t column = 0; column < width; column += rows, to += rows * sizes.keys) {
+        std::fill_n(to, rows, T(0));
+      }
+      continue;
     }
-    const Extent<T> values = all.finite ? all : extent_of(from, value_width);
-    head.largest_value = std::max(head.largest_value, values.largest);
-    if (values.finite) continue;
-    head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
-    for (std::size_t column = 0; column < value_width; column += rows) {
-      std::fill_n(head.values + column * sizes.keys + key * rows, rows, T(0));
+    std::size_t column = 0;
+    for (; column + rows <= width; column += rows, to += rows * sizes.keys) {
+      std::copy_n(from + column, rows, to);
+    }
+    if (column == width) continue;
+    for (std::size_t k = 0; k < rows; ++k) to[k] = column + k < width ? from[column + k] : T(0);
+  }
+}
+
+template <class T>
+void pack_keys(const HeadSizes& sizes, const T* const* key_rows, PackedHead<T>& head) {
+  const std::size_t width = sizes.width;
+  constexpr std::size_t together = 16;
+  const T* const end = head.keys + rounded_up(sizes.keys, tile_rows) * width;
+  head.keys_finite = true;
+  T largest = 0;
+  for (std::size_t key = 0; key < sizes.keys; key += together) {
+    const std::size_t count = std::min(together, sizes.keys - key);
+    T* const to = head.keys + key * width;
+    const std::size_t joined = adjacent(key_rows + key, count, width);
+    const Extent<T> extent = copy_rows(key_rows + key, count / joined, joined * width, to, end);
+    largest = std::max(largest, extent.largest);
+    if (extent.finite) continue;
+    head.keys_finite = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Extent<T> own = copy_row(key_rows[key + i], width, to + i * width);
+      largest = std::max(largest, own.largest);
+      if (!own.finite) forget_digits(to + i * width, width);
     }
   }
-  head.longest_key = largest_key * std::sqrt(static_cast<T>(width));
+  head.longest_key = largest * std::sqrt(static_cast<T>(width));
   std::fill_n(head.keys + sizes.keys * width,
               (rounded_up(sizes.keys, tile_rows) - sizes.keys) * width, T(0));
+}
+
+template <class T>
+void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* value_rows,
+          PackedHead<T>& head) {
+  head.key_rows = key_rows;
+  head.value_rows = value_rows;
+  pack_keys(sizes, key_rows, head);
+  switch (value_rows_of(sizes.value_width)) {
+    case 4:
+      return pack_values<4>(sizes, value_rows, head);
+    case 6:
+      return pack_values<6>(sizes, value_rows, head);
+    case 8:
+      return pack_values<8>(sizes, value_rows, head);
+    default:
+      return pack_values<12>(sizes, value_rows, head);
+  }
 }
 
 }  // namespace narrow

@@ -76,7 +76,13 @@ Extent<T> extent_of(const T* const* rows, std::size_t count, std::size_t width) 
       a = larger(d, hn::Abs(x), a);
       b = larger(d, hn::Abs(y), b);
     }
-    for (; k < width; k += size) {
+    if (k + size <= width) {
+      const auto x = hn::LoadU(d, row + k);
+      odd = hn::MulAdd(x, zero, odd);
+      a = larger(d, hn::Abs(x), a);
+      k += size;
+    }
+    if (k < width) {
       const auto x = first_numbers(d, row + k, width - k);
       odd = hn::MulAdd(x, zero, odd);
       a = larger(d, hn::Abs(x), a);

@@ -24,6 +24,8 @@ struct PackedHead {
   std::size_t unfit_count = 0;
   /// Of the numbers that are finite: no key is longer, as a vector, and no value is larger.
   T longest_key = 0, largest_value = 0;
+  /// Of narrow heads: whether all numbers of all keys are finite.
+  bool keys_finite = false;
 };
 
 /// How many numbers of type T the parts hold.

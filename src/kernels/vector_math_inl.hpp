@@ -14,26 +14,40 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// eˣ for −86.5 ≤ x ≤ 88 and NaN, 0 below; −∞ gives exactly 0. Within 2 units in the last place:
-// x = n ln 2 + r with ln 2 in two parts (Cody and Waite 1980), a polynomial of degree 5 in r, whose
-// exponent then grows by n.
+// eˣ for −86.5 ≤ x ≤ 88 (−708 ≤ x ≤ 709) and NaN, 0 below; −∞ gives exactly 0. Within 2 units in
+// the last place: x = n ln 2 + r with ln 2 in two parts (Cody and Waite 1980), a polynomial in r,
+// of degree 5 or Taylor's of degree 13, whose exponent then grows by n.
 template <class D, class V>
 HWY_INLINE V exponential(D d, V x) {
+  using T = hn::TFromD<D>;
+  constexpr bool single = sizeof(T) == 4;
   const hn::RebindToSigned<D> di;
-  // Adding 1.5·2²³ leaves the nearest whole number in the lowest bits.
-  const V magic = hn::Set(d, 12582912.0F);
-  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), magic);
+  const auto constant = [d](double c) { return hn::Set(d, static_cast<T>(c)); };
+  // Adding 1.5·2²³ (1.5·2⁵²) leaves the nearest whole number in the lowest bits.
+  const V magic = constant(single ? 12582912.0 : 6755399441055744.0);
+  const V shifted = hn::MulAdd(x, constant(1.4426950408889634), magic);
   const V n = hn::Sub(shifted, magic);
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693145752F), x);
-  r = hn::NegMulAdd(n, hn::Set(d, 1.42860677e-6F), r);
-  V y = hn::Set(d, 8.31250132e-3F);
-  y = hn::MulAdd(y, r, hn::Set(d, 4.18903316e-2F));
-  y = hn::MulAdd(y, r, hn::Set(d, 1.66671154e-1F));
-  y = hn::MulAdd(y, r, hn::Set(d, 4.99992303e-1F));
-  y = hn::MulAdd(y, r, hn::Set(d, 1.0F));
-  y = hn::MulAdd(y, r, hn::Set(d, 1.0F));
-  const auto bits = hn::Add(hn::BitCast(di, y), hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -86.5F)), hn::BitCast(d, bits));
+  V r = hn::NegMulAdd(n, constant(single ? 0.693145752 : 0x1.62e42feep-1), x);
+  r = hn::NegMulAdd(n, constant(single ? 1.42860677e-6 : 0x1.a39ef35793c76p-33), r);
+  V y;
+  if constexpr (single) {
+    y = constant(8.31250132e-3);
+    y = hn::MulAdd(y, r, constant(4.18903316e-2));
+    y = hn::MulAdd(y, r, constant(1.66671154e-1));
+    y = hn::MulAdd(y, r, constant(4.99992303e-1));
+  } else {
+    y = constant(1.0 / 6227020800);
+    for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
+                                   720.0, 120.0, 24.0, 6.0, 2.0}) {
+      y = hn::MulAdd(y, r, constant(1 / factorial));
+    }
+  }
+  y = hn::MulAdd(y, r, constant(1.0));
+  y = hn::MulAdd(y, r, constant(1.0));
+  constexpr int fraction_bits = single ? 23 : 52;
+  const auto bits =
+      hn::Add(hn::BitCast(di, y), hn::ShiftLeft<fraction_bits>(hn::BitCast(di, shifted)));
+  return hn::IfThenZeroElse(hn::Lt(x, constant(single ? -86.5 : -708.0)), hn::BitCast(d, bits));
 }
 
 // What power_of_two() needs of a shift: the number that, added to x, leaves the nearest whole
@@ -54,13 +68,14 @@ HWY_INLINE T shift_of(T turned) {
 // but the result's takes place before the polynomial: x + turned is a whole number, and x minus
 // that number's share is exact. The polynomial, of degree 5 (11), has the least relative error
 // from −½ to ½ (Remez's algorithm), divided by its value at 0. Below 2^−125 (2^−1021) the result is
-// 0 with `hidden`, which −∞ needs, and otherwise stays at that; NaN stays NaN.
-template <bool hidden, class D, class V>
+// 0 with `hidden`, which −∞ needs, and otherwise stays at that; with `bounded` there is nothing
+// below. NaN stays NaN.
+template <bool hidden, bool bounded = false, class D, class V>
 HWY_INLINE V power_of_two(D d, V x, V turned, V least) {
   using T = hn::TFromD<D>;
   const hn::RebindToSigned<D> di;
   const V given = x;
-  if constexpr (!hidden) {
+  if constexpr (!hidden && !bounded) {
 #if HWY_TARGET == HWY_SCALAR
     x = hn::IfThenElse(hn::Lt(x, least), least, x);
 #else

@@ -67,14 +67,16 @@ double score_bound(const AttentionRequest& request) {
   const double units = static_cast<double>(score.w_v.size());
   const double scale = std::abs(request.scale.value_or(1));
   // The scale and the softcap round too.
-  return (44 + units / 2 + projections + 4) * 0x1p-24 * weights * scale;
+  const double u = request.dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
+  return (44 + units / 2 + projections + 4) * u * weights * scale;
 }
 
 // A weight whose score and largest score are off by δ each is off by a factor e^(2δ); the softmax
-// of the kernels is within 2e-5.
-void check_as_reference(const AttentionRequest& request) {
+// of the kernels is within kernel_bound().
+void check_one_type(const AttentionRequest& request) {
   const AttentionResult expected = exact(request);
-  const double relative = std::expm1(2 * score_bound(request)) + 2e-5;
+  const double relative =
+      std::expm1(2 * score_bound(request)) + attn::testing::kernel_bound(request.dtype);
   const double value_size =
       std::max(largest(value_of(request.score)), largest(sequences(request).past_value));
   for (const bool weights : {true, false}) {
@@ -97,6 +99,12 @@ void check_as_reference(const AttentionRequest& request) {
     }
     CHECK(near);
   }
+}
+
+// In both precisions.
+void check_as_reference(const AttentionRequest& request) {
+  check_one_type(request);
+  check_one_type(rounded(request, DType::float64));
 }
 
 TEST_CASE("fast additive attention agrees with the reference for every arrangement of heads") {
@@ -184,7 +192,7 @@ TEST_CASE("fast additive attention agrees with the reference where projections a
   on_every_target([] {
     RandomRequests random(4);
     // A projection is a row's only number times ±1: exact.
-    for (const float large : {42.9F, 43.1F, 44.0F, 1e5F, 3e38F}) {
+    for (const float large : {33.9F, 34.1F, 35.0F, 1e5F, 3e38F}) {
       CAPTURE(large);
       AttentionRequest request = additive(random, {40, 1}, {50, 1}, 3);
       additive_of(request).W_q = Tensor({3, 1}, std::vector<float>{1, -1, 1});
@@ -197,15 +205,20 @@ TEST_CASE("fast additive attention agrees with the reference where projections a
         sequences(request).key =
             with_number(sequences(request).key, j, j % 2 == 0 ? large : -large);
       }
-      const AttentionResult expected = exact(request);
-      const std::optional<AttentionResult> result = fast(request);
-      REQUIRE(result);
-      // Rounding a + b to single precision changes tanh by less than half a unit; the rest is as in
-      // score_bound(), without projections.
-      double weights = 0;
-      for (const double w : numbers(additive_of(request).w_v)) weights += std::abs(w);
-      const double relative = std::expm1(2 * (44 + 1.5 + 4) * 0x1p-24 * weights) + 2e-5;
-      CHECK(attn::testing::difference(result->weights, expected.weights) <= relative);
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        const AttentionRequest own = rounded(request, dtype);
+        const AttentionResult expected = exact(own);
+        const std::optional<AttentionResult> result = fast(own);
+        REQUIRE(result);
+        // Rounding a + b changes tanh by less than half a unit; the rest is as in score_bound(),
+        // without projections.
+        double weights = 0;
+        for (const double w : numbers(additive_of(request).w_v)) weights += std::abs(w);
+        const double u = dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
+        const double relative =
+            std::expm1(2 * (44 + 1.5 + 4) * u * weights) + attn::testing::kernel_bound(dtype);
+        CHECK(attn::testing::difference(result->weights, expected.weights) <= relative);
+      }
     }
   });
 }
@@ -241,15 +254,19 @@ TEST_CASE("NaN and infinity that additive attention sees give what the reference
       Tensor& tensor = in_query ? sequences(request).query : sequences(request).key;
       tensor = with_number(tensor, 20 * 16 + 3, odd);
       // An infinite number makes the projections of its row infinite, whose tanh is ±1.
-      const AttentionResult result = attend(request), expected = exact(request);
-      const std::vector<double> found = numbers(result.output), exact = numbers(expected.output);
-      bool near = found.size() == exact.size();
-      for (std::size_t i = 0; near && i < found.size(); ++i) {
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        const AttentionRequest own = rounded(request, dtype);
+        const AttentionResult result = attend(own), expected = exact(own);
         // Scores of 128 units whose projections sum 16 products, as score_bound() has it.
-        near =
-            (std::isnan(found[i]) && std::isnan(exact[i])) || std::abs(found[i] - exact[i]) <= 5e-3;
+        const double bound = dtype == DType::float64 ? 1e-11 : 5e-3;
+        const std::vector<double> found = numbers(result.output), exact = numbers(expected.output);
+        bool near = found.size() == exact.size();
+        for (std::size_t i = 0; near && i < found.size(); ++i) {
+          near = (std::isnan(found[i]) && std::isnan(exact[i])) ||
+                 std::abs(found[i] - exact[i]) <= bound;
+        }
+        CHECK(near);
       }
-      CHECK(near);
     }
   }
 }

@@ -69,6 +69,23 @@ TEST_CASE("medium attentions are rounded once, as the reference's are") {
   });
 }
 
+TEST_CASE("medium additive attentions are rounded once, as the reference's are") {
+  on_every_target([] {
+    RandomRequests random(13);
+    AttentionRequest request = random.request(Kind::additive, {2, 65, 24}, {2, 65, 24});
+    std::get<Additive>(request.score).W_q = random.normal({20, 24});
+    std::get<Additive>(request.score).W_k = random.normal({20, 24});
+    std::get<Additive>(request.score).w_v = random.normal({1, 20});
+    request = rounded(request);
+    const std::optional<AttentionResult> result = exact_fast(request);
+    REQUIRE(result);
+    const AttentionResult expected = reference(request);
+    const std::size_t different =
+        unlike(result->weights, expected.weights) + unlike(result->output, expected.output);
+    CHECK(different * 1'000 < expected.weights.size() + expected.output.size());
+  });
+}
+
 TEST_CASE("medium attentions alone take double precision") {
   RandomRequests random(12);
   AttentionRequest request = causal_attention(random);

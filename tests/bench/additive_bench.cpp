@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,31 +10,37 @@
 namespace {
 
 // Scores of 96 queries with the keys of one panel, on one thread.
+template <class T>
 void additive_scores(benchmark::State& state) {
   constexpr std::size_t queries = 96;
   const auto units = static_cast<std::size_t>(state.range(0));
-  const std::size_t row_floats = attn::kernels::additive_row_floats(units);
-  const std::size_t keys = attn::kernels::additive_panel_keys();
+  const std::size_t row_count = attn::kernels::additive_row_count<T>(units);
+  const std::size_t keys = attn::kernels::additive_panel_keys<T>();
   const auto number = [](std::size_t i) {
-    return static_cast<float>(i * 7919 % 1009) / 1009.0F - 0.5F;
+    return static_cast<T>(i * 7919 % 1009) / T(1009) - T(0.5);
   };
-  std::vector<float> a(units), w(row_floats), b(keys * units);
-  std::vector<float> powers(queries * row_floats), panel(keys * row_floats), found(queries * keys);
+  std::vector<T> a(units), w(units), b(keys * units), inverses(row_count);
+  std::vector<T> powers(queries * row_count), panel(keys * row_count), found(queries * keys);
   std::vector<std::uint8_t> wide(keys);
   for (std::size_t u = 0; u < units; ++u) w[u] = number(u);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = number(i);
-  std::vector<const float*> rows;
-  std::vector<float*> scores;
+  attn::kernels::AdditiveWeights<T> weights{};
+  attn::kernels::additive_weights(w.data(), units, inverses.data(), weights);
+  std::vector<const T*> rows;
+  std::vector<T*> scores;
   for (std::size_t i = 0; i < queries; ++i) {
     for (std::size_t u = 0; u < units; ++u) a[u] = number(i * units + u);
-    attn::kernels::additive_query_powers(a.data(), units, powers.data() + i * row_floats);
-    rows.push_back(powers.data() + i * row_floats);
+    attn::kernels::additive_query_powers(a.data(), units, inverses.data(),
+                                         powers.data() + i * row_count);
+    rows.push_back(powers.data() + i * row_count);
     scores.push_back(found.data() + i * keys);
   }
   attn::kernels::additive_key_powers(b.data(), units, keys, units, panel.data(), wide.data());
+  // The largest product of powers decides how many units share a division.
+  const T largest = std::ldexp(T(1), static_cast<int>(state.range(1)));
   for (auto _ : state) {
-    attn::kernels::additive_scores({rows.data(), queries, units, w.data(), 0.0F, panel.data(),
-                                    state.range(1) != 0, scores.data()});
+    attn::kernels::additive_scores(
+        {rows.data(), queries, units, &weights, panel.data(), largest, scores.data()});
     benchmark::ClobberMemory();
   }
   state.counters["tanh/s"] = benchmark::Counter(
@@ -53,7 +60,10 @@ void additive_score(benchmark::State& state) {
                          benchmark::Counter::kIsRate);
 }
 
-BENCHMARK(additive_scores)->ArgNames({"units", "capped"})->ArgsProduct({{16, 128, 512}, {0, 1}});
+BENCHMARK(additive_scores<float>)
+    ->ArgNames({"units", "exponent"})
+    ->ArgsProduct({{16, 128, 512}, {4, 26, 40, 120}});
+BENCHMARK(additive_scores<double>)->ArgNames({"units", "exponent"})->ArgsProduct({{128}, {4}});
 BENCHMARK(additive_score)->ArgName("units")->Arg(128);
 
 }  // namespace
