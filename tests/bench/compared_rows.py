@@ -63,10 +63,10 @@ class Attention(Row):
                    for name, turned in zip(self.inputs, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
         scale = graph.constant([], array.array("f", [width**-0.5]))
         scores = graph.node("Mul", [graph.node("MatMul", [q, k]), scale])
-        maps = graph.node("Softmax", [scores], output="weights", axis=-1)
+        maps = graph.node("Softmax", [scores], axis=-1)
+        graph.output_rows("weights", maps, [samples, heads, length, length], 64)
         joined = graph.node("Transpose", [graph.node("MatMul", [maps, v])], perm=[0, 2, 1, 3])
         graph.node("Reshape", [joined, graph.shape(self.output)], output="output")
-        graph.output("weights", [samples, heads, length, length])
 
 
 class Additive(Row):
@@ -189,8 +189,8 @@ class Decode(Row):
 
     def __init__(self, heads, kv_heads, queries, keys, width):
         self.sizes = (heads, kv_heads, queries, keys, width)
-        grouped = " of %d key heads" % kv_heads if kv_heads < heads else ""
-        self.label = "%d %s, %d keys, %d heads%s × %d" % (queries, "queries" if queries > 1 else "query", keys, heads, grouped, width)
+        self.label = "%d %s over %d keys, %d heads × %d" % (queries, "queries" if queries > 1 else "query", keys, heads, width)
+        self.label += ", %d key heads" % kv_heads if kv_heads < heads else ""
         self.output = [1, heads, queries, width]
         self.tensors = {"query": (self.output, 1.0), "key": ([1, kv_heads, keys, width], 1.0),
                         "value": ([1, kv_heads, keys, width], 1.0)}

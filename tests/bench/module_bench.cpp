@@ -1,5 +1,4 @@
 #include <cstddef>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -8,9 +7,9 @@
 #include "attn/attention.hpp"
 #include "attn/layers.hpp"
 
-#include "bench/median_rate.hpp"
 #include "bench/read_bandwidth.hpp"
 #include "bench/threads.hpp"
+#include "bench/timed_runs.hpp"
 
 namespace {
 

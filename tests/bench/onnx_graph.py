@@ -72,6 +72,14 @@ class Graph:
         self.nodes.append(field(1, node + (field(7, domain) if domain else b"")))
         return name
 
+    def output_rows(self, name, maps, shape, step):
+        """One of `step` rows of maps [B,H,Lq,Lk] as an output. Whole ones would be copied by Node.js, which takes longer than
+        their computation; without any, the maps might never be written."""
+        samples, heads, queries, keys = shape
+        limits = (self.shape([number]) for number in (0, queries, 2, step))  # starts, ends, axes, steps
+        self.node("Slice", [maps, *limits], output=name)
+        self.output(name, [samples, heads, (queries + step - 1) // step, keys])
+
     def split(self, x, sizes):
         """Parts of its last axis, by their names."""
         self.counter += 1

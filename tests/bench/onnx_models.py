@@ -1,4 +1,4 @@
-"""BERT and GPT-2 as ONNX models that give all attention maps, from the arrays of a checkpoint."""
+"""BERT and GPT-2 as ONNX models that compute all attention maps, from the arrays of a checkpoint."""
 import array
 import itertools
 import math
@@ -6,10 +6,11 @@ import math
 from onnx_graph import Graph
 
 MICROSOFT = "com.microsoft"
+STEP = 64  # of the rows of maps that are given
 
 
 class Stack:
-    """The layers over embedded tokens [1,L,D], with the maps "weights_0"… as outputs."""
+    """The layers over embedded tokens [1,L,D], with rows of the maps "weights_0"… as outputs."""
 
     def __init__(self, weights, heads, length, eps):
         self.weights, self.heads, self.length, self.eps = weights, heads, length, eps
@@ -40,9 +41,8 @@ class Stack:
         scores = graph.node("Mul", [graph.node("MatMul", [q, k]), scale])
         if mask:
             scores = graph.node("Add", [scores, mask])
-        name = "weights_%d" % layer
-        maps = graph.node("Softmax", [scores], output=name, axis=-1)
-        graph.output(name, [1, self.heads, self.length, self.length])
+        maps = graph.node("Softmax", [scores], axis=-1)
+        graph.output_rows("weights_%d" % layer, maps, [1, self.heads, self.length, self.length], STEP)
         joined = graph.node("Transpose", [graph.node("MatMul", [maps, v])], perm=[0, 2, 1, 3])
         return graph.node("Reshape", [joined, graph.shape([1, self.length, self.width])])
 

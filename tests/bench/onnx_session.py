@@ -30,7 +30,10 @@ def median_seconds(folder, model, inputs, tensors, threads, seconds, output=None
     request = {"folder": folder, "model": model, "inputs": given, "threads": threads, "seconds": seconds}
     if output:
         request.update(output=output, checked=checked)
-    run = subprocess.run(["node", os.path.join(HERE, "onnx_runtime.cjs"), json.dumps(request)], capture_output=True, text=True)
+    # Freed memory is kept for the next run, as attn-cli bench keeps it.
+    kept = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=2147483647"}
+    run = subprocess.run(["node", os.path.join(HERE, "onnx_runtime.cjs"), json.dumps(request)], capture_output=True, text=True,
+                         env={**os.environ, **kept})
     if run.returncode != 0:
         sys.exit("ONNX Runtime failed: " + run.stderr.strip())
     return json.loads(run.stdout)["seconds"]

@@ -36,7 +36,8 @@ double read_bandwidth(std::size_t bytes, std::size_t threads) {
   constexpr std::size_t least_bytes = std::size_t{1} << 30U;
   const std::size_t part = bytes / sizeof(std::uint64_t) / threads;
   const std::vector<std::uint64_t> numbers(part * threads, 1);
-  const std::size_t passes = std::max<std::size_t>(2, least_bytes / std::max<std::size_t>(bytes, 1));
+  const std::size_t passes =
+      std::max<std::size_t>(2, least_bytes / std::max<std::size_t>(bytes, 1));
   double best = 0;
   for (int run = 0; run < 3; ++run) {
     const auto start = std::chrono::steady_clock::now();

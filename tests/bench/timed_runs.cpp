@@ -1,4 +1,4 @@
-#include "bench/median_rate.hpp"
+#include "bench/timed_runs.hpp"
 
 #include <algorithm>
 #include <chrono>
