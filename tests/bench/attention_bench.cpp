@@ -6,7 +6,7 @@
 #include "attn/attention.hpp"
 
 #include "bench/fma_peak.hpp"
-#include "support/parallel_for.hpp"
+#include "bench/threads.hpp"
 
 namespace {
 
@@ -27,8 +27,8 @@ void attention(benchmark::State& state) {
       attn::ScaledDotProduct{{numbers(shape, 7919), numbers(shape, 6841), numbers(shape, 7691)}};
   request.mask.causal = size(4) != 0;
   request.weights = size(5) != 0;
-  request.threads = size(6);
-  const double peak = attn::bench::fma_peak<float>(attn::thread_count(request.threads));
+  request.threads = attn::bench::threads(state.range(6));
+  const double peak = attn::bench::fma_peak<float>(request.threads);
   for (auto _ : state) {
     benchmark::DoNotOptimize(attn::attend(request));
   }

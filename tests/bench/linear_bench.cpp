@@ -8,9 +8,9 @@
 
 #include "attention/linear.hpp"
 #include "bench/fma_peak.hpp"
+#include "bench/threads.hpp"
 #include "kernels/matrix_product.hpp"
 #include "support/large_block.hpp"
-#include "support/parallel_for.hpp"
 
 namespace {
 
@@ -49,7 +49,7 @@ struct Sizes {
 template <class T>
 void linear(benchmark::State& state) {
   const Sizes sizes(state);
-  const std::size_t threads = attn::thread_count(static_cast<std::size_t>(state.range(3)));
+  const std::size_t threads = attn::bench::threads(state.range(3));
   const attn::Linear layer{{{sizes.columns, sizes.width}, numbers<T>(sizes.columns * sizes.width)},
                            {{sizes.columns}, numbers<T>(sizes.columns)}};
   const attn::Tensor x({sizes.rows, sizes.width}, numbers<T>(sizes.rows * sizes.width));
