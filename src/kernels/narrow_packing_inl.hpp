@@ -100,38 +100,47 @@ Extent<T> copy_rows(const T* const* rows, std::size_t count, std::size_t width, 
   return {hn::GetLane(hn::MaxOfLanes(d, largest)), true};
 }
 
+// One row of values as a row of each panel, which are `stride` apart.
+template <std::size_t rows, class T>
+HWY_INLINE void put_value(const T* from, std::size_t width, std::size_t stride, T* to) {
+  std::size_t column = 0;
+  for (; column + rows <= width; column += rows, to += stride) {
+    std::copy_n(from + column, rows, to);
+  }
+  if (column == width) return;
+  for (std::size_t k = 0; k < rows; ++k) to[k] = column + k < width ? from[column + k] : T(0);
+}
+
 // Values as panels [keys][rows] of columns; those that are not finite as zeros.
 template <std::size_t rows, class T>
 void pack_values(const HeadSizes& sizes, const T* const* value_rows, PackedHead<T>& head) {
-  const std::size_t width = sizes.value_width;
+  const std::size_t width = sizes.value_width, stride = rows * sizes.keys;
   constexpr std::size_t together = 16;
   head.odd_count = 0;
   head.largest_value = 0;
-  Extent<T> all;
-  for (std::size_t key = 0; key < sizes.keys; ++key) {
-    if (key % together == 0) {
-      const std::size_t count = std::min(together, sizes.keys - key);
-      const std::size_t joined = adjacent(value_rows + key, count, width);
-      all = extent_of(value_rows + key, count / joined, joined * width);
-      head.largest_value = std::max(head.largest_value, all.largest);
-    }
-    const T* const from = value_rows[key];
-    const Extent<T> own = all.finite ? all : extent_of(from, width);
-    head.largest_value = std::max(head.largest_value, own.largest);
-    T* to = head.values + key * rows;
-    if (!own.finite) {
-      head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
-      for (std::size_t column = 0; column < width; column += rows, to += rows * sizes.keys) {
-        std::fill_n(to, rows, T(0));
-      }
+  for (std::size_t first = 0; first < sizes.keys; first += together) {
+    const std::size_t count = std::min(together, sizes.keys - first);
+    const std::size_t joined = adjacent(value_rows + first, count, width);
+    const Extent<T> all = extent_of(value_rows + first, count / joined, joined * width);
+    head.largest_value = std::max(head.largest_value, all.largest);
+    T* to = head.values + first * rows;
+    if (all.finite && joined == count && width == rows) {
+      std::copy_n(value_rows[first], count * rows, to);
       continue;
     }
-    std::size_t column = 0;
-    for (; column + rows <= width; column += rows, to += rows * sizes.keys) {
-      std::copy_n(from + column, rows, to);
+    for (std::size_t key = first; key < first + count; ++key, to += rows) {
+      const T* const from = value_rows[key];
+      const Extent<T> own = all.finite ? all : extent_of(from, width);
+      head.largest_value = std::max(head.largest_value, own.largest);
+      if (own.finite) {
+        put_value<rows>(from, width, stride, to);
+        continue;
+      }
+      head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+      for (std::size_t column = 0; column < width; column += rows) {
+        std::fill_n(to + column / rows * stride, rows, T(0));
+      }
     }
-    if (column == width) continue;
-    for (std::size_t k = 0; k < rows; ++k) to[k] = column + k < width ? from[column + k] : T(0);
   }
 }
 
