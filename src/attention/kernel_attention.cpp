@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <span>
@@ -220,13 +221,16 @@ class KernelAttention {
     parallel_for(heads * parts, threads, [&](std::size_t at) {
       const std::size_t kv_head = at / parts, part = at % parts;
       const std::size_t first = part * kernels::key_part;
+      std::deque<Task> tasks;
+      std::vector<const kernels::QueryBlock<T>*> query_blocks;
       for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
-        const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
-        const bool odd = kernels::attend_keys(task.block, packed[kv_head], first,
-                                              std::min(kernels::key_part, geometry_.keys - first),
-                                              partials.get() + (head * parts + part) * count);
-        if (odd) any_odd = true;
+        tasks.emplace_back(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
+        query_blocks.push_back(&tasks.back().block);
       }
+      const bool odd = kernels::attend_keys(
+          query_blocks, packed[kv_head], first, std::min(kernels::key_part, geometry_.keys - first),
+          partials.get() + (kv_head * group_ * parts + part) * count, parts * count);
+      if (odd) any_odd = true;
     });
     std::vector<std::uint32_t> odd_keys;
     for (std::size_t head = 0; head < heads * group_; ++head) {

@@ -67,6 +67,77 @@ void add_rows(const T* factors, const T* const* rows, std::size_t count, std::si
   }
 }
 
+constexpr std::size_t rows_together = 4;
+
+// The sums of the lanes of four vectors.
+template <class D, class V, class T>
+HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == sizeof(float)) {
+    // Of each four lanes a sum of the even and of the odd ones, then of both: four vectors become
+    // one, whose fours of lanes are added up.
+    const hn::Repartition<double, D> pairs;
+    const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+    const auto ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+    const auto x = hn::BitCast(pairs, ab), y = hn::BitCast(pairs, ce);
+    const auto fours = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, x, y)),
+                               hn::BitCast(d, hn::InterleaveUpper(pairs, x, y)));
+    HWY_ALIGN T lanes[lanes_of<T>];
+    hn::Store(fours, d, lanes);
+    const hn::FixedTag<T, rows_together> four;
+    auto sums = hn::Load(four, lanes);
+    for (std::size_t i = rows_together; i < lanes_of<T>; i += rows_together) {
+      sums = hn::Add(sums, hn::Load(four, lanes + i));
+    }
+    hn::StoreU(sums, four, to);
+    return;
+  }
+#endif
+  to[0] = hn::GetLane(hn::SumOfLanes(d, a));
+  to[1] = hn::GetLane(hn::SumOfLanes(d, b));
+  to[2] = hn::GetLane(hn::SumOfLanes(d, c));
+  to[3] = hn::GetLane(hn::SumOfLanes(d, e));
+}
+
+// The products of q with four rows.
+template <class T>
+HWY_INLINE void multiply_four(const T* q, const T* const* rows, std::size_t width, T* to) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  using V = hn::Vec<decltype(d)>;
+  V even[rows_together], odd[rows_together];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < rows_together; ++r) even[r] = odd[r] = hn::Zero(d);
+  std::size_t k = 0;
+  for (; k + 2 * size <= width; k += 2 * size) {
+    const V x = hn::LoadU(d, q + k), y = hn::LoadU(d, q + k + size);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < rows_together; ++r) {
+      even[r] = hn::MulAdd(x, hn::LoadU(d, rows[r] + k), even[r]);
+      odd[r] = hn::MulAdd(y, hn::LoadU(d, rows[r] + k + size), odd[r]);
+    }
+  }
+  for (; k < width; k += size) {
+    const V x = first_numbers(d, q + k, width - k);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < rows_together; ++r) {
+      even[r] = hn::MulAdd(x, first_numbers(d, rows[r] + k, width - k), even[r]);
+    }
+  }
+  sums_of_lanes(d, hn::Add(even[0], odd[0]), hn::Add(even[1], odd[1]), hn::Add(even[2], odd[2]),
+                hn::Add(even[3], odd[3]), to);
+}
+
+// The products of q with some rows, written where these stand.
+template <class T>
+void multiply_keys(const T* q, const T* const* rows, const Range& some, std::size_t width, T* to) {
+  std::size_t j = some.first;
+  for (; j + rows_together <= some.end; j += rows_together) {
+    multiply_four(q, rows + j, width, to + j);
+  }
+  for (; j < some.end; ++j) to[j] = dot_product(q, rows[j], width);
+}
+
 // One query and what some keys contribute to it.
 template <class T>
 struct Partial {
@@ -104,8 +175,9 @@ void add_keys(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t
   if (own.empty()) return;
   const T* q = block.query + query * block.query_stride;
   const T factor = static_cast<T>(block.scale * log2_e);
+  multiply_keys(q, head.key_rows + first, own, block.sizes.width, scores.data());
   for (std::size_t j = own.first; j < own.end; ++j) {
-    const T score = dot_product(q, head.key_rows[first + j], block.sizes.width) * factor;
+    const T score = scores[j] * factor;
     scores[j] = score == score ? score : std::numeric_limits<T>::quiet_NaN();
   }
   const Range whole{0, rounded_up(keys.range.end - first, lanes_of<T>)};
@@ -128,32 +200,99 @@ void add_keys(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t
   add_rows(factors.data(), keys.values.data(), keys.count, block.sizes.value_width, partial.sums);
 }
 
-// A total that says that scores or sums may leave the range of T.
+// A total that says that scores or sums may leave the range of T, of the first query of a block.
 template <class T>
 constexpr T out_of_range = -1;
 
+// Blocks that go through the keys together.
+constexpr std::size_t blocks_together = 16;
+
+// How long the queries of a block are at most, and with the scale.
 template <class T>
-bool attend(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t first,
-            std::size_t count, T* partial) {
-  const HeadSizes& sizes = block.sizes;
-  std::array<T, few_queries> largest;
-  largest.fill(-infinite<T>);
-  std::fill_n(partial, partial_count(block.queries, sizes), T(0));
-  T longest_query = 0;
-  for (std::size_t i = 0; i < block.queries; ++i) {
-    const T* row = block.query + i * block.query_stride;
-    longest_query = std::max(longest_query, length_of(row, sizes.width));
+struct QueryLengths {
+  T longest = 0, scaled = 0;
+
+  static QueryLengths of(const QueryBlock<T>& block) {
+    QueryLengths lengths;
+    for (std::size_t i = 0; i < block.queries; ++i) {
+      lengths.longest = std::max(
+          lengths.longest, length_of(block.query + i * block.query_stride, block.sizes.width));
+    }
+    lengths.scaled = lengths.longest * std::abs(static_cast<T>(block.scale * log2_e));
+    return lengths;
   }
-  const T scaled_query = longest_query * std::abs(static_cast<T>(block.scale * log2_e));
+
+  // Whether scores of keys no longer than this are good enough. The scale comes last: the product
+  // before it may not leave the range either.
+  bool fit(T longest_key, const ScoreLimits& limits) const {
+    return limits.hold(scaled, longest_key) && longest * longest_key < infinite<T>;
+  }
+};
+
+// No row is longer. Of the squares that stand in a lane of each row the largest are added up: for
+// rows of one kind that is a little more than those of the longest, and takes one sum for all.
+template <class T>
+T length_bound(const T* const* rows, std::size_t count, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  const auto zero = hn::Zero(d);
+  auto most = zero, odd = zero;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T* const row = rows[i];
+    auto a = zero, b = zero;
+    std::size_t k = 0;
+    for (; k + 2 * size <= width; k += 2 * size) {
+      const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
+      a = hn::MulAdd(x, x, a);
+      b = hn::MulAdd(y, y, b);
+    }
+    for (; k < width; k += size) {
+      const auto x = first_numbers(d, row + k, width - k);
+      a = hn::MulAdd(x, x, a);
+    }
+    const auto squares = hn::Add(a, b);
+    odd = hn::MulAdd(squares, zero, odd);
+    most = larger(d, squares, most);
+  }
+  if (!hn::AllTrue(d, hn::Eq(odd, zero))) return infinite<T>;
+  return length_of_squares(hn::GetLane(hn::SumOfLanes(d, most)), width);
+}
+
+template <class T>
+void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
+                     std::size_t first, std::size_t count, T* partials, std::size_t stride,
+                     bool& odd) {
+  const HeadSizes& sizes = blocks.front()->sizes;
+  std::array<std::array<T, few_queries>, blocks_together> largest;
+  std::array<QueryLengths<T>, blocks_together> queries;
+  std::array<bool, blocks_together> fits;
+  fits.fill(true);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    largest[b].fill(-infinite<T>);
+    queries[b] = QueryLengths<T>::of(*blocks[b]);
+    std::fill_n(partials + b * stride, partial_count(blocks[b]->queries, sizes), T(0));
+  }
   const ScoreLimits limits = score_limits<T>(sizes.width);
-  bool odd = false;
   for (std::size_t key = first; key < first + count; key += step) {
+    // 1. How long the keys are and which values are finite.
     KeyStep<T> keys;
     keys.range = {key, std::min(key + step, first + count)};
-    T longest_key = 0, largest_value = 0;
-    const Extent<T> all = extent_of(head.value_rows + key, keys.range.end - key, sizes.value_width);
+    const std::size_t present = keys.range.end - key;
+    T longest_key = length_bound(head.key_rows + key, present, sizes.width), largest_value = 0;
+    const auto all_fit = [&] {
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        if (fits[b] && !queries[b].fit(longest_key, limits)) return false;
+      }
+      return true;
+    };
+    if (!all_fit()) {
+      longest_key = 0;
+      for (std::size_t j = key; j < keys.range.end; ++j) {
+        longest_key = std::max(longest_key, length_of(head.key_rows[j], sizes.width));
+      }
+    }
+    const Extent<T> all = extent_of(head.value_rows + key, present, sizes.value_width);
     for (std::size_t j = keys.range.first; j < keys.range.end; ++j) {
-      longest_key = std::max(longest_key, length_of(head.key_rows[j], sizes.width));
       const Extent<T> extent = all.finite ? all : extent_of(head.value_rows[j], sizes.value_width);
       largest_value = std::max(largest_value, extent.largest);
       odd = odd || !extent.finite;
@@ -161,16 +300,30 @@ bool attend(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t f
       keys.values[keys.count] = head.value_rows[j];
       keys.places[keys.count++] = j - key;
     }
-    // The scale comes last: the product before it may not leave the range either.
-    if (!limits.hold(scaled_query, longest_key) || !(longest_query * longest_key < infinite<T>) ||
-        !values_fit(largest_value, sizes.keys)) {
-      *Partial<T>::at(partial, 0, sizes).total = out_of_range<T>;
-      return odd;
+    // 2. What they contribute to each block.
+    const bool values_are_small = values_fit(largest_value, sizes.keys);
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (!fits[b]) continue;
+      if (!values_are_small || !queries[b].fit(longest_key, limits)) {
+        fits[b] = false;
+        *Partial<T>::at(partials + b * stride, 0, sizes).total = out_of_range<T>;
+        continue;
+      }
+      for (std::size_t i = 0; i < blocks[b]->queries; ++i) {
+        Partial<T> own = Partial<T>::at(partials + b * stride, i, sizes);
+        add_keys(*blocks[b], head, i, keys, own, largest[b][i]);
+      }
     }
-    for (std::size_t i = 0; i < block.queries; ++i) {
-      Partial<T> own = Partial<T>::at(partial, i, sizes);
-      add_keys(block, head, i, keys, own, largest[i]);
-    }
+  }
+}
+
+template <class T>
+bool attend(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
+            std::size_t first, std::size_t count, T* partials, std::size_t stride) {
+  bool odd = false;
+  for (std::size_t b = 0; b < blocks.size(); b += blocks_together) {
+    attend_together(blocks.subspan(b, std::min(blocks_together, blocks.size() - b)), head, first,
+                    count, partials + b * stride, stride, odd);
   }
   return odd;
 }
@@ -227,13 +380,15 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
 
 }  // namespace
 
-bool attend_float_keys(const QueryBlock<float>& block, const PackedHead<float>& head,
-                       std::size_t first, std::size_t count, float* partial) {
-  return attend(block, head, first, count, partial);
+bool attend_float_keys(std::span<const QueryBlock<float>* const> blocks,
+                       const PackedHead<float>& head, std::size_t first, std::size_t count,
+                       float* partials, std::size_t stride) {
+  return attend(blocks, head, first, count, partials, stride);
 }
-bool attend_double_keys(const QueryBlock<double>& block, const PackedHead<double>& head,
-                        std::size_t first, std::size_t count, double* partial) {
-  return attend(block, head, first, count, partial);
+bool attend_double_keys(std::span<const QueryBlock<double>* const> blocks,
+                        const PackedHead<double>& head, std::size_t first, std::size_t count,
+                        double* partials, std::size_t stride) {
+  return attend(blocks, head, first, count, partials, stride);
 }
 BlockOutcome merge_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
                           float* partials, std::size_t parts) {
@@ -255,13 +410,15 @@ HWY_EXPORT(attend_double_keys);
 HWY_EXPORT(merge_floats);
 HWY_EXPORT(merge_doubles);
 
-bool attend_keys(const QueryBlock<float>& block, const PackedHead<float>& head, std::size_t first,
-                 std::size_t count, float* partial) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_float_keys)(block, head, first, count, partial);
+bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const PackedHead<float>& head,
+                 std::size_t first, std::size_t count, float* partials,
+                 std::size_t stride) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_float_keys)(blocks, head, first, count, partials, stride);
 }
-bool attend_keys(const QueryBlock<double>& block, const PackedHead<double>& head, std::size_t first,
-                 std::size_t count, double* partial) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_double_keys)(block, head, first, count, partial);
+bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const PackedHead<double>& head,
+                 std::size_t first, std::size_t count, double* partials,
+                 std::size_t stride) noexcept {
+  return HWY_DYNAMIC_DISPATCH(attend_double_keys)(blocks, head, first, count, partials, stride);
 }
 
 BlockOutcome merge_partials(const QueryBlock<float>& block, const PackedHead<float>& head,
