@@ -12,7 +12,7 @@
 namespace attn::plot {
 namespace {
 
-constexpr double units_a_pixel = 256;     // of Cairo's paths
+constexpr double path_units = 256;        // in a pixel, of Cairo's paths
 constexpr long units_of_freetype = 4;     // of Cairo's in one of FreeType's 1/64 pixel
 constexpr FT_Fixed one_in_16_16 = 65536;  // of FreeType's matrices
 
@@ -39,7 +39,7 @@ class LockedFace {
   FT_Face face_;
 };
 
-bool is_plain(cairo_scaled_font_t* font) {
+bool has_plain_outlines(cairo_scaled_font_t* font) {
   cairo_font_face_t* const face = cairo_scaled_font_get_font_face(font);
   return cairo_scaled_font_status(font) == CAIRO_STATUS_SUCCESS &&
          cairo_scaled_font_get_type(font) == CAIRO_FONT_TYPE_FT &&
@@ -120,7 +120,7 @@ bool GlyphOutlines::add(cairo_t* cairo, PangoFont* font, const PangoGlyphString&
   // Cairo's own for the turn that is set.
   cairo_set_scaled_font(cairo, pango_cairo_font_get_scaled_font(PANGO_CAIRO_FONT(font)));
   cairo_scaled_font_t* const scaled = cairo_get_scaled_font(cairo);
-  if (!is_plain(scaled)) return false;
+  if (!has_plain_outlines(scaled)) return false;
   if (std::none_of(fonts_.begin(), fonts_.end(),
                    [&](const auto& kept) { return kept.get() == scaled; })) {
     fonts_.emplace_back(cairo_scaled_font_reference(scaled));
@@ -145,11 +145,11 @@ bool GlyphOutlines::add(cairo_t* cairo, PangoFont* font, const PangoGlyphString&
     double x = base_x + (from + info->geometry.x_offset) / double{PANGO_SCALE};
     double y = base_y + info->geometry.y_offset / double{PANGO_SCALE};
     cairo_matrix_transform_point(&turn, &x, &y);
-    x = std::nearbyint(x * units_a_pixel);
-    y = std::nearbyint(y * units_a_pixel);
+    x = std::nearbyint(x * path_units);
+    y = std::nearbyint(y * path_units);
     const auto place = [&](const Segment& segment, std::size_t point) {
-      return std::pair((x + static_cast<double>(segment.points[2 * point])) / units_a_pixel,
-                       (y + static_cast<double>(segment.points[2 * point + 1])) / units_a_pixel);
+      return std::pair((x + static_cast<double>(segment.points[2 * point])) / path_units,
+                       (y + static_cast<double>(segment.points[2 * point + 1])) / path_units);
     };
     for (const Segment& segment : *outline(scaled, info->glyph)) {
       const auto [first_x, first_y] = place(segment, 0);
