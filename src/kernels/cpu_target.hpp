@@ -6,7 +6,7 @@
 namespace attn::kernels {
 
 /// The instruction sets this machine can run the kernels with, best first: "amx", "avx512", "avx2",
-/// "sse4", "scalar".
+/// "sse4", "sse2" and "scalar" of x86, "neon" of ARM.
 std::span<const std::string_view> cpu_targets() noexcept;
 
 /// The one in use.

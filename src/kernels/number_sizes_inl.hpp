@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/tile_inl.hpp"
+#include "kernels/vector_math_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -28,16 +29,6 @@ constexpr double log2_e = 1.4426950408889634;
 
 // Terms of a score that are summed one after the other.
 constexpr std::size_t score_depth = 128;
-
-// The larger, or `second` if one is NaN.
-template <class D, class V>
-HWY_INLINE V larger(D, V first, V second) {
-#if HWY_TARGET == HWY_SCALAR
-  return hn::IfThenElse(hn::Gt(first, second), first, second);
-#else
-  return hn::Max(first, second);
-#endif
-}
 
 // The numbers from `row` on as a vector, zeros from `count` on.
 template <class D, class T>

@@ -14,6 +14,16 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The larger, or `second` if one is NaN.
+template <class D, class V>
+HWY_INLINE V larger(D, V first, V second) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Max(first, second);
+#else  // where it would be the one that is a number
+  return hn::IfThenElse(hn::Gt(first, second), first, second);
+#endif
+}
+
 // eˣ for −86.5 ≤ x ≤ 88 (−708 ≤ x ≤ 709) and NaN, 0 below; −∞ gives exactly 0. Within 2 units in
 // the last place: x = n ln 2 + r with ln 2 in two parts (Cody and Waite 1980), a polynomial in r,
 // of degree 5 or Taylor's of degree 13, whose exponent then grows by n.
@@ -75,13 +85,7 @@ HWY_INLINE V power_of_two(D d, V x, V turned, V least) {
   using T = hn::TFromD<D>;
   const hn::RebindToSigned<D> di;
   const V given = x;
-  if constexpr (!hidden && !bounded) {
-#if HWY_TARGET == HWY_SCALAR
-    x = hn::IfThenElse(hn::Lt(x, least), least, x);
-#else
-    x = hn::Max(least, x);  // NaN if x is: the second operand
-#endif
-  }
+  if constexpr (!hidden && !bounded) x = larger(d, least, x);
   const V sum = hn::Add(x, turned);
   const V r = hn::Sub(x, hn::Sub(sum, turned));
   const auto constant = [d](double c) { return hn::Set(d, static_cast<T>(c)); };

@@ -47,7 +47,9 @@ void refuse_class(const std::string& name, const std::string& files) {
 AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
                             const std::vector<NamedToken>& special, bool mask_strips,
                             const std::vector<Normalizer>& normalizers) {
-  auto [added, ids] = in_file(tokenizer_config_name, [&] { return config.added(); });
+  TokenizerConfig::Added numbered = in_file(tokenizer_config_name, [&] { return config.added(); });
+  std::vector<AddedToken>& added = numbered.tokens;
+  std::vector<std::optional<TokenId>>& ids = numbered.ids;
   for (const auto& [key, otherwise] : special) {
     const std::string content = config.token(key).value_or(std::string(otherwise));
     if (tokens.find(content)) add_special(added, content, mask_strips && key == "mask_token");

@@ -190,16 +190,16 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
     all.emplace_back(id, token);
   };
   std::vector<std::string> named;
-  for (const auto& [key, otherwise] :
-       std::initializer_list<NamedToken>{{"bos_token", kind.first},
-                                         {"eos_token", kind.last},
-                                         {"cls_token", kind.first},
-                                         {"sep_token", kind.last},
-                                         {"unk_token", "<unk>"},
-                                         {"pad_token", "<pad>"},
-                                         {"mask_token", kind.mask}}) {
-    named.push_back(in_file(tokenizer_config_name,
-                            [&] { return config.token(key).value_or(std::string(otherwise)); }));
+  for (const NamedToken& one : std::initializer_list<NamedToken>{{"bos_token", kind.first},
+                                                                 {"eos_token", kind.last},
+                                                                 {"cls_token", kind.first},
+                                                                 {"sep_token", kind.last},
+                                                                 {"unk_token", "<unk>"},
+                                                                 {"pad_token", "<pad>"},
+                                                                 {"mask_token", kind.mask}}) {
+    named.push_back(in_file(tokenizer_config_name, [&] {
+      return config.token(one.key).value_or(std::string(one.otherwise));
+    }));
   }
   // Marian's texts name the language that they are to be put into, Pegasus's what they leave out.
   for (TokenId id = 0; id < tokens.size(); ++id) {

@@ -93,8 +93,9 @@ TEST_CASE(
   on_every_target([] {
     RandomRequests random(7);
     for (const DType dtype : {DType::float32, DType::float64}) {
-      for (const auto& [queries, width] :
+      for (const auto& sizes :
            {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}, std::pair{40, 24}}) {
+        const auto queries = sizes.first, width = sizes.second;
         CAPTURE(queries);
         CAPTURE(width);
         const std::size_t w = static_cast<std::size_t>(width);
@@ -129,8 +130,9 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
   on_every_target([] {
     RandomRequests random(8);
     for (const DType dtype : {DType::float32, DType::float64}) {
-      for (const auto& [queries, width] :
+      for (const auto& sizes :
            {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}, std::pair{40, 24}}) {
+        const auto queries = sizes.first, width = sizes.second;
         for (const float odd : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
           for (const int place : {0, 1, 2, 3}) {
             CAPTURE(queries);

@@ -66,9 +66,9 @@ constexpr Pooling::Reduction mean = Pooling::Reduction::mean, largest = Pooling:
 TEST_CASE("weights pooled inside the kernel are the reference's, whatever the bins hold") {
   on_every_target([] {
     RandomRequests random(21);
-    for (const auto& [queries, keys, size] :
-         std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
+    for (const auto& sizes : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
              {1, 1, 1}, {5, 3, 2}, {40, 400, 400}, {140, 400, 7}, {270, 1000, 2}, {133, 385, 50}}) {
+      const auto queries = std::get<0>(sizes), keys = std::get<1>(sizes), size = std::get<2>(sizes);
       for (const std::size_t width : {4, 20}) {
         for (const DType dtype : {DType::float32, DType::float64}) {
           for (const Pooling::Reduction reduction : {mean, largest}) {

@@ -33,8 +33,9 @@ Tensor full(const Shape& shape, float number) {
 TEST_CASE("what could leave the range of single precision is computed as if it could not") {
   on_every_target([] {
     // Of few queries, narrow heads, wide ones; 2¹⁷ pairs are enough for the kernels to pay.
-    for (const auto& [queries, keys, width] : std::vector<std::array<std::size_t, 3>>{
+    for (const auto& sizes : std::vector<std::array<std::size_t, 3>>{
              {4, 16384, 64}, {512, 1024, 8}, {256, 512, 64}, {16, 512, 800}}) {
+      const auto queries = sizes[0], keys = sizes[1], width = sizes[2];
       for (const bool weights : {true, false}) {
         CAPTURE(queries);
         CAPTURE(width);

@@ -205,8 +205,9 @@ TEST_CASE("the fast path agrees with the reference for every part of a mask") {
 TEST_CASE("the fast path agrees with the reference for scale, softcap and bias") {
   on_every_target([] {
     RandomRequests random(6);
-    for (const auto& [queries, width] :
+    for (const auto& sizes :
          {std::pair{50, 18}, std::pair{50, 16}, std::pair{4, 16}, std::pair{50, 24}}) {
+      const auto queries = sizes.first, width = sizes.second;
       CAPTURE(queries);
       CAPTURE(width);
       const Shape shape{2, static_cast<std::size_t>(queries), static_cast<std::size_t>(width)};

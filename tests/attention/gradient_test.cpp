@@ -246,9 +246,9 @@ TEST_CASE("a hidden key passes nothing back even if it holds NaN") {
   sequences(request).value = Tensor(sequences(request).value.shape(), std::move(value));
   request.mask.valid_lens = Tensor({1}, std::vector<std::int64_t>{3});
   const Tensor gradient = random.normal(attn::attend(request).output.shape());
-  for (const auto& [name, found] : attn::gradients(request, gradient)) {
-    CAPTURE(name);
-    for (const double number : numbers(found)) CHECK(std::isfinite(number));
+  for (const auto& found : attn::gradients(request, gradient)) {
+    CAPTURE(found.first);
+    for (const double number : numbers(found.second)) CHECK(std::isfinite(number));
   }
 }
 

@@ -76,7 +76,8 @@ Tensor with_column(const Tensor& tensor, std::size_t row, float number) {
 TEST_CASE("scores whose digits single precision would lose are computed in double precision") {
   on_every_target([] {
     RandomRequests random(41);
-    for (const auto& [queries, keys, width] : large_sizes) {
+    for (const auto& sizes : large_sizes) {
+      const auto queries = sizes[0], keys = sizes[1], width = sizes[2];
       CAPTURE(queries);
       CAPTURE(width);
       AttentionRequest request = random_request(random, queries, keys, width);
@@ -110,8 +111,9 @@ TEST_CASE("scores whose digits single precision would lose are computed in doubl
 TEST_CASE("a weight that underflows to 0 makes NaN of an infinite value, a hidden key nothing") {
   on_every_target([] {
     // The first size is for the reference.
-    for (const auto& [queries, keys, width] : std::vector<std::array<std::size_t, 3>>{
+    for (const auto& sizes : std::vector<std::array<std::size_t, 3>>{
              {2, 4, 3}, {6, 8192, 64}, {300, 1000, 8}, {64, 700, 64}}) {
+      const auto queries = sizes[0], keys = sizes[1], width = sizes[2];
       CAPTURE(queries);
       CAPTURE(width);
       // e⁻¹¹⁰ is 0 in single precision, e⁻⁹² / 8192 is not.

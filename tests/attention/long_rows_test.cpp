@@ -77,8 +77,9 @@ TEST_CASE("a row of a million equal scores is as exact as a short one") {
 
 TEST_CASE("rows of equal scores are as exact in wide heads") {
   on_every_target([] {
-    for (const auto& [queries, keys, width] : std::vector<std::array<std::size_t, 3>>{
+    for (const auto& sizes : std::vector<std::array<std::size_t, 3>>{
              {33, 16000, 64}, {12, 131072, 20}, {33, 16000, 24}, {3, 131072, 64}}) {
+      const auto queries = sizes[0], keys = sizes[1], width = sizes[2];
       for (const float value : {1.1F, 0.7777F}) {
         CAPTURE(queries);
         CAPTURE(keys);

@@ -71,13 +71,14 @@ TEST_CASE("the cells of a pooled map are the means or the largest of the weights
   std::mt19937 random(4);
   // Fewer and more queries than a block takes, bins of one and of several sizes, more bins than
   // positions.
-  for (const auto& [queries, keys, size] : std::vector<std::array<std::size_t, 3>>{{7, 5, 3},
-                                                                                   {300, 411, 7},
-                                                                                   {513, 200, 2},
-                                                                                   {250, 250, 64},
-                                                                                   {90, 60, 100},
-                                                                                   {1, 300, 10},
-                                                                                   {400, 1, 3}}) {
+  for (const auto& sizes : std::vector<std::array<std::size_t, 3>>{{7, 5, 3},
+                                                                   {300, 411, 7},
+                                                                   {513, 200, 2},
+                                                                   {250, 250, 64},
+                                                                   {90, 60, 100},
+                                                                   {1, 300, 10},
+                                                                   {400, 1, 3}}) {
+    const auto queries = sizes[0], keys = sizes[1], size = sizes[2];
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const bool largest : {false, true}) {
         CAPTURE(queries);

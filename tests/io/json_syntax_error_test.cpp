@@ -17,15 +17,15 @@ struct Faulty {
 };
 
 void check_errors(std::initializer_list<Faulty> texts) {
-  for (const auto& [text, error] : texts) {
-    CAPTURE(text);
+  for (const Faulty& one : texts) {
+    CAPTURE(one.text);
     std::string found = "no error";
     try {
-      parse_json(text);
+      parse_json(one.text);
     } catch (const Error& caught) {
       found = caught.what();
     }
-    CHECK(found == "not valid JSON: " + std::string(error));
+    CHECK(found == "not valid JSON: " + one.error);
   }
 }
 

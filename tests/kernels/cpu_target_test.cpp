@@ -1,5 +1,9 @@
 #include "kernels/cpu_target.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "kernels/matrix_tile.hpp"
@@ -23,6 +27,28 @@ TEST_CASE("matrix tiles are used by the target amx alone, which comes first wher
   }
   kernels::use_cpu_target("");
   CHECK((kernels::cpu_targets().front() == "amx") == kernels::matrix_tiles_present());
+}
+
+TEST_CASE("every CPU target is one of those that users are told of, the best ones first") {
+  constexpr std::array<std::string_view, 7> known{"amx",  "avx512", "avx2",  "sse4",
+                                                  "sse2", "neon",   "scalar"};
+  const auto targets = kernels::cpu_targets();
+  std::size_t last = 0;
+  for (const std::string_view name : targets) {
+    CAPTURE(std::string(name));
+    const auto place = std::find(known.begin(), known.end(), name);
+    REQUIRE(place != known.end());
+    const auto rank = static_cast<std::size_t>(place - known.begin()) + 1;
+    CHECK(rank > last);
+    last = rank;
+  }
+#if defined(__aarch64__)
+  // Which every processor of its kind has, and none of another.
+  constexpr bool has_neon = true;
+#else
+  constexpr bool has_neon = false;
+#endif
+  CHECK((targets.front() == "neon") == has_neon);
 }
 
 TEST_CASE("an unknown CPU target is refused and changes nothing") {

@@ -46,7 +46,7 @@ bool has_colours(PangoFont* font) {
 
 // Letters are drawn as outlines, because Cairo would move the pictures of single letters to whole
 // pixels; coloured ones, such as emoji, are pictures.
-void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
+void draw_line(cairo_t* cairo, PangoLayoutLine* line, GlyphOutlines& outlines) {
   int x = 0;
   for (GSList* item = line->runs; item != nullptr; item = item->next) {
     auto* run = static_cast<PangoLayoutRun*>(item->data);
@@ -56,7 +56,9 @@ void draw_line(cairo_t* cairo, PangoLayoutLine* line) {
       pango_cairo_show_glyph_string(cairo, font, run->glyphs);
       cairo_new_path(cairo);
     } else {
-      pango_cairo_glyph_string_path(cairo, font, run->glyphs);
+      if (font == nullptr || !outlines.add(cairo, font, *run->glyphs)) {
+        pango_cairo_glyph_string_path(cairo, font, run->glyphs);
+      }
       cairo_fill(cairo);
     }
     x += pango_glyph_string_get_width(run->glyphs);
@@ -297,7 +299,7 @@ void Canvas::outlined_text(const Text& text, Point origin, double degrees, Colou
   if (format_ == PictureFormat::svg && letters_ == Letters::text) {
     svg_.add_text(text.layout.get(), text.width, origin, degrees, colour);
   } else if (is_raster() || (format_ == PictureFormat::pdf && letters_ == Letters::outlines)) {
-    draw_line(cairo_, line);
+    draw_line(cairo_, line, outlines_);
   } else {
     pango_cairo_show_layout_line(cairo_, line);
   }

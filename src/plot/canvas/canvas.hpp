@@ -16,6 +16,7 @@
 #include "plot/colour/colour.hpp"
 #include "plot/colour/paper.hpp"
 #include "plot/text/box.hpp"
+#include "plot/text/glyph_outlines.hpp"
 #include "plot/text/text.hpp"
 #include "support/large_block.hpp"
 
@@ -118,6 +119,7 @@ class Canvas {
   std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;
+  GlyphOutlines outlines_;
 };
 
 }  // namespace attn::plot

@@ -1,0 +1,179 @@
+#include "plot/text/glyph_outlines.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <cairo-ft.h>
+#include <pango/pangocairo.h>
+
+#include FT_FREETYPE_H
+#include FT_OUTLINE_H
+
+namespace attn::plot {
+namespace {
+
+constexpr double path_units = 256;        // in a pixel, of Cairo's paths
+constexpr long units_of_freetype = 4;     // of Cairo's in one of FreeType's 1/64 pixel
+constexpr FT_Fixed one_in_16_16 = 65536;  // of FreeType's matrices
+
+// The place that is two thirds of the way from an end of a quadratic curve to its control point,
+// cut off towards 0: a control point of the same curve as a cubic one.
+long raised(long end, long control) {
+  return (end + 2 * control) / 3;
+}
+
+// Locked, because all sizes and turns of a font share one face.
+class LockedFace {
+ public:
+  explicit LockedFace(cairo_scaled_font_t* font)
+      : font_(font), face_(cairo_ft_scaled_font_lock_face(font)) {}
+  ~LockedFace() {
+    if (face_ != nullptr) cairo_ft_scaled_font_unlock_face(font_);
+  }
+  LockedFace(const LockedFace&) = delete;
+  LockedFace& operator=(const LockedFace&) = delete;
+  FT_Face get() const { return face_; }
+
+ private:
+  cairo_scaled_font_t* font_;
+  FT_Face face_;
+};
+
+bool has_plain_outlines(cairo_scaled_font_t* font) {
+  cairo_font_face_t* const face = cairo_scaled_font_get_font_face(font);
+  return cairo_scaled_font_status(font) == CAIRO_STATUS_SUCCESS &&
+         cairo_scaled_font_get_type(font) == CAIRO_FONT_TYPE_FT &&
+         cairo_ft_font_face_get_synthesize(face) == 0;
+}
+
+}  // namespace
+
+// What FreeType's walk over an outline calls.
+struct GlyphOutlines::Contours {
+  Outline outline;
+  long x = 0, y = 0;
+
+  static Contours& of(void* contours) { return *static_cast<Contours*>(contours); }
+
+  void add(Segment::Kind kind, std::array<long, 6> points, const FT_Vector& to) {
+    outline.push_back({kind, points});
+    x = to.x * units_of_freetype;
+    y = to.y * units_of_freetype;
+  }
+
+  static int move(const FT_Vector* to, void* contours) {
+    Contours& all = of(contours);
+    if (!all.outline.empty()) all.outline.push_back({Segment::Kind::close});
+    all.add(Segment::Kind::move, {to->x * units_of_freetype, to->y * units_of_freetype}, *to);
+    return 0;
+  }
+  static int line(const FT_Vector* to, void* contours) {
+    of(contours).add(Segment::Kind::line, {to->x * units_of_freetype, to->y * units_of_freetype},
+                     *to);
+    return 0;
+  }
+  static int conic(const FT_Vector* control, const FT_Vector* to, void* contours) {
+    Contours& all = of(contours);
+    const long x = control->x * units_of_freetype, y = control->y * units_of_freetype;
+    const long to_x = to->x * units_of_freetype, to_y = to->y * units_of_freetype;
+    all.add(Segment::Kind::curve,
+            {raised(all.x, x), raised(all.y, y), raised(to_x, x), raised(to_y, y), to_x, to_y},
+            *to);
+    return 0;
+  }
+  static int cubic(const FT_Vector* first, const FT_Vector* second, const FT_Vector* to,
+                   void* contours) {
+    of(contours).add(
+        Segment::Kind::curve,
+        {first->x * units_of_freetype, first->y * units_of_freetype, second->x * units_of_freetype,
+         second->y * units_of_freetype, to->x * units_of_freetype, to->y * units_of_freetype},
+        *to);
+    return 0;
+  }
+};
+
+const std::optional<GlyphOutlines::Outline>& GlyphOutlines::outline(cairo_scaled_font_t* font,
+                                                                    PangoGlyph glyph) {
+  const auto [at, is_new] = outlines_.try_emplace({font, glyph});
+  if (!is_new) return at->second;
+  const LockedFace face(font);
+  constexpr FT_Int32 flags =
+      FT_LOAD_NO_HINTING | FT_LOAD_NO_BITMAP | FT_LOAD_IGNORE_GLOBAL_ADVANCE_WIDTH;
+  if (face.get() == nullptr || FT_Load_Glyph(face.get(), glyph, flags) != 0 ||
+      face.get()->glyph->format != FT_GLYPH_FORMAT_OUTLINE) {
+    return at->second;
+  }
+  FT_Outline& loaded = face.get()->glyph->outline;
+  constexpr FT_Matrix downwards = {one_in_16_16, 0, 0, -one_in_16_16};
+  FT_Outline_Transform(&loaded, &downwards);
+  constexpr FT_Outline_Funcs calls = {
+      Contours::move, Contours::line, Contours::conic, Contours::cubic, 0, 0};
+  Contours contours;
+  if (FT_Outline_Decompose(&loaded, &calls, &contours) != 0) return at->second;
+  if (!contours.outline.empty()) contours.outline.push_back({Segment::Kind::close});
+  at->second = std::move(contours.outline);
+  return at->second;
+}
+
+bool GlyphOutlines::add(cairo_t* cairo, PangoFont* font, const PangoGlyphString& glyphs) {
+  if (!PANGO_IS_CAIRO_FONT(font)) return false;
+  // Cairo's own for the turn that is set.
+  cairo_set_scaled_font(cairo, pango_cairo_font_get_scaled_font(PANGO_CAIRO_FONT(font)));
+  cairo_scaled_font_t* const scaled = cairo_get_scaled_font(cairo);
+  if (!has_plain_outlines(scaled)) return false;
+  if (std::none_of(fonts_.begin(), fonts_.end(),
+                   [&](const auto& kept) { return kept.get() == scaled; })) {
+    fonts_.emplace_back(cairo_scaled_font_reference(scaled));
+  }
+  const auto* const end = glyphs.glyphs + glyphs.num_glyphs;
+  for (const PangoGlyphInfo* info = glyphs.glyphs; info != end; ++info) {
+    if (info->glyph == PANGO_GLYPH_EMPTY) continue;
+    if ((info->glyph & PANGO_GLYPH_UNKNOWN_FLAG) != 0 || !outline(scaled, info->glyph)) {
+      return false;
+    }
+  }
+
+  double base_x = 0, base_y = 0;
+  cairo_get_current_point(cairo, &base_x, &base_y);
+  cairo_matrix_t turn;
+  cairo_get_matrix(cairo, &turn);
+  cairo_identity_matrix(cairo);
+  int advanced = 0;
+  for (const PangoGlyphInfo* info = glyphs.glyphs; info != end; ++info) {
+    const int from = std::exchange(advanced, advanced + info->geometry.width);
+    if (info->glyph == PANGO_GLYPH_EMPTY) continue;
+    double x = base_x + (from + info->geometry.x_offset) / double{PANGO_SCALE};
+    double y = base_y + info->geometry.y_offset / double{PANGO_SCALE};
+    cairo_matrix_transform_point(&turn, &x, &y);
+    x = std::nearbyint(x * path_units);
+    y = std::nearbyint(y * path_units);
+    const auto place = [&](const Segment& segment, std::size_t point) {
+      return std::pair((x + static_cast<double>(segment.points[2 * point])) / path_units,
+                       (y + static_cast<double>(segment.points[2 * point + 1])) / path_units);
+    };
+    for (const Segment& segment : *outline(scaled, info->glyph)) {
+      const auto [first_x, first_y] = place(segment, 0);
+      switch (segment.kind) {
+        case Segment::Kind::move:
+          cairo_move_to(cairo, first_x, first_y);
+          break;
+        case Segment::Kind::line:
+          cairo_line_to(cairo, first_x, first_y);
+          break;
+        case Segment::Kind::curve: {
+          const auto [second_x, second_y] = place(segment, 1);
+          const auto [to_x, to_y] = place(segment, 2);
+          cairo_curve_to(cairo, first_x, first_y, second_x, second_y, to_x, to_y);
+          break;
+        }
+        case Segment::Kind::close:
+          cairo_close_path(cairo);
+          break;
+      }
+    }
+  }
+  cairo_set_matrix(cairo, &turn);
+  return true;
+}
+
+}  // namespace attn::plot
