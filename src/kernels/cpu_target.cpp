@@ -13,9 +13,9 @@ namespace attn::kernels {
 namespace {
 
 #if HWY_ARCH_X86
-static_assert((HWY_TARGETS & (HWY_AVX3 - 1)) == 0,
-              "no target may stand before AVX-512, which matrix tiles belong to: see "
-              "attn_disabled_targets in CMakeLists.txt");
+// None may stand before AVX-512, which matrix tiles belong to: see attn_disabled_targets in
+// CMakeLists.txt.
+static_assert((HWY_TARGETS & (HWY_AVX3 - 1)) == 0);
 #endif
 
 // As users know them; names of other processors are the library's own.
