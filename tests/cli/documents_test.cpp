@@ -218,8 +218,8 @@ TEST_CASE("documents name no flag that there is not") {
     CHECK(read_document("commands.md").find('`' + command) != std::string::npos);
   }
   CHECK(known.size() > 60);
-  // CMake's, pkg-config's, GNU parallel's, the benchmark library's and Chromium's; those of Slurm's
-  // sbatch stand in batch.md.
+  // CMake's, pkg-config's, GNU parallel's, the benchmark library's, Chromium's and our own
+  // scripts'; those of Slurm's sbatch stand in batch.md.
   const std::set<std::string> others{"--build",
                                      "--clean-first",
                                      "--preset",
@@ -235,7 +235,8 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--hide-scrollbars",
                                      "--window-size",
                                      "--virtual-time-budget",
-                                     "--screenshot"};
+                                     "--screenshot",
+                                     "--onnxruntime"};
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};

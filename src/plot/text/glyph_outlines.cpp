@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include <cairo-ft.h>
+#include <fontconfig/fontconfig.h>
 #include <pango/pangocairo.h>
+#include <pango/pangofc-font.h>
 
-#include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
 namespace attn::plot {
@@ -15,6 +16,7 @@ namespace {
 constexpr double path_units = 256;        // in a pixel, of Cairo's paths
 constexpr long units_of_freetype = 4;     // of Cairo's in one of FreeType's 1/64 pixel
 constexpr FT_Fixed one_in_16_16 = 65536;  // of FreeType's matrices
+constexpr double units_of_a_pixel = 64;   // of FreeType's sizes
 
 // The place that is two thirds of the way from an end of a quadratic curve to its control point,
 // cut off towards 0: a control point of the same curve as a cubic one.
@@ -22,22 +24,24 @@ long raised(long end, long control) {
   return (end + 2 * control) / 3;
 }
 
-// Locked, because all sizes and turns of a font share one face.
-class LockedFace {
- public:
-  explicit LockedFace(cairo_scaled_font_t* font)
-      : font_(font), face_(cairo_ft_scaled_font_lock_face(font)) {}
-  ~LockedFace() {
-    if (face_ != nullptr) cairo_ft_scaled_font_unlock_face(font_);
-  }
-  LockedFace(const LockedFace&) = delete;
-  LockedFace& operator=(const LockedFace&) = delete;
-  FT_Face get() const { return face_; }
-
- private:
-  cairo_scaled_font_t* font_;
-  FT_Face face_;
-};
+// The font's size and turn as Cairo asks FreeType for them: the sizes along both axes, at least 1,
+// and in the matrix what they leave.
+bool set_scale(FT_Face face, cairo_scaled_font_t* font) {
+  cairo_matrix_t scale;
+  cairo_scaled_font_get_scale_matrix(font, &scale);
+  const double across = std::sqrt(scale.xx * scale.xx + scale.yx * scale.yx);
+  if (across == 0) return false;
+  const double down = std::abs(scale.xx * scale.yy - scale.yx * scale.xy) / across;
+  const double x_scale = std::max(across, 1.0), y_scale = std::max(down, 1.0);
+  const auto fixed = [](double x) { return static_cast<FT_Fixed>(x * one_in_16_16); };
+  FT_Matrix turn = {fixed(scale.xx / x_scale), -fixed(scale.xy / y_scale),
+                    -fixed(scale.yx / x_scale), fixed(scale.yy / y_scale)};
+  FT_Set_Transform(face, &turn, nullptr);
+  const auto units = [](double size) {
+    return static_cast<FT_F26Dot6>(size * units_of_a_pixel + 0.5);
+  };
+  return FT_Set_Char_Size(face, units(x_scale), units(y_scale), 0, 0) == 0;
+}
 
 bool has_plain_outlines(cairo_scaled_font_t* font) {
   cairo_font_face_t* const face = cairo_scaled_font_get_font_face(font);
@@ -92,18 +96,47 @@ struct GlyphOutlines::Contours {
   }
 };
 
-const std::optional<GlyphOutlines::Outline>& GlyphOutlines::outline(cairo_scaled_font_t* font,
+GlyphOutlines::~GlyphOutlines() {
+  for (const auto& [file, face] : faces_) {
+    if (face != nullptr) FT_Done_Face(face);
+  }
+  if (library_ != nullptr) FT_Done_FreeType(library_);
+}
+
+// Null if the font is no file of its own, or one of several instances in it.
+FT_Face GlyphOutlines::face_of(PangoFont* font) {
+  if (!PANGO_IS_FC_FONT(font)) return nullptr;
+  FcPattern* const pattern = pango_fc_font_get_pattern(PANGO_FC_FONT(font));
+  FcChar8* path = nullptr;
+  int index = 0;
+  FcBool variable = FcFalse;
+  if (FcPatternGetString(pattern, FC_FILE, 0, &path) != FcResultMatch) return nullptr;
+  FcPatternGetInteger(pattern, FC_INDEX, 0, &index);
+  FcPatternGetBool(pattern, FC_VARIABLE, 0, &variable);
+  constexpr int first_instance = 1 << 16;
+  if (variable != FcFalse || index >= first_instance) return nullptr;
+  const auto [at, is_new] =
+      faces_.try_emplace({reinterpret_cast<const char*>(path), index}, nullptr);
+  if (is_new && (library_ != nullptr || FT_Init_FreeType(&library_) == 0) &&
+      FT_New_Face(library_, at->first.first.c_str(), index, &at->second) != 0) {
+    at->second = nullptr;
+  }
+  return at->second;
+}
+
+const std::optional<GlyphOutlines::Outline>& GlyphOutlines::outline(PangoFont* font,
+                                                                    cairo_scaled_font_t* scaled,
                                                                     PangoGlyph glyph) {
-  const auto [at, is_new] = outlines_.try_emplace({font, glyph});
+  const auto [at, is_new] = outlines_.try_emplace({scaled, glyph});
   if (!is_new) return at->second;
-  const LockedFace face(font);
+  const FT_Face face = face_of(font);
   constexpr FT_Int32 flags =
       FT_LOAD_NO_HINTING | FT_LOAD_NO_BITMAP | FT_LOAD_IGNORE_GLOBAL_ADVANCE_WIDTH;
-  if (face.get() == nullptr || FT_Load_Glyph(face.get(), glyph, flags) != 0 ||
-      face.get()->glyph->format != FT_GLYPH_FORMAT_OUTLINE) {
+  if (face == nullptr || !set_scale(face, scaled) || FT_Load_Glyph(face, glyph, flags) != 0 ||
+      face->glyph->format != FT_GLYPH_FORMAT_OUTLINE) {
     return at->second;
   }
-  FT_Outline& loaded = face.get()->glyph->outline;
+  FT_Outline& loaded = face->glyph->outline;
   constexpr FT_Matrix downwards = {one_in_16_16, 0, 0, -one_in_16_16};
   FT_Outline_Transform(&loaded, &downwards);
   constexpr FT_Outline_Funcs calls = {
@@ -128,7 +161,7 @@ bool GlyphOutlines::add(cairo_t* cairo, PangoFont* font, const PangoGlyphString&
   const auto* const end = glyphs.glyphs + glyphs.num_glyphs;
   for (const PangoGlyphInfo* info = glyphs.glyphs; info != end; ++info) {
     if (info->glyph == PANGO_GLYPH_EMPTY) continue;
-    if ((info->glyph & PANGO_GLYPH_UNKNOWN_FLAG) != 0 || !outline(scaled, info->glyph)) {
+    if ((info->glyph & PANGO_GLYPH_UNKNOWN_FLAG) != 0 || !outline(font, scaled, info->glyph)) {
       return false;
     }
   }
@@ -151,7 +184,7 @@ bool GlyphOutlines::add(cairo_t* cairo, PangoFont* font, const PangoGlyphString&
       return std::pair((x + static_cast<double>(segment.points[2 * point])) / path_units,
                        (y + static_cast<double>(segment.points[2 * point + 1])) / path_units);
     };
-    for (const Segment& segment : *outline(scaled, info->glyph)) {
+    for (const Segment& segment : *outline(font, scaled, info->glyph)) {
       const auto [first_x, first_y] = place(segment, 0);
       switch (segment.kind) {
         case Segment::Kind::move:

@@ -4,11 +4,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <cairo.h>
+#include <ft2build.h>
 #include <pango/pango.h>
+
+#include FT_FREETYPE_H
 
 namespace attn::plot {
 
@@ -17,6 +21,11 @@ namespace attn::plot {
 /// result off, so that a fused multiply-add, which its builds for 64-bit ARM use, moves points.
 class GlyphOutlines {
  public:
+  GlyphOutlines() = default;
+  ~GlyphOutlines();
+  GlyphOutlines(const GlyphOutlines&) = delete;
+  GlyphOutlines& operator=(const GlyphOutlines&) = delete;
+
   /// Adds the letters to Cairo's path, from its current point on. False, and nothing is added, if
   /// one of them is no plain outline.
   bool add(cairo_t* cairo, PangoFont* font, const PangoGlyphString& glyphs);
@@ -33,7 +42,13 @@ class GlyphOutlines {
     void operator()(cairo_scaled_font_t* font) const { cairo_scaled_font_destroy(font); }
   };
 
-  const std::optional<Outline>& outline(cairo_scaled_font_t* font, PangoGlyph glyph);
+  FT_Face face_of(PangoFont* font);
+  const std::optional<Outline>& outline(PangoFont* font, cairo_scaled_font_t* scaled,
+                                        PangoGlyph glyph);
+
+  // Of files, read again: Cairo's faces are set by all threads, each for its own sizes.
+  FT_Library library_ = nullptr;
+  std::map<std::pair<std::string, int>, FT_Face> faces_;
 
   std::vector<std::unique_ptr<cairo_scaled_font_t, ReleaseFont>> fonts_;  ///< so that they stay
   std::map<std::pair<cairo_scaled_font_t*, PangoGlyph>, std::optional<Outline>> outlines_;
