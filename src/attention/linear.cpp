@@ -203,7 +203,8 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   for (const Task<T>& task : tasks) panels += (task.rows.count + panel - 1) / panel;
   const std::size_t blocks = (rows + block_rows - 1) / block_rows;
   // Two groups a thread at least, as far as there are panels.
-  const std::size_t workers = std::clamp<std::size_t>(panels * blocks, 1, thread_count(threads));
+  const std::size_t workers =
+      std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
   const std::size_t group_columns =
       panel * std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
   std::size_t count = 0, packed_count = 0, room_count = 0;
@@ -371,6 +372,7 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
   }
   multiply_all(tasks, x, threads);
   std::vector<Tensor> results;
+  results.reserve(tasks.size());
   for (const Task<T>& task : tasks) results.push_back(result(task, x));
   return results;
 }

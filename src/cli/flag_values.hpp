@@ -48,6 +48,7 @@ std::size_t choice(const std::string& flag, const std::string& text,
 template <class Table>
 std::vector<std::string_view> names_of(const Table& table) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(table));
   for (const auto& row : table) names.push_back(row.name);
   return names;
 }

@@ -35,30 +35,28 @@ class Flags : public std::vector<Flag> {
   }
 
   template <class Target>
-  Flag& text(std::string name, Target& target, std::string value, std::string help) {
-    return add(std::move(name), std::move(value), std::move(help),
-               [&target](const std::string& text) { target = text; });
+  Flag& text(const std::string& name, Target& target, const std::string& value,
+             const std::string& help) {
+    return add(name, value, help, [&target](const std::string& text) { target = text; });
   }
 
   /// A whole number of at least `least`.
   template <class Target>
-  void count(const std::string& name, Target& target, std::string value, std::string help,
-             std::size_t least = 0) {
-    add(name, std::move(value), std::move(help), [&target, name, least](const std::string& text) {
+  void count(const std::string& name, Target& target, const std::string& value,
+             const std::string& help, std::size_t least = 0) {
+    add(name, value, help, [&target, name, least](const std::string& text) {
       target = whole_number(name, text, least);
     });
   }
 
   /// One of the names of a table. The help begins with them: "png, svg or pdf".
   template <class Target, class Table>
-  void choice(const std::string& name, Target& target, const Table& table, std::string value,
+  void choice(const std::string& name, Target& target, const Table& table, const std::string& value,
               const std::string& help = "") {
     const auto names = names_of(table);
-    add(name, std::move(value), alternatives(names) + help,
-        [&target, name, table](const std::string& text) {
-          target = chosen(name, text, table).value;
-        })
-        .words.assign(names.begin(), names.end());
+    add(name, value, alternatives(names) + help, [&target, name, table](const std::string& text) {
+      target = chosen(name, text, table).value;
+    }).words.assign(names.begin(), names.end());
   }
 };
 

@@ -88,7 +88,7 @@ int read(const GivenHeads& given) {
 
 template <class Table>
 void add_list(Flags& flags, const std::string& name, const Table& table, const std::string& help,
-              std::function<void(std::size_t)> take) {
+              const std::function<void(std::size_t)>& take) {
   Flag& flag = flags.add(name, "LIST", help, [=](const std::string& text) {
     for (const std::string& part : comma_separated(text)) {
       take(choice(name, part, names_of(table)));

@@ -66,7 +66,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(pointer, i);
-    const JsonValue list = value.element(i);
+    const JsonValue& list = value.element(i);
     if (!list.is(JsonValue::Type::array)) {
       throw input_error(
           translated("expected a list of labels, found {1}", translated(type_text(list))), at,

@@ -279,6 +279,7 @@ class ModelReader {
   std::vector<std::vector<std::string>> written(const std::vector<Ids>& samples) const {
     if (!request_.folder->tokenizer) return {};
     std::vector<std::vector<std::string>> all;
+    all.reserve(samples.size());
     for (const Ids& ids : samples) all.push_back(written_tokens(*request_.folder, ids));
     return all;
   }

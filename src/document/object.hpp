@@ -29,6 +29,7 @@ template <class Table>
 auto expect_choice(const JsonValue& value, const std::string& pointer, const std::string& noun,
                    const Table& table) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(table));
   for (const auto& row : table) names.push_back(row.name);
   return table[expect_name(value, pointer, noun, names)].value;
 }

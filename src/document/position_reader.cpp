@@ -100,6 +100,7 @@ RotaryScaling read_scaling(const JsonValue& value, const std::string& pointer) {
                       translated("give linear, dynamic, llama3 or yarn"));
   }
   std::vector<std::string_view> names;
+  names.reserve(std::size(scaling_forms));
   for (const ScalingForm& form : scaling_forms) names.push_back(form.name);
   const ScalingForm& form =
       scaling_forms[expect_name(*type, members.place(key), translated("rotary scaling"), names)];

@@ -78,7 +78,7 @@ auto read_each(const JsonValue& value, const std::string& pointer, bool bare,
   }
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(pointer, i);
-    const JsonValue row = value.element(i);
+    const JsonValue& row = value.element(i);
     rows.push_back(read(expect_filled_array(row, at, sequence), at));
   }
   return rows;

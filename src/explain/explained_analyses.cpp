@@ -245,6 +245,7 @@ class AnalysedPosition {
   static std::vector<double> picked(const std::vector<double>& numbers,
                                     const std::vector<std::size_t>& positions) {
     std::vector<double> result;
+    result.reserve(positions.size());
     for (const std::size_t position : positions) result.push_back(numbers[position]);
     return result;
   }

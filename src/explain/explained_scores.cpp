@@ -139,7 +139,7 @@ class ScoreSteps {
 
   // The products of weights [1,n] with what each key has, [Lk,n].
   Vector of_keys(const Matrix& weights, const Matrix& of_key) {
-    const Vector scores = xt::sum(weights * of_key, {1});
+    Vector scores = xt::sum(weights * of_key, {1});
     Explanation::Sums sums{{}, query_.shown_keys(), keys_left_out};
     for (const std::size_t j : query_.shown_keys().indices())
       sums.sums.push_back(product_sum(query_.key_names().in_table(j), numbers(weights, 0),

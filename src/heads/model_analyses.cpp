@@ -198,27 +198,28 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
     test.texts.ids.push_back(std::move(text));
   }
   std::vector<InductionHeads> all;
-  run_model(model, folder.weights, test.texts, test, [&](const std::string& name, Tensor tensor) {
-    if (!name.ends_with(".weights")) return;
-    const Tensor maps = tensor.converted(DType::float64);
-    const auto numbers = maps.values<double>();
-    const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
-    InductionHeads& of = all.emplace_back();
-    of.name = name.substr(0, name.rfind('.'));
-    for (std::size_t h = 0; h < heads; ++h) {
-      std::vector<double> sums(3);
-      for (std::size_t b = 0; b < samples; ++b) {
-        const double* map = numbers.data() + (b * heads + h) * n * n;
-        for (std::size_t i = before + m; i < n; ++i) {
-          sums[0] += map[i * n + i - 1];
-          sums[1] += map[i * n + i - m];
-          sums[2] += map[i * n + i - (m - 1)];
+  run_model(
+      model, folder.weights, test.texts, test, [&](const std::string& name, const Tensor& tensor) {
+        if (!name.ends_with(".weights")) return;
+        const Tensor maps = tensor.converted(DType::float64);
+        const auto numbers = maps.values<double>();
+        const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
+        InductionHeads& of = all.emplace_back();
+        of.name = name.substr(0, name.rfind('.'));
+        for (std::size_t h = 0; h < heads; ++h) {
+          std::vector<double> sums(3);
+          for (std::size_t b = 0; b < samples; ++b) {
+            const double* map = numbers.data() + (b * heads + h) * n * n;
+            for (std::size_t i = before + m; i < n; ++i) {
+              sums[0] += map[i * n + i - 1];
+              sums[1] += map[i * n + i - m];
+              sums[2] += map[i * n + i - (m - 1)];
+            }
+          }
+          for (double& sum : sums) sum /= static_cast<double>(samples * m);
+          of.heads.push_back(std::move(sums));
         }
-      }
-      for (double& sum : sums) sum /= static_cast<double>(samples * m);
-      of.heads.push_back(std::move(sums));
-    }
-  });
+      });
   return all;
 }
 
