@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdlib>  // which defines __GLIBC__ where it is
+#include <limits>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -28,6 +29,7 @@ void keep_freed_memory() noexcept {
 }
 
 void keep_all_freed_memory() noexcept {
+  keep_freed_tensors(std::numeric_limits<std::size_t>::max());
 #ifdef __GLIBC__
   constexpr int unlimited = -1;
   mallopt(M_MMAP_MAX, 0);
