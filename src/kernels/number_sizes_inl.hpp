@@ -33,7 +33,7 @@ constexpr std::size_t score_depth = 128;
 // The numbers from `row` on as a vector, zeros from `count` on.
 template <class D, class T>
 HWY_INLINE auto first_numbers(D d, const T* row, std::size_t count) {
-#if HWY_MEM_OPS_MIGHT_FAULT
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR  // which reads what it masks
   HWY_ALIGN T part[lanes_of<T>] = {};
   std::copy_n(row, std::min(count, lanes_of<T>), part);
   return hn::Load(d, part);
