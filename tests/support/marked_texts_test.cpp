@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -66,6 +67,14 @@ bool in_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
+/// Whether an apostrophe begins a character, after a prefix if there is one, and parts no digits.
+bool begins_character(std::string_view source, std::size_t at) {
+  std::size_t first = at;
+  while (first > 0 && in_name(source[first - 1])) --first;
+  static const std::set<std::string_view, std::less<>> prefixes{"", "u8", "u", "U", "L"};
+  return prefixes.contains(source.substr(first, at - first));
+}
+
 /// The string literals of a source, those that stand side by side joined, and whether each is an
 /// argument of a function that marks it.
 std::vector<Literal> literals_of(std::string_view source) {
@@ -80,7 +89,7 @@ std::vector<Literal> literals_of(std::string_view source) {
       i = std::min(source.find('\n', i), source.size() - 1);
     } else if (rest.starts_with("R\"(")) {
       i = source.find(")\"", i) + 1;
-    } else if (c == '\'' && (i == 0 || !in_name(source[i - 1]))) {
+    } else if (c == '\'' && begins_character(source, i)) {
       for (++i; source[i] != '\''; ++i) i += source[i] == '\\' ? 1 : 0;
     } else if (c == '"') {
       std::string text;
@@ -133,8 +142,8 @@ bool is_prose(std::string_view text) {
 }  // namespace
 
 TEST_CASE("literals are told from what stands around them") {
-  const auto literals =
-      literals_of("// \"not this\"\nf(translated(\"a {1}\"\n  \"b\", g(\"c\")), \"d\", '\"');\n");
+  const auto literals = literals_of(
+      "// \"not this\"\nf(translated(\"a {1}\"\n  \"b\", g(\"c\")), \"d\", '\"', U'\"', 1'000);\n");
   REQUIRE(literals.size() == 3);
   CHECK(literals[0].text == "a {1}b");
   CHECK(literals[0].is_marked);
