@@ -234,23 +234,10 @@ struct QueryLengths {
 template <class T>
 T length_bound(const T* const* rows, std::size_t count, std::size_t width) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>;
   const auto zero = hn::Zero(d);
   auto most = zero, odd = zero;
   for (std::size_t i = 0; i < count; ++i) {
-    const T* const row = rows[i];
-    auto a = zero, b = zero;
-    std::size_t k = 0;
-    for (; k + 2 * size <= width; k += 2 * size) {
-      const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
-      a = hn::MulAdd(x, x, a);
-      b = hn::MulAdd(y, y, b);
-    }
-    for (; k < width; k += size) {
-      const auto x = first_numbers(d, row + k, width - k);
-      a = hn::MulAdd(x, x, a);
-    }
-    const auto squares = hn::Add(a, b);
+    const auto squares = squares_in_lanes(d, rows[i], width);
     odd = hn::MulAdd(squares, zero, odd);
     most = larger(d, squares, most);
   }

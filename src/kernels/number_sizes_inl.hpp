@@ -98,10 +98,9 @@ bool all_finite(const T* row, std::size_t width) {
   return extent_of(row, width).finite;
 }
 
-// Σ x²; not finite if a number is not, or if the sum leaves the range.
-template <class T>
-HWY_INLINE T squares_of(const T* row, std::size_t width) {
-  const hn::ScalableTag<T> d;
+// Σ x² of the numbers in each lane; not finite if a number is not, or if a sum leaves the range.
+template <class D, class T>
+HWY_INLINE auto squares_in_lanes(D d, const T* row, std::size_t width) {
   constexpr std::size_t size = lanes_of<T>;
   auto a = hn::Zero(d), b = a;
   std::size_t k = 0;
@@ -114,7 +113,13 @@ HWY_INLINE T squares_of(const T* row, std::size_t width) {
     const auto x = first_numbers(d, row + k, width - k);
     a = hn::MulAdd(x, x, a);
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+  return hn::Add(a, b);
+}
+
+template <class T>
+HWY_INLINE T squares_of(const T* row, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  return hn::GetLane(hn::SumOfLanes(d, squares_in_lanes(d, row, width)));
 }
 
 // No row of `width` numbers is longer whose squares add up to this: squares below the range of T
