@@ -1,4 +1,6 @@
+#include <cmath>
 #include <cstddef>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -16,20 +18,20 @@ namespace {
 using attn::Shape;
 using attn::Tensor;
 
-// Numbers around zero, no two tensors alike.
+// Numbers as a new layer of PyTorch has them: with them no score is large, and the attention stays
+// in single precision.
 class Numbers {
  public:
   Tensor tensor(const Shape& shape, float largest) {
+    std::uniform_real_distribution<float> between(-largest, largest);
     std::vector<float> numbers(attn::element_count(shape));
-    for (float& number : numbers) {
-      at_ = (at_ + 7919) % 1009013;
-      number = (2 * static_cast<float>(at_) / 1009013.0F - 1) * largest;
-    }
+    for (float& number : numbers) number = between(random_);
     return {shape, std::move(numbers)};
   }
 
   attn::Linear linear(std::size_t in, std::size_t out) {
-    return {tensor({out, in}, 0.05F), tensor({out}, 0.05F)};
+    const float largest = 1 / std::sqrt(static_cast<float>(in));
+    return {tensor({out, in}, largest), tensor({out}, largest)};
   }
 
   attn::Projections projections(std::size_t width) {
@@ -41,7 +43,7 @@ class Numbers {
   }
 
  private:
-  std::size_t at_ = 0;
+  std::mt19937 random_;
 };
 
 std::size_t size(const benchmark::State& state, std::size_t at) {
