@@ -206,7 +206,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   const std::size_t workers =
       std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
   const std::size_t group_columns =
-      panel * std::clamp<std::size_t>(panels / (2 * workers), 1, kernels::product_group / panel);
+      std::max(panel, panel * std::min(panels / (2 * workers), kernels::product_group / panel));
   std::size_t count = 0, packed_count = 0, room_count = 0;
   for (const Task<T>& task : tasks) {
     count += (task.rows.count + group_columns - 1) / group_columns;
