@@ -23,8 +23,13 @@ void keep_freed_memory() noexcept {
   mallopt(M_TRIM_THRESHOLD, most_unused);
   // Each thread's own arena would take 64 MB of addresses, of which there are few then.
   rlimit addresses{};
-  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
     mallopt(M_ARENA_MAX, 1);
+    return;
+  }
+  // What a thread's arena keeps; with a threshold of trimming set, glibc keeps no more there.
+  constexpr int kept_by_thread = 8 << 20U;
+  mallopt(M_TOP_PAD, kept_by_thread);
 #endif
 }
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
-#include <vector>
+
+#include "support/thread_pool.hpp"
 
 namespace attn {
 
@@ -35,14 +35,7 @@ void parallel_for(std::size_t count, std::size_t threads,
       }
     }
   };
-  std::vector<std::jthread> others;
-  try {
-    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
-  } catch (const std::system_error&) {
-    // The system grants no more threads; those that run do all the work.
-  }
-  work();
-  others.clear();
+  ThreadPool::of_process().run(threads - 1, work);
   if (failure) std::rethrow_exception(failure);
 }
 
