@@ -91,7 +91,11 @@ double Canvas::pixels_per_point(PictureFormat format, double dpi) {
 
 Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
                const Paper& paper, Letters letters)
-    : format_(format), dpi_(dpi), clear_(paper.clear), letters_(letters) {
+    : format_(format),
+      dpi_(dpi),
+      clear_(paper.clear),
+      letters_(letters),
+      outlines_(is_raster() ? Curves::straight : Curves::kept) {
   // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and
   // texts to its upper one, as in matplotlib.
   dx_ = -lower_left.x;

@@ -1,7 +1,10 @@
 #include "plot/text/glyph_outlines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <cairo-ft.h>
 #include <fontconfig/fontconfig.h>
@@ -42,6 +45,74 @@ bool set_scale(FT_Face face, cairo_scaled_font_t* font) {
   };
   return FT_Set_Char_Size(face, units(x_scale), units(y_scale), 0, 0) == 0;
 }
+
+struct PathPoint {
+  long x = 0, y = 0;
+
+  bool operator==(const PathPoint&) const = default;
+};
+
+PathPoint middle(PathPoint a, PathPoint b) {
+  return {a.x + ((b.x - a.x) >> 1), a.y + ((b.y - a.y) >> 1)};
+}
+
+// Appends to `points` the lines that stand for a cubic curve, without its start, as Cairo 1.16 and
+// 1.18 find them: a curve whose control points are nearer than the tolerance to the line between
+// its ends is that line, another one is halved (de Casteljau).
+class CurveLines {
+ public:
+  explicit CurveLines(std::vector<PathPoint>& points) : points_(points) {}
+
+  using Knots = std::array<PathPoint, 4>;
+
+  void add(const Knots& knots) {
+    const auto& [from, first, second, to] = knots;
+    if (second != to || (from != first && first != to)) {
+      last_ = from;
+      halve(knots);
+    }
+    points_.push_back(to);
+  }
+
+ private:
+  static constexpr double tolerance = 0.1;  // pixels
+
+  // In pixels, squared.
+  static double distance_squared(PathPoint point, const Knots& knots) {
+    const auto pixels = [&](PathPoint to) {
+      return std::pair(static_cast<double>(to.x - knots.front().x) / path_units,
+                       static_cast<double>(to.y - knots.front().y) / path_units);
+    };
+    auto [x, y] = pixels(point);
+    const auto [line_x, line_y] = pixels(knots.back());
+    const double along = x * line_x + y * line_y;
+    const double length_squared = line_x * line_x + line_y * line_y;
+    // Beside the line it is the distance to the nearer end.
+    if (along > 0) {
+      const double part = along >= length_squared ? 1 : along / length_squared;
+      x -= part * line_x;
+      y -= part * line_y;
+    }
+    return x * x + y * y;
+  }
+
+  void halve(const Knots& knots) {
+    const auto& [from, first, second, to] = knots;
+    if (std::max(distance_squared(first, knots), distance_squared(second, knots)) <
+        tolerance * tolerance) {
+      if (from != last_) points_.push_back(from);
+      last_ = from;
+      return;
+    }
+    const PathPoint a = middle(from, first), b = middle(first, second), c = middle(second, to);
+    const PathPoint left = middle(a, b), right = middle(b, c), half = middle(left, right);
+    halve({from, a, left, half});
+    halve({half, right, c, to});
+  }
+
+  std::vector<PathPoint>& points_;
+  PathPoint last_;
+};
 
 bool has_plain_outlines(cairo_scaled_font_t* font) {
   cairo_font_face_t* const face = cairo_scaled_font_get_font_face(font);
@@ -96,6 +167,34 @@ struct GlyphOutlines::Contours {
   }
 };
 
+GlyphOutlines::Outline GlyphOutlines::straightened(const Outline& outline) {
+  Outline lines;
+  PathPoint at;
+  std::vector<PathPoint> points;
+  for (const Segment& segment : outline) {
+    const auto& [x, y, second_x, second_y, to_x, to_y] = segment.points;
+    switch (segment.kind) {
+      case Segment::Kind::curve:
+        points.clear();
+        CurveLines(points).add({{at, {x, y}, {second_x, second_y}, {to_x, to_y}}});
+        for (const PathPoint& point : points) {
+          lines.push_back({Segment::Kind::line, {point.x, point.y}});
+        }
+        at = {to_x, to_y};
+        break;
+      case Segment::Kind::move:
+      case Segment::Kind::line:
+        lines.push_back(segment);
+        at = {x, y};
+        break;
+      case Segment::Kind::close:
+        lines.push_back(segment);
+        break;
+    }
+  }
+  return lines;
+}
+
 GlyphOutlines::~GlyphOutlines() {
   for (const auto& [file, face] : faces_) {
     if (face != nullptr) FT_Done_Face(face);
@@ -144,7 +243,8 @@ const std::optional<GlyphOutlines::Outline>& GlyphOutlines::outline(PangoFont* f
   Contours contours;
   if (FT_Outline_Decompose(&loaded, &calls, &contours) != 0) return at->second;
   if (!contours.outline.empty()) contours.outline.push_back({Segment::Kind::close});
-  at->second = std::move(contours.outline);
+  at->second =
+      curves_ == Curves::straight ? straightened(contours.outline) : std::move(contours.outline);
   return at->second;
 }
 

@@ -16,12 +16,19 @@
 
 namespace attn::plot {
 
+/// How the curves of letters are added to a path.
+enum class Curves {
+  kept,      ///< for files of vectors
+  straight,  ///< as the lines by which Cairo fills them, at its usual tolerance of 0.1 pixel
+};
+
 /// The outlines of letters as Cairo would fill them, with points that are the same on every
 /// processor: Cairo makes cubic curves of TrueType's quadratic ones in floating point and cuts the
-/// result off, so that a fused multiply-add, which its builds for 64-bit ARM use, moves points.
+/// result off, and halves curves until they are near enough to lines, so that a fused multiply-add,
+/// which its builds for 64-bit ARM use, moves points and adds some.
 class GlyphOutlines {
  public:
-  GlyphOutlines() = default;
+  explicit GlyphOutlines(Curves curves) : curves_(curves) {}
   ~GlyphOutlines();
   GlyphOutlines(const GlyphOutlines&) = delete;
   GlyphOutlines& operator=(const GlyphOutlines&) = delete;
@@ -45,6 +52,10 @@ class GlyphOutlines {
   FT_Face face_of(PangoFont* font);
   const std::optional<Outline>& outline(PangoFont* font, cairo_scaled_font_t* scaled,
                                         PangoGlyph glyph);
+
+  static Outline straightened(const Outline& outline);
+
+  Curves curves_;
 
   // Of files, read again: Cairo's faces are set by all threads, each for its own sizes.
   FT_Library library_ = nullptr;
