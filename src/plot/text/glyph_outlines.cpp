@@ -41,7 +41,7 @@ bool set_scale(FT_Face face, cairo_scaled_font_t* font) {
                     -fixed(scale.yx / x_scale), fixed(scale.yy / y_scale)};
   FT_Set_Transform(face, &turn, nullptr);
   const auto units = [](double size) {
-    return static_cast<FT_F26Dot6>(size * units_of_a_pixel + 0.5);
+    return static_cast<FT_F26Dot6>(std::lround(size * units_of_a_pixel));
   };
   return FT_Set_Char_Size(face, units(x_scale), units(y_scale), 0, 0) == 0;
 }
