@@ -1,5 +1,6 @@
 #include "document/token_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 

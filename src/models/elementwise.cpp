@@ -1,5 +1,6 @@
 #include "models/elementwise.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <span>

@@ -1,5 +1,6 @@
 #include "tokens/prefix_index.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace attn {

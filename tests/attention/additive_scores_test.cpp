@@ -1,5 +1,6 @@
 #include "attention/additive_scores.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>

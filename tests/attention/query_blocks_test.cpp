@@ -1,5 +1,6 @@
 #include "attention/query_blocks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>

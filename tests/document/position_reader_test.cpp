@@ -1,5 +1,6 @@
 #include "document/position_reader.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>

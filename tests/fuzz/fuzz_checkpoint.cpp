@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "fuzz/fuzz_input.hpp"
 #include "io/json_value.hpp"
 #include "models/architecture.hpp"

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "fuzz/fuzz_input.hpp"
 #include "tokens/tokenizer.hpp"
 

@@ -1,5 +1,6 @@
 #include "io/json_writer.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "io/number_array.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

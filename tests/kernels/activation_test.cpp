@@ -1,5 +1,6 @@
 #include "kernels/activation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "models/pass.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>

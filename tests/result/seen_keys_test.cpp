@@ -1,5 +1,6 @@
 #include "result/seen_keys.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 #include "statistics/head_values.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "view/cell_codes.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "attn/view.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "plot/cells/cells.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attn/error.hpp"

@@ -1,5 +1,6 @@
 #include "plot/text/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 

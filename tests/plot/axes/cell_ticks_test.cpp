@@ -1,5 +1,6 @@
 #include "plot/axes/cell_ticks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
