@@ -159,9 +159,15 @@ TEST_CASE("an archive cut off anywhere is an error") {
     CAPTURE(size);
     CHECK(open_error(whole.substr(0, size)) != "no error");
   }
-  CHECK(open_error(whole.substr(0, 300)) ==
-        "the zip archive cannot be read: Not a zip archive\n"
-        "  help:  the file is damaged or cut off: copy or download it again");
+  // The reason is libzip's, which newer versions name otherwise.
+  const std::string said = open_error(whole.substr(0, 300));
+  const auto with = [](const std::string& reason) {
+    return "the zip archive cannot be read: " + reason +
+           "\n  help:  the file is damaged or cut off: copy or download it again";
+  };
+  CAPTURE(said);
+  CHECK((said == with("Not a zip archive") ||
+         said == with("Possibly truncated or corrupted zip archive")));
 }
 
 TEST_CASE("a damaged member is an error, and its checksum is compared") {

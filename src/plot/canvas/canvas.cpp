@@ -128,6 +128,10 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   }
   cairo_ = cairo_create(surface_);
   if (clear_) return;
+  if (format_ == PictureFormat::svg) {
+    svg_.set_paper(paper.ground);
+    return;
+  }
   set_colour(paper.ground);
   cairo_paint(cairo_);
 }
@@ -397,8 +401,7 @@ std::string Canvas::finish(const FileText& given) {
     say(CAIRO_PDF_METADATA_KEYWORDS, words.description);
     cairo_surface_finish(surface_);
     check(cairo_surface_status(surface_));
-    return format_ == PictureFormat::svg ? svg_.finished(stream_, !clear_, words)
-                                         : std::move(stream_);
+    return format_ == PictureFormat::svg ? svg_.finished(stream_, words) : std::move(stream_);
   }
   const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;

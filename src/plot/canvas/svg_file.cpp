@@ -7,6 +7,10 @@
 #include <map>
 #include <utility>
 
+#include "attn/error.hpp"
+
+#include "support/translated.hpp"
+
 namespace attn::plot {
 namespace {
 
@@ -86,11 +90,8 @@ std::string with_own_numbers(std::string_view svg) {
   }
 }
 
-// Says what the file shows and what made it, in its first element.
-std::string with_maker(std::string svg, const FileText& words) {
-  const std::size_t root = svg.find("<svg ");
-  const std::size_t end = root == std::string::npos ? root : svg.find(">\n", root);
-  if (end == std::string::npos) return svg;
+// What the file shows and what made it, as its first elements.
+std::string said(const FileText& words) {
   std::string head;
   const auto add = [&](const char* element, const std::string& text) {
     if (text.empty()) return;
@@ -99,7 +100,7 @@ std::string with_maker(std::string svg, const FileText& words) {
   add("title", words.title);
   add("desc", words.description);
   add("metadata", words.provenance.empty() ? maker : maker + ("; " + words.provenance));
-  return svg.insert(end + 2, head);
+  return head;
 }
 
 }  // namespace
@@ -147,19 +148,19 @@ std::string SvgFile::text_group() const {
          "</g>\n";
 }
 
-std::string SvgFile::finished(std::string_view drawing, bool on_paper,
-                              const FileText& words) const {
+// How Cairo writes its drawing differs from version to version, but it stands in the root element.
+std::string SvgFile::finished(std::string_view drawing, const FileText& words) const {
   std::string svg = with_own_numbers(drawing);
-  constexpr std::string_view group = "<g id=\"surface0\">\n";
-  std::size_t start = svg.find(group);
-  if (start != std::string::npos && !images_.empty()) {
-    start += group.size();
-    if (on_paper) start = svg.find("/>\n", start) + 3;
-    svg.insert(start, images_);
-  }
   const std::size_t end = svg.rfind("</svg>");
-  if (end != std::string::npos) svg.insert(end, text_group());
-  return with_maker(std::move(svg), words);
+  const std::size_t root = svg.find(">\n", svg.find("<svg "));
+  if (end == std::string::npos || root == std::string::npos) {
+    throw Error(ErrorKind::internal,
+                translated("a picture could not be drawn: {1}", "no root element"), "", "");
+  }
+  svg.insert(end, text_group());
+  std::string paper;
+  if (paper_) paper = "<rect width=\"100%\" height=\"100%\" fill=\"" + hex(*paper_) + "\"/>\n";
+  return svg.insert(root + 2, said(words) + paper + images_);
 }
 
 }  // namespace attn::plot

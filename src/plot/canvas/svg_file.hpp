@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@ namespace attn::plot {
 /// the pixels of images are blurred.
 class SvgFile {
  public:
+  /// What everything lies on; none until this is called.
+  void set_paper(Colour colour) { paper_ = colour; }
+
   /// The bytes of a PNG file, spread over a box with sharp pixels.
   void add_image(std::string_view png, const Box& box);
 
@@ -24,13 +28,14 @@ class SvgFile {
   /// the line about it.
   void add_text(PangoLayout* line, double width, Point origin, double degrees, Colour colour);
 
-  /// Cairo's file with the images under its drawing, the texts over it, and what the file says of
-  /// itself. Of a drawing `on_paper` the paper is what was drawn first; images lie on it.
-  std::string finished(std::string_view drawing, bool on_paper, const FileText& words) const;
+  /// Cairo's file with the paper and the images under its drawing, the texts over it, and what the
+  /// file says of itself.
+  std::string finished(std::string_view drawing, const FileText& words) const;
 
  private:
   std::string text_group() const;
 
+  std::optional<Colour> paper_;
   std::string images_, texts_;
   std::vector<std::string> families_;
 };
