@@ -126,7 +126,7 @@ std::string help_for_punctuation(std::string_view text) {
 }
 
 std::string help_for_word(std::string_view word) {
-  if (const std::string help = help_for_punctuation(word); !help.empty()) return help;
+  if (std::string help = help_for_punctuation(word); !help.empty()) return help;
   if (is_special_number(word)) {
     return R"(write NaN and infinities as the strings "nan", "inf" and "-inf")";
   }

@@ -41,7 +41,8 @@ class LongSums {
 
   /// Numbers of T that `count` sums take, from a multiple of 64 bytes on.
   static constexpr std::size_t scratch_count(std::size_t count) {
-    return rounded_up(count, line) * (1 + sizeof(double) / sizeof(T));
+    const std::size_t sums = rounded_up(count, line);
+    return sums + sums * sizeof(double) / sizeof(T);
   }
 
   LongSums(T* scratch, std::size_t count)

@@ -175,6 +175,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     if (!options.logits) continue;
     std::vector<Tensor> logits;
+    logits.reserve(states.size());
     for (const Tensor& x : states) logits.push_back(head.logits(x));
     take("logits", joined(logits));
   }

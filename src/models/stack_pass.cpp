@@ -161,7 +161,7 @@ StackPass::Step StackPass::step(const Layer& layer, const Tensor& x, const Tenso
 }
 
 Tensor StackPass::finish(const Tensor& x) const {
-  const Tensor y = norms_.apply(x, "final_norm", std::nullopt);
+  Tensor y = norms_.apply(x, "final_norm", std::nullopt);
   const Tensor weight = weights_.find("output_projection", std::nullopt, "weight");
   if (!weight) return y;
   return apply(Linear{weight, weights_.find("output_projection", std::nullopt, "bias")}, y,

@@ -138,7 +138,7 @@ class TermReader {
       terms_.push_back(terms);
       places_.push_back(terms.template values<T>().data());
     }
-  }
+  }  // NOLINT(clang-analyzer-*): a std::function frees what it holds
 
   // A head's columns of the output projection, [D,d].
   MatrixRows part_of(const T* from, std::size_t stride, bool side_by_side) const {

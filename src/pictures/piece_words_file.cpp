@@ -24,7 +24,7 @@ PieceWords by_numbers(const JsonValue& list) {
   PieceWords words;
   std::optional<std::int64_t> before;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const JsonValue element = list.element(i);
+    const JsonValue& element = list.element(i);
     std::optional<std::int64_t> number;
     if (!element.is(JsonValue::Type::null)) {
       number = expect_integer(element, pointer_to("", i), 0);
@@ -43,7 +43,7 @@ PieceWords by_positions(const JsonValue& list) {
   PieceWords words;
   std::size_t before = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const JsonValue pair = list.element(i);
+    const JsonValue& pair = list.element(i);
     const std::string at = pointer_to("", i);
     if (!pair.is(JsonValue::Type::array) || pair.size() != 2) {
       throw input_error(translated("expected [first, end], found {1}", translated(type_text(pair))),
@@ -74,7 +74,7 @@ PieceWords words_in(std::string_view text, const FileAccess& access) {
                                                                    : translated(type_text(list))),
                       "", translated(expected));
   }
-  const JsonValue first = list.element(0);
+  const JsonValue& first = list.element(0);
   if (first.is(JsonValue::Type::array)) return by_positions(list);
   if (!first.is(JsonValue::Type::string)) return by_numbers(list);
   PieceWords words;

@@ -113,10 +113,9 @@ std::vector<std::string> GridFigure::column_titles() const {
 void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
   panels_.clear();
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
-    const auto column = static_cast<double>(i % grid_.columns);
-    const auto row = static_cast<double>(i / grid_.columns);
-    const Box box =
-        first.moved(column * (first.width() + gaps.across), row * (first.height() + gaps.down));
+    const std::size_t column = i % grid_.columns, row = i / grid_.columns;
+    const Box box = first.moved(static_cast<double>(column) * (first.width() + gaps.across),
+                                static_cast<double>(row) * (first.height() + gaps.down));
     panels_.push_back(panel_at(box, i));
     if (!each_panel_its_range() || !options_.colorbar) continue;
     panels_.back().bar = bar_beside(panels_.back(), box.width() * 1.25, scales_[i]);

@@ -78,6 +78,7 @@ bool is_stage(std::string_view name) {
 
 std::vector<std::string_view> names_of(const std::vector<std::pair<std::string, Tensor>>& tensors) {
   std::vector<std::string_view> names;
+  names.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) names.emplace_back(name);
   return names;
 }
@@ -445,6 +446,7 @@ Drawing KindRun::drawing_of(std::vector<Drawable> drawables) const {
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {
   std::vector<Drawable> drawables;
+  drawables.reserve(of.size());
   for (const std::size_t at : of) drawables.push_back(drawables_[at]);
   Drawing drawing = drawing_of(std::move(drawables));
   if (kind.shows == PictureKind::Shows::sizes) {

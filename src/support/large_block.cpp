@@ -110,9 +110,8 @@ void* allocate_block(std::size_t bytes) noexcept {
   void* block = std::aligned_alloc(unit, size);
   if (block == nullptr || bytes < large_page) return block;
   // Whole pages of the block. A system without large pages says so; the block is as good.
-  const auto address = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = address / small_page * small_page;
-  madvise(reinterpret_cast<void*>(first), address + size - first, MADV_HUGEPAGE);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
+  madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
   return block;
 }
 

@@ -183,13 +183,9 @@ void BertNormalizer::operator()(AlignedText& text) const {
   constexpr char32_t replacement_character = 0xFFFD;
   rewrite(text, [&](char32_t c, Origin origin, AlignedText& result) {
     if (clean) {
-      if (c == U'\t' || c == U'\n' || c == U'\r') {
-        c = U' ';
-      } else if (c == replacement_character || is_control(c)) {
-        return;
-      } else if (is_white_space(c)) {
-        c = U' ';
-      }
+      const bool parts_words = c == U'\t' || c == U'\n' || c == U'\r';
+      if (!parts_words && (c == replacement_character || is_control(c))) return;
+      if (parts_words || is_white_space(c)) c = U' ';
     }
     const bool alone = chinese && is_chinese(c);
     if (alone) result.append(U' ', origin);

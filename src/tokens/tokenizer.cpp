@@ -154,6 +154,7 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
   // 2. As a reader would write them.
   for (std::vector<TextToken>& own : tokens) {
     std::vector<std::int64_t> ids;
+    ids.reserve(own.size());
     for (const TextToken& token : own) ids.push_back(token.id);
     std::vector<std::string> written = pieces(ids);
     for (std::size_t i = 0; i < own.size(); ++i) own[i].piece = std::move(written[i]);

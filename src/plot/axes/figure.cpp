@@ -144,12 +144,13 @@ void Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
     return fits(level);
   };
   const double readable = std::min(asked, readable_scale);
-  for (double scale = asked; scale > readable; scale *= smaller) {
+  for (double scale = asked; scale > readable; scale *= smaller) {  // NOLINT: a size
     if (fits_at(scale, 0)) return;
   }
   for (int level = 0; level <= levels; ++level) {
     if (fits_at(readable, level)) return;
   }
+  // NOLINTNEXTLINE: a size
   for (double scale = readable * smaller; scale > least_scale; scale *= smaller) {
     if (fits_at(scale, levels)) return;
   }

@@ -35,19 +35,18 @@ void* allocate(std::size_t size) {
   return pixels_to_filter;
 }
 
+// What stb_image_write is given as the compressed picture.
+thread_local std::string stream;
+
 void release(void* block) {
-  if (block != pixels_to_filter) std::free(block);
+  if (block != pixels_to_filter && block != stream.data()) std::free(block);
 }
 
-// What stb_image_write calls to compress: a zlib stream that it frees with free().
+// What stb_image_write calls to compress: a zlib stream.
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
-  const std::string stream =
-      attn::plot::picture_stream({data, static_cast<std::size_t>(size)}, rows_to_compress);
-  auto* packed = static_cast<unsigned char*>(std::malloc(stream.size()));
-  if (packed == nullptr) return nullptr;
-  std::copy(stream.begin(), stream.end(), packed);
+  stream = attn::plot::picture_stream({data, static_cast<std::size_t>(size)}, rows_to_compress);
   *packed_size = static_cast<int>(stream.size());
-  return packed;
+  return reinterpret_cast<unsigned char*>(stream.data());
 }
 
 }  // namespace
@@ -217,6 +216,7 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
       stbi_write_png_to_mem(rows, static_cast<int>(step), static_cast<int>(width),
                             static_cast<int>(height), static_cast<int>(bytes_a_pixel), &size),
       std::free);
+  stream = {};
   if (png == nullptr) {
     throw Error(ErrorKind::internal, translated("a picture could not be compressed"), "", "");
   }

@@ -22,7 +22,9 @@ constexpr std::array<double, 5> without_place{0, -1, std::numeric_limits<double>
                                               std::numeric_limits<double>::quiet_NaN()};
 
 float number_of(double value) {
-  return std::isnan(value) ? 4 : std::isinf(value) ? value > 0 ? 2 : 3 : 1;
+  if (std::isnan(value)) return 4;
+  if (std::isinf(value)) return value > 0 ? 2 : 3;
+  return 1;
 }
 
 // One row of cells: where each value stands between the ends of the range, 0 for those without a

@@ -97,7 +97,7 @@ std::vector<CellValue> given_texts(const Box& box, const Matrix& matrix, const C
 }  // namespace
 
 std::string shown_value(double value, const ValueFormat& format, PlotStyle style) {
-  const std::string text = value_text(value, format);
+  std::string text = value_text(value, format);
   if (style == PlotStyle::matplotlib) return text;
   // As the key of the colours has them.
   if (std::isnan(value)) return "NaN";

@@ -15,8 +15,8 @@ constexpr double hatch_distance = 5;      // points
 constexpr double underlap = 0.5;          // points; of a cell under its neighbours
 constexpr double least_hatched_cell = 4;  // points; smaller cells are plain
 
-constexpr std::size_t most_rectangles = 4096;   // of a figure in a vector format
-constexpr std::size_t most_pixels = 512 * 512;  // of the images of one
+constexpr std::size_t most_rectangles = 4096;                // of a figure in a vector format
+constexpr std::size_t most_pixels = std::size_t{512} * 512;  // of the images of one
 
 Colour colour_of(std::uint32_t pixel) {
   return {static_cast<std::uint8_t>(pixel >> 16), static_cast<std::uint8_t>(pixel >> 8),
