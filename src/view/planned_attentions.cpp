@@ -107,7 +107,7 @@ Plan plan_of_view(const ViewOptions& options, const Document& document) {
     plan.warnings.emplace_back(translated(
         "the stages of a model's scores are not drawn: explain() shows those of a query"));
   }
-  return std::move(plan);
+  return std::move(plans.front());
 }
 
 ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
