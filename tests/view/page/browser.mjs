@@ -48,7 +48,8 @@ export async function withPage(address, does, { width = 1366, height = 768, sche
   const page = await tab;
   await page.goto('about:blank');
   await page.setViewportSize({ width, height });
-  await page.emulateMedia({ colorScheme: scheme, media: 'screen' });
+  // No colour is looked at on its way to another one.
+  await page.emulateMedia({ colorScheme: scheme, media: 'screen', reducedMotion: 'reduce' });
   await page.mouse.move(0, 0);
   wrong.length = 0;
   await page.goto(hash ? `${address}#${hash}` : address);
