@@ -11,6 +11,7 @@
 #include "models/configuration_reader.hpp"
 #include "models/family_rows.hpp"
 #include "models/rotary_reader.hpp"
+#include "models/row_check.hpp"
 #include "models/window_reader.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
@@ -38,6 +39,14 @@ Value named(const JsonValue& row, const char* key,
   }
   throw input_error(translated("the row says \"{1}\": {2}", key, in_quotes(value->string())),
                     pointer_to("", key), suggestion(value->string(), names));
+}
+
+void expect_numbers(const std::string& key, const JsonValue& list) {
+  constexpr const char* wanted = to_translate("a list of numbers");
+  if (!list.is(JsonValue::Type::array)) refuse_type(key, list, wanted);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list.element(i).is(JsonValue::Type::number)) refuse_type(key, list.element(i), wanted);
+  }
 }
 
 void refuse_unsupported(const JsonValue& config) {
@@ -101,6 +110,12 @@ constexpr std::array<std::pair<std::string_view, FusedLayout>, 3> layouts{
     {{"side_by_side", FusedLayout::side_by_side},
      {"each_head", FusedLayout::each_head},
      {"each_group", FusedLayout::each_group}}};
+
+constexpr std::array<std::pair<std::string_view, bool>, 1> stored_layouts{
+    {{"input_by_output", true}}};
+constexpr std::array<std::pair<std::string_view, bool>, 1> embedding_scales{
+    {{"root_of_width", true}}};
+constexpr std::array<std::pair<std::string_view, bool>, 1> offset_rules{{{"pad_plus_one", true}}};
 
 // Whether the folder holds the encoder of an encoder-decoder by itself.
 bool encoder_alone(const JsonValue& config) {
@@ -171,10 +186,10 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   model.parallel = reader.chosen_boolean(row, "parallel", "parallel_keys", false);
   model.residual_after_norm =
       reader.chosen_boolean(row, "residual_after_norm", "residual_after_norm_keys", false);
-  model.whole_width_norms = present_member(row, "whole_width_norms") != nullptr;
-  model.stored_transposed = present_member(row, "stored") != nullptr;
+  model.whole_width_norms = reader.chosen_boolean(row, "whole_width_norms", "", false);
+  model.stored_transposed = named(row, "stored", stored_layouts, false);
   model.fused = named(row, "fused", layouts, FusedLayout::side_by_side);
-  model.alibi_scaled = present_member(row, "alibi_scaled") != nullptr;
+  model.alibi_scaled = reader.chosen_boolean(row, "alibi_scaled", "", false);
   if (const JsonValue* optional = present_member(row, "optional"))
     model.optional = strings_of(*optional);
   model.softcap = reader.chosen(row, "softcap", "softcap_keys");
@@ -186,11 +201,11 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   }
   const JsonValue* tied = present_member(row, "tied");
   model.tied = reader.boolean("tie_word_embeddings").value_or(tied == nullptr || tied->boolean());
-  if (present_member(row, "tied_logits_by_root_of_width") != nullptr && model.tied) {
+  if (reader.chosen_boolean(row, "tied_logits_by_root_of_width", "", false) && model.tied) {
     model.tied_logit_scale = 1 / std::sqrt(static_cast<double>(model.width));
   }
-  const JsonValue* scaled = present_member(row, "embedding_scale");
-  if (scaled != nullptr || reader.chosen_boolean(row, "", "embedding_scale_keys", false)) {
+  if (named(row, "embedding_scale", embedding_scales, false) ||
+      reader.chosen_boolean(row, "", "embedding_scale_keys", false)) {
     model.embedding_scale = std::sqrt(static_cast<double>(model.width));
   }
   const auto id = [&](const char* key) -> std::optional<std::int64_t> {
@@ -207,22 +222,25 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   const auto table = reader.first_count({"max_position_embeddings", "n_positions", "n_ctx"});
   if (model.positions == ModelPositions::rotary) model.made_for = table;
   if (const JsonValue* offset = present_member(row, "position_offset")) {
-    model.first_position = offset->is(JsonValue::Type::string)
-                               ? static_cast<std::size_t>(model.pad_id.value_or(1) + 1)
-                               : static_cast<std::size_t>(offset->integer());
-    if (offset->is(JsonValue::Type::string) && table) {
+    const bool behind_padding =
+        offset->is(JsonValue::Type::string) && named(row, "position_offset", offset_rules, false);
+    model.first_position = behind_padding ? static_cast<std::size_t>(model.pad_id.value_or(1) + 1)
+                                          : static_cast<std::size_t>(offset->integer());
+    if (behind_padding && table) {
       model.longest = *table > model.first_position ? *table - model.first_position : 0;
     }
   }
   if (model.first_position > 1 << 20U) {
-    refuse_key("pad_token_id", translated("positions cannot begin at {1}", model.first_position),
+    refuse_key("pad_token_id",
+               translated("positions cannot begin at {1}",
+                          static_cast<std::ptrdiff_t>(model.first_position)),
                translated("they begin behind the id of the padding token"));
   }
   if (const JsonValue* buckets = present_member(row, "buckets")) {
     model.buckets.count =
-        static_cast<std::size_t>(reader.chosen(*buckets, "count", "count_keys").value_or(32));
-    model.buckets.max_distance = static_cast<std::size_t>(
-        reader.chosen(*buckets, "distance", "distance_keys").value_or(128));
+        size_of_number(reader.chosen(*buckets, "count", "count_keys").value_or(32));
+    model.buckets.max_distance =
+        size_of_number(reader.chosen(*buckets, "distance", "distance_keys").value_or(128));
     if (model.buckets.count < 4 || model.buckets.count > 65536 ||
         model.buckets.max_distance <= model.buckets.count / 2) {
       throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
@@ -243,10 +261,8 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
   }
   if (const JsonValue* experts = present_member(row, "experts")) {
     ModelExperts own;
-    own.count =
-        static_cast<std::size_t>(reader.chosen(*experts, "count", "count_keys").value_or(0));
-    own.chosen =
-        static_cast<std::size_t>(reader.chosen(*experts, "chosen", "chosen_keys").value_or(0));
+    own.count = size_of_number(reader.chosen(*experts, "count", "count_keys").value_or(0));
+    own.chosen = size_of_number(reader.chosen(*experts, "chosen", "chosen_keys").value_or(0));
     own.limit = reader.chosen(*experts, "limit", "limit_keys").value_or(7);
     if (own.chosen == 0 || own.chosen > own.count) {
       refuse_key("num_experts_per_tok",
@@ -299,6 +315,7 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     if (rotary_part != nullptr) {
       if (const auto key = reader.listed(*rotary_part, "off_where_zero_keys")) {
         zero = reader.find(*key);
+        expect_numbers(*key, *zero);
       }
       off_every =
           size_of_number(reader.chosen(*rotary_part, "off_every", "off_every_keys").value_or(0));
@@ -323,18 +340,20 @@ Architecture normalised(const JsonValue& config, const JsonValue& row, std::stri
     }
     return stack;
   };
+  const auto prefix_of = [](const JsonValue& part) {
+    const JsonValue* prefix = present_member(part, "prefix");
+    return prefix == nullptr ? std::string() : prefix->string();
+  };
   const JsonValue* encoder = present_member(row, "encoder");
   const JsonValue* decoder = present_member(row, "decoder");
   if (encoder != nullptr && encoder_alone(config)) {
-    model.stacks.push_back(
-        stack_of(*encoder, present_member(*encoder, "prefix")->string(), false, false, layers));
+    model.stacks.push_back(stack_of(*encoder, prefix_of(*encoder), false, false, layers));
     return model;
   }
   if (encoder != nullptr && decoder != nullptr) {
+    model.stacks.push_back(stack_of(*encoder, prefix_of(*encoder), false, false, layers));
     model.stacks.push_back(
-        stack_of(*encoder, present_member(*encoder, "prefix")->string(), false, false, layers));
-    model.stacks.push_back(
-        stack_of(*decoder, present_member(*decoder, "prefix")->string(), true, true,
+        stack_of(*decoder, prefix_of(*decoder), true, true,
                  reader.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers)));
     return model;
   }
@@ -370,18 +389,10 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   const JsonValue& part = language_part(config);
   refuse_unsupported(part);
   const std::string family = family_of(part);
+  if (row != nullptr) check_row(*row);
   JsonValue complete = row_of(part, row);
   if (&part != &config) complete = with_part_sizes(complete, part);
-  const auto read = [&] {
-    try {
-      return normalised(part, complete, family.empty() ? "own row" : family);
-    } catch (const std::bad_variant_access&) {
-      throw input_error(
-          translated("a value of the configuration or of the row has another type than it should"),
-          "", translated("model_row() gives a row as it should be"));
-    }
-  };
-  Architecture model = read();
+  Architecture model = normalised(part, complete, family.empty() ? "own row" : family);
   if (&part != &config) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);

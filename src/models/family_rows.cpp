@@ -177,14 +177,7 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row) {
     }
     return with_cases(complete_row(family), config);
   }
-  if (!row->is(JsonValue::Type::object)) {
-    throw input_error(translated("the row is {1}, no object", translated(type_text(*row))), "",
-                      translated("model_row() gives one"));
-  }
   const JsonValue* like = present_member(*row, "like");
-  if (like != nullptr && !like->is(JsonValue::Type::string)) {
-    refuse_type("like", *like, translated("the name of a family"));
-  }
   return with_cases(like == nullptr ? *row : merged(complete_row(like->string()), *row), config);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/json_value.hpp"
+#include "models/row_check.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
@@ -126,7 +127,14 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   }
   const JsonValue config = read_json(configuration, access);
   std::optional<JsonValue> own_row;
-  if (row) own_row = read_json(*row, access);
+  if (row) {
+    own_row = read_json(*row, access);
+    try {
+      check_row(*own_row);
+    } catch (const Error& problem) {
+      throw problem.inside(row->string());
+    }
+  }
   try {
     model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
     model.row = row_text(config, own_row ? &*own_row : nullptr);

@@ -37,7 +37,7 @@ std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned
   if (!size_ || part_ == nullptr || !is_windowed(layer, turned)) return std::nullopt;
   // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
   const bool halved =
-      present_member(*part_, "each_side_half") != nullptr || (causal_ && both_ways_);
+      reader_.chosen_boolean(*part_, "each_side_half", "", false) || (causal_ && both_ways_);
   return halved ? *size_ / 2 : *size_;
 }
 
@@ -64,7 +64,7 @@ void WindowReader::read_types() {
         continue;
       }
       if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
-          !entry.element(1).is(JsonValue::Type::number)) {
+          !entry.element(1).is(JsonValue::Type::number) || !entry.element(1).is_integer()) {
         refuse_type(key, entry, translated("a list of types and how often they come"));
       }
       for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
@@ -78,7 +78,7 @@ void WindowReader::read_types() {
 
 bool WindowReader::is_windowed(std::size_t layer, bool turned) const {
   if (layer < types_.size()) return types_[layer];
-  if (present_member(*part_, "where_not_turned") != nullptr) return !turned;
+  if (reader_.chosen_boolean(*part_, "where_not_turned", "", false)) return !turned;
   if (const auto first = reader_.chosen(*part_, "from", "from_keys")) {
     return static_cast<double>(layer) >= *first;
   }

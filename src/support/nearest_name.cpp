@@ -57,11 +57,14 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
   if (!best.empty()) return translated("did you mean \"{1}\"?", best);
+  constexpr std::size_t most_listed = 50;
+  const std::size_t listed = std::min(candidates.size(), most_listed);
   std::string known;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  for (std::size_t i = 0; i < listed; ++i) {
     if (i > 0) known += ", ";
     known += candidates[i];
   }
+  if (listed < candidates.size()) known += translated(" and {1} more", candidates.size() - listed);
   return translated("known: {1}", known);
 }
 

@@ -162,6 +162,94 @@ TEST_CASE("values that would make no numbers are refused at their key") {
         "  help:  no model has more than 10000");
 }
 
+TEST_CASE("sizes that make no model are refused at their key") {
+  for (const auto& [config, said] : std::vector<std::pair<std::string, std::string>>{
+           {"[]",
+            "the configuration is an array, no object\n"
+            "  help:  this is no config.json of a model"},
+           {with_sizes("bart", R"("decoder_attention_heads": 2)"),
+            "encoder and decoder have different numbers of heads\n"
+            "  where: /decoder_attention_heads\n"
+            "  help:  the decoder's heads would be cut wrongly"},
+           {with_sizes("llama", R"("head_dim": 0)"),
+            "the heads have no width\n  where: /head_dim\n  help:  check the sizes"},
+           {with_sizes("llama", R"("head_dim": 1048577)"),
+            "the configuration asks for a size of 1048577\n"
+            "  help:  no size of a model is beyond 1048576"},
+           {with_sizes("roberta", R"("pad_token_id": -5)"),
+            "positions cannot begin at -4\n"
+            "  where: /pad_token_id\n"
+            "  help:  they begin behind the id of the padding token"},
+           {with_sizes("mpnet", R"("relative_attention_num_buckets": 2)"),
+            "distances up to 128 cannot be put into 2 buckets\n"
+            "  where: /relative_attention_num_buckets\n"
+            "  help:  give at least 4, and a distance of more than half as many"},
+           {with_sizes("gpt_oss", R"("num_local_experts": 4, "num_experts_per_tok": 5)"),
+            "each token takes 5 of 4 experts\n"
+            "  where: /num_experts_per_tok\n"
+            "  help:  from one to all of them can be taken"},
+           {with_sizes("llama", R"("num_local_experts": 4)"),
+            "feed-forwards that choose among experts are not computed\n"
+            "  where: /num_local_experts\n"
+            "  help:  of this kind gpt_oss alone is known"},
+           {with_sizes("gpt2", R"("add_cross_attention": true)"),
+            "decoders that read another model's states are not computed\n"
+            "  where: /add_cross_attention\n"
+            "  help:  their maps need that model's states"},
+           {with_sizes("llama", R"("hidden_act": 5)"),
+            "expected a string, found a number\n"
+            "  where: /hidden_act\n"
+            "  help:  this is no configuration as the libraries write it"}}) {
+    CAPTURE(config);
+    CHECK(refusal_of(config) == said);
+  }
+}
+
+TEST_CASE("a row that says what is not known, or names no tensors, is refused") {
+  const auto refused = [](const std::string& row) {
+    return error_from([&] {
+      const JsonValue own = parse_json(row);
+      read_architecture(parse_json(with_sizes("llama")), &own);
+    });
+  };
+  CHECK(refused(R"({"like": "llama", "norm": "batch"})") ==
+        "the row says \"norm\": \"batch\"\n  where: /norm\n"
+        "  help:  known: layer, rms, rms_plus_one");
+  CHECK(refused(R"({"like": "llama", "norm": 5})") ==
+        "expected a string, found a number\n  where: /norm\n"
+        "  help:  model_row() gives a row as it should be");
+  CHECK(refused(R"({"like": "gpt2", "stored": "turned"})") ==
+        "the row says \"stored\": \"turned\"\n  where: /stored\n  help:  known: input_by_output");
+  CHECK(refused(R"({"like": "roberta", "position_offset": "pad"})") ==
+        "the row says \"position_offset\": \"pad\"\n  where: /position_offset\n"
+        "  help:  known: pad_plus_one");
+  CHECK(refused(R"({"norm": "layer"})") ==
+        "the row names no tensors\n  where: /names\n  help:  give \"names\"");
+}
+
+TEST_CASE("what a row says with false is not so") {
+  const JsonValue row = parse_json(
+      R"({"like": "olmo2", "whole_width_norms": false, "tied_logits_by_root_of_width": false,
+          "alibi_scaled": false, "tied": true})");
+  const Architecture model = read_architecture(parse_json(with_sizes("olmo2")), &row);
+  CHECK_FALSE(model.whole_width_norms);
+  CHECK_FALSE(model.alibi_scaled);
+  CHECK(model.tied_logit_scale == 1);
+  CHECK(architecture_of(with_sizes("olmo2")).whole_width_norms);
+}
+
+TEST_CASE("lists of layers that are no lists of numbers are refused") {
+  const std::string help = "\n  help:  this is no configuration as the libraries write it";
+  CHECK(refusal_of(with_sizes("smollm3", R"("no_rope_layers": 4)")) ==
+        "expected a list of numbers, found a number\n  where: /no_rope_layers" + help);
+  CHECK(refusal_of(with_sizes("smollm3", R"("no_rope_layers": [1, true])")) ==
+        "expected a list of numbers, found true\n  where: /no_rope_layers" + help);
+  CHECK(refusal_of(with_sizes("gpt_neo", R"("attention_types": [[["global", "local"], 0.5]])")) ==
+        "expected a list of types and how often they come, found an array\n"
+        "  where: /attention_types" +
+            help);
+}
+
 TEST_CASE("rotary positions are read from old and new configurations") {
   const auto first = [](const std::string& config) {
     return *architecture_of(config).stacks[0].layers[0].rotary;

@@ -1,6 +1,9 @@
 #include "support/nearest_name.hpp"
 
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -47,7 +50,11 @@ TEST_CASE("a name too long to be a slip is not compared") {
   CHECK(nearest_name(std::string(100000, 'a'), masks) == "");
 }
 
-TEST_CASE("a suggestion names the nearest name, or else all of them") {
+TEST_CASE("a suggestion names the nearest name, or else those that there are") {
   CHECK(suggestion("casual", masks) == "did you mean \"causal\"?");
   CHECK(suggestion("temperature", masks) == "known: causal, padding, window, allow");
+  const std::vector<std::string_view> many(400, "h.0.attn.bias");
+  std::string known = "known: h.0.attn.bias";
+  for (int i = 1; i < 50; ++i) known += ", h.0.attn.bias";
+  CHECK(suggestion("no name at all", many) == known + " and 350 more");
 }
