@@ -51,18 +51,23 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
     if (!table || table->empty() || (*table)[0] <= model.first_position) return "";
     return translated(", at most {1}", (*table)[0] - model.first_position);
   };
+  const auto in_buckets = [&] {
+    return translated("relative, in {1} buckets up to {2}", model.buckets.count,
+                      model.buckets.max_distance);
+  };
   switch (model.positions) {
     case ModelPositions::none:
       return translated("none");
     case ModelPositions::learned:
-      return translated("learned") + longest();
+      // MPNet has both.
+      return translated("learned") + longest() +
+             (model.stacks.front().names.contains("buckets") ? "; " + in_buckets() : "");
     case ModelPositions::sinusoidal:
       return translated("sinusoidal") + longest();
     case ModelPositions::alibi:
       return "ALiBi";
     case ModelPositions::buckets:
-      return translated("relative, in {1} buckets up to {2}", model.buckets.count,
-                        model.buckets.max_distance);
+      return in_buckets();
     case ModelPositions::rotary:
       break;
   }

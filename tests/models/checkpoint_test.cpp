@@ -62,6 +62,25 @@ TEST_CASE("a part that is missing, a pointer to one, and an index that lies are 
   CHECK(error_from([&] { open(folder); }) ==
         "no name of a part of the weights stands here\n  where: " + index +
             ", /weight_map/a\n  help:  parts are files in the same folder");
+  for (const char* text : {"[]", "{}", R"({"weight_map": ["a"]})"}) {
+    CAPTURE(text);
+    folder.write("model.safetensors.index.json", text);
+    CHECK(error_from([&] { open(folder); }) ==
+          "the index has no object \"weight_map\"\n  where: " + index +
+              ", /weight_map\n  help:  it tells which part holds which tensor");
+  }
+}
+
+TEST_CASE("a file of weights of another format, and a tensor that is not there, are named") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("model.safetensors", "PK and no more").string();
+  CHECK(error_from([&] { open(folder); }) == "the weights are no .safetensors file\n  where: " +
+                                                 file + "\n  help:  fetch the file again");
+  folder.write("model.safetensors", numbers({"wte.weight"}));
+  const CheckpointWeights weights = open(folder);
+  CHECK(error_from([&] { weights.shape("wpe.weight"); }) ==
+        "the weights have no tensor \"wpe.weight\"\n  where: " + file +
+            "\n  help:  did you mean \"wte.weight\"?");
 }
 
 TEST_CASE("a folder without weights, or with a pickle, says what to do") {
