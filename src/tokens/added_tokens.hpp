@@ -21,6 +21,7 @@ struct AddedToken {
   bool strip_right = false;  ///< and behind it
   bool normalized = false;   ///< found in the normalized text, as it is once normalized itself
   bool special = false;
+  std::string place{};  ///< where a file lists it, for errors
 };
 
 /// All added tokens of a tokenizer.

@@ -27,8 +27,8 @@ void add_special(std::vector<AddedToken>& added, const std::string& content, boo
 TokenizerConfig config_of(const TokenizerFiles& files) {
   TokenizerConfig config =
       in_file(tokenizer_config_name, [&] { return TokenizerConfig(files.tokenizer_config); });
-  in_file("special_tokens_map.json", [&] { config.take_special_tokens(files.special_tokens_map); });
-  in_file("added_tokens.json", [&] { config.take_added_tokens(files.added_tokens); });
+  in_file(special_tokens_name, [&] { config.take_special_tokens(files.special_tokens_map); });
+  in_file(added_tokens_name, [&] { config.take_added_tokens(files.added_tokens); });
   return config;
 }
 
@@ -47,7 +47,7 @@ void refuse_class(const std::string& name, const std::string& files) {
 AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
                             const std::vector<NamedToken>& special, bool mask_strips,
                             const std::vector<Normalizer>& normalizers) {
-  TokenizerConfig::Added numbered = in_file(tokenizer_config_name, [&] { return config.added(); });
+  TokenizerConfig::Added numbered = config.added();
   std::vector<AddedToken>& added = numbered.tokens;
   std::vector<std::optional<TokenId>>& ids = numbered.ids;
   for (const auto& [key, otherwise] : special) {
@@ -55,11 +55,8 @@ AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tok
     if (tokens.find(content)) add_special(added, content, mask_strips && key == "mask_token");
   }
   ids.resize(added.size());
-  return in_file(tokenizer_config_name, [&] {
-    const std::string where = "/added_tokens_decoder";
-    number_added_tokens(added, tokens, ids, where);
-    return AddedTokens(std::move(added), normalizers, where);
-  });
+  number_added_tokens(added, tokens, ids);
+  return {std::move(added), normalizers, tokenizer_config_name + ", /added_tokens_decoder"};
 }
 
 TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {

@@ -14,7 +14,9 @@
 
 namespace attn {
 
-inline const std::string tokenizer_config_name = "tokenizer_config.json";
+inline const std::string tokenizer_config_name = "tokenizer_config.json",
+                         special_tokens_name = "special_tokens_map.json",
+                         added_tokens_name = "added_tokens.json";
 
 /// Calls read(), whose errors are inside a file.
 template <class Read>

@@ -169,7 +169,7 @@ std::vector<std::string> behind_vocabulary(const Kind& kind, const TokenizerConf
 
 AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const TokenTable& tokens,
                      const std::vector<Normalizer>& normalizers) {
-  auto [added, ids] = in_file(tokenizer_config_name, [&] { return config.added(); });
+  auto [added, ids] = config.added();
   // 1. In the vocabulary or behind it, with the ids that follow; what is listed keeps its flags.
   std::vector<std::pair<TokenId, AddedToken>> all;
   for (std::size_t i = 0; i < added.size(); ++i) {
@@ -187,6 +187,7 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
     const bool sentinel = content.starts_with("<extra_id_");
     token.strip_left = sentinel || content == mask;
     token.strip_right = sentinel;
+    token.place = tokenizer_config_name;
     all.emplace_back(id, token);
   };
   std::vector<std::string> named;
@@ -197,9 +198,7 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
                                                                  {"unk_token", "<unk>"},
                                                                  {"pad_token", "<pad>"},
                                                                  {"mask_token", kind.mask}}) {
-    named.push_back(in_file(tokenizer_config_name, [&] {
-      return config.token(one.key).value_or(std::string(one.otherwise));
-    }));
+    named.push_back(config.token(one.key).value_or(std::string(one.otherwise)));
   }
   // Marian's texts name the language that they are to be put into, Pegasus's what they leave out.
   for (TokenId id = 0; id < tokens.size(); ++id) {
@@ -226,18 +225,14 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
     stated.emplace_back(id);
     sorted.push_back(std::move(token));
   }
-  return in_file(tokenizer_config_name, [&] {
-    const std::string where = "/added_tokens_decoder";
-    number_added_tokens(sorted, tokens, stated, where);
-    return AddedTokens(std::move(sorted), normalizers, where);
-  });
+  number_added_tokens(sorted, tokens, stated);
+  return {std::move(sorted), normalizers, tokenizer_config_name + ", /added_tokens_decoder"};
 }
 
 TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
                          const TokenizerParts& parts, const std::string& file) {
   const auto id = [&](std::string_view key, std::string_view otherwise) {
-    const std::string token = in_file(
-        tokenizer_config_name, [&] { return config.token(key).value_or(std::string(otherwise)); });
+    const std::string token = config.token(key).value_or(std::string(otherwise));
     if (const auto found = parts.find(token)) return *found;
     throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), file,
                       translated("take the files of the folder as they were published together"));

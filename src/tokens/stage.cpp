@@ -67,7 +67,7 @@ bool Stage::boolean(std::string_view key, std::optional<bool> otherwise) const {
 
 std::string Stage::string(std::string_view key) const {
   const JsonValue& found = need(key);
-  if (!found.is(JsonValue::Type::string)) throw unexpected(found, "a string", at(key));
+  if (!found.is(JsonValue::Type::string)) throw unexpected(found, translated("a string"), at(key));
   return found.string();
 }
 

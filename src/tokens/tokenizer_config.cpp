@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
+#include "tokens/folder_tokens.hpp"
 #include "tokens/stage.hpp"
 
 namespace attn {
@@ -58,43 +59,54 @@ std::int64_t TokenizerConfig::integer(std::string_view key, std::int64_t otherwi
 }
 
 std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
-  const Stage root{present_in(root_, key) ? root_ : special_, ""};
+  const bool own = present_in(root_, key);
+  const Stage root{own ? root_ : special_, ""};
   const JsonValue* found = root.find(key);
   if (found == nullptr) return std::nullopt;
-  if (found->is(JsonValue::Type::object)) return Stage{*found, root.at(key)}.string("content");
-  return root.string(key);
+  return in_file(own ? tokenizer_config_name : special_tokens_name, [&] {
+    if (found->is(JsonValue::Type::object)) return Stage{*found, root.at(key)}.string("content");
+    return root.string(key);
+  });
 }
 
-TokenizerConfig::Added TokenizerConfig::added() const {
-  const Stage root{root_, ""};
-  const JsonValue* list = root.find("added_tokens_decoder");
+const JsonValue& TokenizerConfig::listed() const {
   static const JsonValue nothing{JsonValue::Object{}};
-  if (list == nullptr) list = &nothing;
-  const std::string where = root.at("added_tokens_decoder");
-  if (!list->is(JsonValue::Type::object)) {
-    throw input_error(translated("expected an object, found {1}", translated(type_text(*list))),
-                      where, translated("take the file as it was published"));
-  }
-  std::vector<std::pair<TokenId, AddedToken>> all;
+  const JsonValue* list = Stage{root_, ""}.find("added_tokens_decoder");
+  return list == nullptr ? nothing : *list;
+}
+
+void TokenizerConfig::append_named(std::vector<std::pair<TokenId, AddedToken>>& all) const {
   for (const JsonMember& member : added_.members()) {
+    const std::string where = pointer_to("", member.key);
     const bool whole = member.value.is(JsonValue::Type::number) && member.value.is_integer();
     if (!whole || member.value.integer() < 0 || member.value.integer() > 0x7FFFFFFF) {
-      throw input_error(translated("expected the id of a token"), pointer_to("", member.key),
+      throw input_error(translated("expected the id of a token"), where,
                         translated("take the file as it was published"));
     }
     AddedToken token;
     token.content = member.key;
     token.normalized = true;
+    token.place = added_tokens_name + ", " + where;
     const auto id = static_cast<TokenId>(member.value.integer());
-    if (!token.content.empty() && !present_in(*list, std::to_string(id))) {
+    if (!token.content.empty() && !present_in(listed(), std::to_string(id))) {
       all.emplace_back(id, std::move(token));
     }
   }
-  for (const JsonMember& member : list->members()) {
+}
+
+void TokenizerConfig::append_listed(std::vector<std::pair<TokenId, AddedToken>>& all) const {
+  const JsonValue& list = listed();
+  const std::string where = "/added_tokens_decoder";
+  if (!list.is(JsonValue::Type::object)) {
+    throw input_error(translated("expected an object, found {1}", translated(type_text(list))),
+                      where, translated("take the file as it was published"));
+  }
+  for (const JsonMember& member : list.members()) {
     const Stage entry{member.value, pointer_to(where, member.key)};
     TokenId id = 0;
     const char* const end = member.key.data() + member.key.size();
-    if (std::from_chars(member.key.data(), end, id).ptr != end || member.key.empty()) {
+    const auto [read_to, error] = std::from_chars(member.key.data(), end, id);
+    if (error != std::errc() || read_to != end) {
       throw input_error(translated("expected the id of a token"), entry.where,
                         translated("take the file as it was published"));
     }
@@ -105,8 +117,15 @@ TokenizerConfig::Added TokenizerConfig::added() const {
     token.strip_right = entry.boolean("rstrip", false);
     token.special = entry.boolean("special", false);
     token.normalized = entry.boolean("normalized", !token.special);
+    token.place = tokenizer_config_name + ", " + entry.where;
     if (!token.content.empty()) all.emplace_back(id, std::move(token));
   }
+}
+
+TokenizerConfig::Added TokenizerConfig::added() const {
+  std::vector<std::pair<TokenId, AddedToken>> all;
+  in_file(added_tokens_name, [&] { append_named(all); });
+  in_file(tokenizer_config_name, [&] { append_listed(all); });
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   Added result;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/json_value.hpp"
@@ -38,6 +39,11 @@ class TokenizerConfig {
   Added added() const;
 
  private:
+  /// Of "added_tokens_decoder".
+  const JsonValue& listed() const;
+  void append_named(std::vector<std::pair<TokenId, AddedToken>>& all) const;
+  void append_listed(std::vector<std::pair<TokenId, AddedToken>>& all) const;
+
   JsonValue root_, special_{JsonValue::Object{}}, added_{JsonValue::Object{}};
 };
 

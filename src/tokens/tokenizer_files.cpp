@@ -35,14 +35,14 @@ TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
     settings.normalizer.strip_accents =
         config.boolean("strip_accents", settings.normalizer.lowercase);
     settings.normalizer.chinese = config.boolean("tokenize_chinese_chars", true);
-    settings.first = config.token("cls_token").value_or(mpnet ? "<s>" : "[CLS]");
-    settings.last = config.token("sep_token").value_or(mpnet ? "</s>" : "[SEP]");
-    settings.unknown = config.token("unk_token").value_or("[UNK]");
     if (!config.boolean("do_basic_tokenize", true)) {
       throw input_error(translated("\"do_basic_tokenize\": false is not supported"),
                         "/do_basic_tokenize", translated("save the tokenizer as tokenizer.json"));
     }
   });
+  settings.first = config.token("cls_token").value_or(mpnet ? "<s>" : "[CLS]");
+  settings.last = config.token("sep_token").value_or(mpnet ? "</s>" : "[SEP]");
+  settings.unknown = config.token("unk_token").value_or("[UNK]");
   settings.doubled = mpnet;
   const std::string file = "vocab.txt";
   TokenizerParts parts = bert_parts(Vocabulary::from_text(*files.vocab_txt, file), settings, file);
@@ -58,9 +58,11 @@ TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
 
 // vocab.json and merges.txt.
 
-MergeList read_merges_txt(std::string_view text) {
+std::shared_ptr<const MergeTable> read_merges_txt(std::string_view text, const TokenTable& tokens) {
   characters_of(text, "");  // for its error
   MergeList merges;
+  std::vector<std::size_t> numbers;
+  const auto place_of = [](std::size_t line) { return "line " + std::to_string(line); };
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -72,10 +74,11 @@ MergeList read_merges_txt(std::string_view text) {
     if (!merges.add_line(line)) {
       throw input_error(
           translated("expected two tokens with a space between them, found {1}", in_quotes(line)),
-          "line " + std::to_string(number), translated("take the file as it was published"));
+          place_of(number), translated("take the file as it was published"));
     }
+    numbers.push_back(number);
   }
-  return merges;
+  return merges.table(tokens, "", [&](std::size_t i) { return place_of(numbers[i]); });
 }
 
 TokenizerParts parts_from_merges(const TokenizerFiles& files) {
@@ -94,9 +97,8 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   }
   BytePairModel model;
   model.tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
-  model.merges = in_file("merges.txt", [&] {
-    return read_merges_txt(*files.merges_txt).table(*model.tokens, "", "");
-  });
+  model.merges =
+      in_file("merges.txt", [&] { return read_merges_txt(*files.merges_txt, *model.tokens); });
   const auto tokens = model.tokens;
   TokenizerParts parts{tokens, std::move(model), {}, {}, {}, {}, {}};
   parts.written.letters_of_bytes = true;
@@ -188,8 +190,7 @@ SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& fil
   const TokenizerConfig config = config_of(files);
   const auto id = [&](std::string_view key, std::initializer_list<std::string_view> usual) {
     std::optional<std::int64_t> result;
-    const auto named = in_file(tokenizer_config_name, [&] { return config.token(key); });
-    if (named) {
+    if (const auto named = config.token(key)) {
       result = parts.find(*named);
       return result;
     }

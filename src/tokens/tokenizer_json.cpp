@@ -317,7 +317,8 @@ class Reader {
     model.end_suffix = options.optional_string("end_of_word_suffix").value_or("");
     model.bytes = byte_tokens(*model.tokens);
     if (!model_.has_merges) throw misshapen(translated("an array of merges"), merges_at);
-    model.merges = model_.merges.table(*model.tokens, model.continuing_prefix, merges_at);
+    model.merges = model_.merges.table(*model.tokens, model.continuing_prefix,
+                                       [](std::size_t i) { return pointer_to(merges_at, i); });
     return model;
   }
 
@@ -341,9 +342,10 @@ class Reader {
       one.strip_right = token.boolean("rstrip");
       one.normalized = token.boolean("normalized");
       one.special = token.boolean("special");
+      one.place = token.where;
       added.push_back(std::move(one));
     }
-    number_added_tokens(added, *model_.tokens, stated, at);
+    number_added_tokens(added, *model_.tokens, stated);
     return {std::move(added), normalizers, at};
   }
 

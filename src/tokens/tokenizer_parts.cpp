@@ -30,8 +30,7 @@ std::string_view TokenizerParts::token(TokenId id) const {
 }
 
 void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
-                         const std::vector<std::optional<TokenId>>& stated,
-                         const std::string& where) {
+                         const std::vector<std::optional<TokenId>>& stated) {
   auto next = static_cast<TokenId>(tokens.size());
   TokenTable behind;
   for (std::size_t i = 0; i < added.size(); ++i) {
@@ -46,7 +45,7 @@ void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& token
       throw input_error(
           translated("the added token {1} has the id {2}, but the vocabulary gives it {3}",
                      in_quotes(content), *stated[i], *id),
-          pointer_to(where, i),
+          added[i].place,
           translated("the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
     }
     added[i].id = *id;
@@ -128,9 +127,9 @@ bool MergeList::add_line(std::string_view both) {
   return true;
 }
 
-std::shared_ptr<const MergeTable> MergeList::table(const TokenTable& tokens,
-                                                   std::string_view prefix,
-                                                   const std::string& where) const {
+std::shared_ptr<const MergeTable> MergeList::table(
+    const TokenTable& tokens, std::string_view prefix,
+    const std::function<std::string(std::size_t)>& place_of) const {
   // 1. The ids of each merge: of its left and right half, and of what they become.
   struct Ids {
     TokenId left = TokenTable::none, right = TokenTable::none, both = TokenTable::none;
@@ -186,7 +185,7 @@ std::shared_ptr<const MergeTable> MergeList::table(const TokenTable& tokens,
       }
       throw input_error(
           translated("the merge needs {1}, which is not in the vocabulary", in_quotes(missing)),
-          pointer_to(where, i),
+          place_of(i),
           translated("take the vocabulary and the merges as they were published together"));
     }
     result->add(left, right, {static_cast<std::uint32_t>(i), both});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,10 +44,9 @@ struct TokenizerParts {
 };
 
 /// Gives each token that the model has its id there and numbers the others behind them in order.
-/// Throws Error(input) at `where` if one says that it has another id.
+/// Throws Error(input) at its place if one says that it has another id.
 void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
-                         const std::vector<std::optional<TokenId>>& stated,
-                         const std::string& where);
+                         const std::vector<std::optional<TokenId>>& stated);
 
 /// Throws Error(input) at `where` if an id below the largest has no token.
 void expect_no_hole(const TokenTable& tokens, const std::string& where);
@@ -60,9 +60,10 @@ class MergeList {
   std::size_t size() const noexcept { return ends_.size(); }
 
   /// The table; each pair and what it becomes is among the tokens. `prefix` of a right half is
-  /// dropped where the two are joined. Throws Error(input) at `where`/index otherwise.
-  std::shared_ptr<const MergeTable> table(const TokenTable& tokens, std::string_view prefix,
-                                          const std::string& where) const;
+  /// dropped where the two are joined. Throws Error(input) at place_of(index) otherwise.
+  std::shared_ptr<const MergeTable> table(
+      const TokenTable& tokens, std::string_view prefix,
+      const std::function<std::string(std::size_t)>& place_of) const;
 
  private:
   struct Ends {

@@ -139,12 +139,12 @@ TEST_CASE("added_tokens.json lists what stands behind the pieces") {
   llama.files.added_tokens = R"({"<pad>": 600})";
   CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
         "the added token \"<pad>\" has the id 600, but the vocabulary gives it 500\n"
-        "  where: tokenizer_config.json, /added_tokens_decoder/3\n"
+        "  where: added_tokens.json, /<pad>\n"
         "  help:  the ids of a vocabulary and its added tokens are 0, 1, … without a hole");
   llama.files.added_tokens = R"({"<pad>": -1})";
   CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
         "expected the id of a token\n"
-        "  where: tokenizer_config.json, /<pad>\n"
+        "  where: added_tokens.json, /<pad>\n"
         "  help:  take the file as it was published");
 }
 
