@@ -98,7 +98,8 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
 
 Tensor ParameterSet::get(std::span<const std::string> names) {
   if (Tensor found = find(names)) return found;
-  missing_.push_back({shown(names[0]), place(names[0]), help_for(names)});
+  missing_.push_back({shown(names[0]), place(names[0]), {}});
+  for (const std::string& name : names) missing_.back().names.push_back(inside_ + name);
   return {};
 }
 
@@ -106,9 +107,9 @@ Tensor ParameterSet::get(std::span<const std::string> names) {
 void ParameterSet::expect_none_missing() const {
   if (missing_.empty()) return;
   const Missing& first = missing_.front();
+  const std::string help = help_for(first.names);
   if (missing_.size() == 1) {
-    throw input_error(translated("the parameter {1} is missing", first.name), first.place,
-                      first.help);
+    throw input_error(translated("the parameter {1} is missing", first.name), first.place, help);
   }
   constexpr std::size_t most_named = 12;
   const std::size_t named = missing_.size() > most_named ? most_named - 1 : missing_.size();
@@ -118,40 +119,39 @@ void ParameterSet::expect_none_missing() const {
     list += (i == 0 ? "" : last ? translated(" and ") : ", ") + missing_[i].name;
   }
   if (named < missing_.size()) list += translated(" and {1} more", missing_.size() - named);
-  throw input_error(
-      translated("the parameters {1} are missing", list), file_ ? first.place : pointer_,
-      first.help == translated(of_that_name) ? translated("give tensors of these names")
-                                             : translated("of {1}: {2}", first.name, first.help));
+  throw input_error(translated("the parameters {1} are missing", list),
+                    file_ ? first.place : pointer_,
+                    help == translated(of_that_name) ? translated("give tensors of these names")
+                                                     : translated("of {1}: {2}", first.name, help));
 }
 
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
   // A tensor whose own name means something is not one that was misnamed.
   std::vector<std::string_view> strangers;
   const auto add = [&](const std::string& there, std::string_view name) {
-    if (!meant_.contains(std::string(name))) strangers.push_back(there);
+    const std::string own(name);
+    if (!meant_.contains(own) && !asked_.contains(own)) strangers.push_back(there);
   };
   if (!file_) {
     for (const JsonMember& member : value_.members()) add(member.key, member.key);
-    std::vector<std::string> wanted;
-    for (const std::string& name : names) wanted.push_back(inside_ + name);
+    const std::vector<std::string_view> wanted(names.begin(), names.end());
     for (const std::string_view stranger : strangers) {
-      const std::string_view nearest = nearest_name(stranger, views(wanted));
+      const std::string_view nearest = nearest_name(stranger, wanted);
       if (!nearest.empty())
         return translated("did you mean {1} by {2}?", in_quotes(nearest), in_quotes(stranger));
     }
     for (const std::string& name : names) {
       for (const std::string_view stranger : strangers) {
         // A Linear layer by its name alone.
-        if (inside_ + name == std::string(stranger) + ".weight")
-          return translated("did you mean {1} by {2}?", in_quotes(inside_ + name),
-                            in_quotes(stranger));
+        if (name == std::string(stranger) + ".weight")
+          return translated("did you mean {1} by {2}?", in_quotes(name), in_quotes(stranger));
       }
     }
     return translated(of_that_name);
   }
   const std::vector<std::string>& there = file_->names();
   for (const std::string& name : names) {
-    const std::string ending = "." + inside_ + name;
+    const std::string ending = "." + name;
     const auto longer = std::find_if(there.begin(), there.end(), [&](const std::string& other) {
       return other.ends_with(ending);
     });
@@ -162,7 +162,7 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
   for (const std::string& name : there) {
     if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
   }
-  const std::string wanted = inside_ + names[0];
+  const std::string& wanted = names[0];
   const std::string_view nearest = nearest_name(in_file(wanted), strangers);
   if (!nearest.empty()) {
     return translated("the file has {1}: if that is it, give \"names\": {{2}: {3}}",

@@ -71,7 +71,8 @@ class ParameterSet {
 
  private:
   struct Missing {
-    std::string name, place, help;
+    std::string name, place;
+    std::vector<std::string> names;  // in full: of what may stand for it
   };
 
   void expect_none_missing() const;

@@ -102,6 +102,12 @@ Parameters with(Parameters parameters, const std::string& name, const std::strin
   return parameters;
 }
 
+std::vector<double> output_of(const DocumentResult& result) {
+  const attn::Tensor output = result.tensor("output").converted(attn::DType::float64);
+  const auto numbers = output.values<double>();
+  return {numbers.begin(), numbers.end()};
+}
+
 TEST_CASE("the four Linear layers are known by every common name") {
   const std::string expected = run_document(document(object(ours))).bytes;
   for (const std::array<std::string, 4>& names :
@@ -209,6 +215,49 @@ TEST_CASE("a layer without norm weights is computed, with a warning that names t
         "the parameters have no norm2.weight: that norm only takes mean and variance away");
 }
 
+TEST_CASE("a norm without its weight is one whose weights are 1") {
+  const Parameters bare = without(encoder_layer(), "norm2.weight");
+  const std::string ones = "[1,1,1,1]", bias = drawn("[4]", 7);
+  const DocumentResult bias_alone = run_document(encoder(with(bare, "norm2.bias", bias)));
+  CHECK(bias_alone.reports[0].warnings.empty());
+  const DocumentResult both =
+      run_document(encoder(with(with(bare, "norm2.weight", ones), "norm2.bias", bias)));
+  CHECK(output_of(bias_alone) == output_of(both));
+
+  const DocumentResult neither = run_document(encoder(bare, R"("norm_kind":"rms",)"));
+  REQUIRE(neither.reports[0].warnings.size() == 1);
+  CHECK(neither.reports[0].warnings[0] ==
+        "the parameters have no norm2.weight: that norm only divides by the root of the mean "
+        "square");
+  const DocumentResult weighted =
+      run_document(encoder(with(bare, "norm2.weight", ones), R"("norm_kind":"rms",)"));
+  CHECK(weighted.reports[0].warnings.empty());
+  CHECK(output_of(neither) == output_of(weighted));
+  CHECK(output_of(neither) != output_of(both));
+}
+
+TEST_CASE("a tensor that has a use of its own is not what another was misnamed as") {
+  CHECK(problems_of(encoder(without(encoder_layer(), "linear1.weight"))) ==
+        "the parameter linear1.weight is missing\n"
+        "  where: doc.json, /parameters/linear1.weight\n"
+        "  help:  give a tensor of that name");
+  Parameters second = without(encoder_layer("layers.0."), "layers.0.linear2.weight");
+  for (const auto& parameter : encoder_layer("layers.1.")) second.push_back(parameter);
+  CHECK(problems_of(encoder(second, R"("layers":2,)")) ==
+        "the parameter layers.0.linear2.weight is missing\n"
+        "  where: doc.json, /parameters/layers.0.linear2.weight\n"
+        "  help:  give a tensor of that name");
+}
+
+TEST_CASE("a gated feed-forward needs its third Linear") {
+  CHECK(problems_of(encoder(encoder_layer(), R"("activation":"swiglu",)")) ==
+        "the parameter linear3.weight is missing\n"
+        "  where: doc.json, /parameters/linear3.weight\n"
+        "  help:  give a tensor of that name");
+  const Parameters gated = with(encoder_layer(), "linear3.weight", drawn("[6,4]", 8));
+  CHECK(problems_of(encoder(gated, R"("activation":"swiglu",)")).empty());
+}
+
 TEST_CASE("what a file holds beyond the layers that are computed is told") {
   const TemporaryFolder folder;
   std::vector<attn::NamedTensor> tensors = tensors_of(encoder_layer("layers.0."), "");
@@ -314,6 +363,17 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
         "  where: doc.json, /parameters/in_proj_weight\n"
         "  help:  give it a number of rows that is a multiple of 6: heads + 2·kv_heads parts of "
         "equal size");
+  CHECK(problems_of(document(R"({"in_proj_weight":)" + drawn("[12]", 1) + "}")) ==
+        "in_proj_weight [12] cannot be split into query, key and value of 2 heads\n"
+        "  where: doc.json, /parameters/in_proj_weight\n"
+        "  help:  give it a number of rows that is a multiple of 6: heads + 2·kv_heads parts of "
+        "equal size");
+  CHECK(problems_of(R"({"attention":"self","x":[[1,2]],"parameters":{"in_proj_weight":)" +
+                    drawn("[4,2]", 1) + "}}") ==
+        "in_proj_weight [4,2] cannot be split into query, key and value\n"
+        "  where: doc.json, /parameters/in_proj_weight\n"
+        "  help:  give it a number of rows that is a multiple of 3: heads + 2·kv_heads parts of "
+        "equal size");
   CHECK(problems_of(document(R"({"in_proj_weight":)" + drawn("[12,4]", 1) + R"(,"in_proj_bias":)" +
                              drawn("[8]", 1) + "}")) ==
         "in_proj_bias [8] does not fit: expected [12]\n"
@@ -395,6 +455,11 @@ TEST_CASE("with a list of kinds the places are those of each kind's own paramete
   CHECK(problems_of(start + R"({"self":)" + sound + "}}") ==
         "the parameters are missing\n"
         "  where: doc.json, /parameters/cross\n"
+        "  help:  give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed");
+  CHECK(problems_of(R"({"attention":["general","additive"],"query":[[1,2]],"parameters":)"
+                    R"({"general":{"W":[[1,0],[0,1]]}}})") ==
+        "the parameters are missing\n"
+        "  where: doc.json, /parameters/additive\n"
         "  help:  give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed");
   CHECK(problems_of(R"({"attention":"self","x":[[1,2]],"parameters":{"self":)" + sound +
                     R"(,"corss":)" + sound + "}}") ==

@@ -12,6 +12,7 @@
 #include "document/tensor_source.hpp"
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
+#include "tensor/shape_only.hpp"
 
 namespace {
 
@@ -86,6 +87,46 @@ TEST_CASE("a tensor of a file is seen so, and a shape alone too") {
   const attn::Tensor swapped = source.read(attn::parse_json(R"({"file":"t.npy","transpose":true})"),
                                            attn::DType::float64, "/x");
   CHECK(numbers(swapped) == std::vector<double>{1, 4, 2, 5, 3, 6});
+
+  attn::TensorView view;
+  view.axes = attn::Shape{2, 0, 1};
+  const attn::Tensor alone =
+      attn::viewed(attn::shape_only({2, 3, 4}, attn::DType::int64), view, "/x");
+  CHECK(attn::is_shape_only(alone));
+  CHECK(alone.shape() == attn::Shape{4, 2, 3});
+  CHECK(alone.dtype() == attn::DType::int64);
+}
+
+TEST_CASE("a view that changes nothing leaves the tensor as it is") {
+  for (const char* const members :
+       {R"("index":[])", R"("reshape":[2,3,4])", R"("transpose":[0,1,2])", R"("layout":"BHL")"}) {
+    CAPTURE(members);
+    const attn::Tensor tensor = seen(members);
+    CHECK(tensor.shape() == attn::Shape{2, 3, 4});
+    CHECK(tensor.values<double>()[23] == 23);
+    CHECK(tensor.values<double>()[7] == 7);
+  }
+}
+
+TEST_CASE("views of a wrong type are refused at their place") {
+  CHECK(refused_view(R"("index":1)") ==
+        "expected a list of whole numbers, found a number\n  where: /query/index\n"
+        "  help:  give one such as [0,2,1]");
+  CHECK(refused_view(R"("reshape":"4,6")") ==
+        "expected a list of whole numbers, found a string\n  where: /query/reshape\n"
+        "  help:  give one such as [0,2,1]");
+  CHECK(refused_view(R"("transpose":{})") ==
+        "expected a list of whole numbers, found an object\n  where: /query/transpose\n"
+        "  help:  give one such as [0,2,1]");
+  CHECK(refused_view(R"("index":[-1])") ==
+        "expected a whole number of at least 0, found -1\n  where: /query/index/0\n"
+        "  help:  give a whole number of at least 0");
+  CHECK(refused_view(R"("transpose":[0,1.5,2])") ==
+        "expected a whole number of at least 0, found 1.5\n  where: /query/transpose/1\n"
+        "  help:  give a whole number of at least 0");
+  CHECK(refused_view(R"("layout":["B","L","D"])") ==
+        "expected a string, found an array\n  where: /query/layout\n"
+        "  help:  give a string");
 }
 
 TEST_CASE("views that do not fit are refused") {
@@ -114,6 +155,35 @@ TEST_CASE("views that do not fit are refused") {
         "  help:  give the letters B (samples), H (heads), L (positions) and D (components) in the "
         "order of the axes, such as \"BLHD\"");
   CHECK(refused_view(R"("transpose":true,"layout":"BLD")") ==
+        "\"transpose\" and \"layout\" cannot both be given\n  where: /query/layout\n"
+        "  help:  leave one of them out");
+}
+
+TEST_CASE("sizes, axes and layouts that no tensor has are refused") {
+  CHECK(refused_view(R"("reshape":[24,0])") ==
+        "a size of 0\n  where: /query/reshape/1\n"
+        "  help:  give sizes of at least 1, and -1 at most once, for what is left");
+  CHECK(refused_view(R"("reshape":[24,-2])") ==
+        "expected a whole number of at least -1, found -2\n  where: /query/reshape/1\n"
+        "  help:  give a whole number of at least -1");
+  CHECK(refused_view(R"("reshape":[9223372036854775807,4,-1])") ==
+        "the 24 elements of [2,3,4] do not fill that shape\n  where: /query/reshape\n"
+        "  help:  give sizes whose product is 24");
+  CHECK(refused_view(R"("index":[0,0],"transpose":true)") ==
+        "a tensor of one axis cannot be transposed\n  where: /query/transpose\n"
+        "  help:  leave \"transpose\" out");
+  CHECK(refused_view(R"("transpose":[0,1,1])") ==
+        "the axes [0,1,1] are not those of [2,3,4]\n  where: /query/transpose\n"
+        "  help:  name each axis once, from 0 to 2");
+  for (const std::string layout : {"", "BLL"}) {
+    CAPTURE(layout);
+    CHECK(refused_view(R"("layout":")" + layout + R"(")") ==
+          "\"" + layout +
+              "\" is no layout\n  where: /query/layout\n"
+              "  help:  give the letters B (samples), H (heads), L (positions) and D (components) "
+              "in the order of the axes, such as \"BLHD\"");
+  }
+  CHECK(refused_view(R"("transpose":[0,2,1],"layout":"BLD")") ==
         "\"transpose\" and \"layout\" cannot both be given\n  where: /query/layout\n"
         "  help:  leave one of them out");
 }

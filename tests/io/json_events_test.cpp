@@ -78,4 +78,42 @@ TEST_CASE("what is no JSON ends with the parser's own message, line and column")
   CHECK(error_from([&] { numbers.number(); }).find("line 1, column") != std::string::npos);
 }
 
+TEST_CASE("numbers that JSON does not have are errors") {
+  for (const char* const text : {"[1.]", "[.5]", "[01]", "[-01]", "[-]", "[+1]", "[1e]", "[1E+]",
+                                 "[1.5e-]", "[1x]", "[1.5.5]", "[nan]", "[", "[1", "[12e"}) {
+    CAPTURE(text);
+    JsonEvents events(text);
+    events.enter();
+    const std::string error = error_from([&] {
+      if (events.next_element()) events.number();
+      if (!events.next_element()) events.expect_end();
+    });
+    CHECK(error.starts_with("not valid JSON: "));
+    CHECK(error.find("\n  where: line 1, column ") != std::string::npos);
+  }
+  JsonEvents sound("[0.5,-0,1e5,1E-5,0E+1]");
+  sound.enter();
+  for (const std::string_view wanted : {"0.5", "-0", "1e5", "1E-5", "0E+1"}) {
+    REQUIRE(sound.next_element());
+    CHECK(sound.number() == wanted);
+  }
+  CHECK_FALSE(sound.next_element());
+  CHECK(members_of(R"({"a":1E3,"b":0})") == "a=a number;b=0;");
+}
+
+TEST_CASE("escapes that JSON does not have are errors") {
+  for (const char* const escape :
+       {"\\u12", "\\u12G4", "\\u 123", "\\ud83d", "\\ud83dx", "\\ud83d\\n", "\\ud83d\\u0041",
+        "\\ud83d\\ue000", "\\ud83d\\ude", "\\ude00", "\\x41", "\\U0041", "\\'"}) {
+    CAPTURE(escape);
+    const std::string text = "[\"" + std::string(escape) + "\"]";
+    JsonEvents events(text);
+    events.enter();
+    REQUIRE(events.next_element());
+    const std::string error = error_from([&] { events.string(); });
+    CHECK(error.starts_with("not valid JSON: "));
+    CHECK(error.find("\n  where: line 1, column ") != std::string::npos);
+  }
+}
+
 }  // namespace attn

@@ -67,6 +67,13 @@ TEST_CASE("integers of 64 bits are kept in int64") {
   CHECK(tensor_is<std::int64_t>(read("[3, -4]", DType::int64), {2}, {3, -4}));
 }
 
+TEST_CASE("whole numbers may be written with a point or an exponent") {
+  CHECK(tensor_is<std::int64_t>(read("[true, 2.0, 1e3, -1.5e1, 0.0]", DType::int64), {5},
+                                {1, 2, 1000, -15, 0}));
+  CHECK(tensor_is<std::uint8_t>(read("[true, 1.0, 0.0, 1e0, -0.0]", DType::boolean), {5},
+                                {1, 1, 0, 1, 0}));
+}
+
 TEST_CASE("a boolean tensor takes true, false, 1 and 0") {
   CHECK(tensor_is<std::uint8_t>(read("[[true, false], [1, 0]]", DType::boolean), {2, 2},
                                 {1, 0, 1, 0}));
@@ -88,6 +95,17 @@ TEST_CASE("the first row of another length is an error") {
             same_length);
   CHECK(error_in("[[[[1]]],[[[1]],[[2]]]]") ==
         std::string("block 1 has 2 matrices, but the block before it has 1\n  where: /query/1") +
+            same_length);
+  CHECK(error_in("[[[[1,2],[1]]]]") ==
+        std::string("row 1 has 1 number, but the row before it has 2\n  where: /query/0/0/1") +
+            same_length);
+  CHECK(error_in("[[[[1],[2]]],[[[3],[4,5]]]]") ==
+        std::string("row 1 has 2 numbers, but the rows before it have 1\n"
+                    "  where: /query/1/0/1") +
+            same_length);
+  CHECK(error_in("[[[[1]],[[2]]],[[[3],[4]],[[5]]]]") ==
+        std::string("matrix 0 has 2 rows, but the matrices before it have 1\n"
+                    "  where: /query/1/0") +
             same_length);
   CHECK(error_in("[[\"inf\",2],[1,true,3]]") ==
         std::string("row 1 has 3 numbers, but the row before it has 2\n  where: /query/1") +
@@ -138,6 +156,10 @@ TEST_CASE("a value that is no array is no tensor") {
   CHECK(error_in("1.5") == "the number 1.5 is no tensor\n  where: /query" + help);
   CHECK(error_in("\"a\"") == "the string \"a\" is no tensor\n  where: /query" + help);
   CHECK(error_in("{}") == "an object is no tensor\n  where: /query" + help);
+  CHECK(error_in("\"see a.npy\"") ==
+        "the string \"see a.npy\" is no tensor\n  where: /query" + help);
+  CHECK(error_in("\"a.npy\"") ==
+        "the string \"a.npy\" is no tensor\n  where: /query" + help + ", or a file, {\"file\": …}");
 }
 
 TEST_CASE("a number beyond the dtype's range is an error that names both") {
@@ -249,6 +271,44 @@ TEST_CASE("a tensor of another file is what stands there, if it is what is said 
         "there is no such file\n  where: /query/file");
   CHECK(error_from([&] { from(R"({"file": ["b"]})"); }) ==
         "an array stands where a name should\n  where: /query/file");
+}
+
+TEST_CASE("a tensor of another file has the type that is said, or one that holds its numbers") {
+  const auto from = [](const std::string& dtype, const Tensor& tensor) {
+    const OpenTensor open = [&](const std::string&, const std::string&) { return tensor; };
+    return tensor_from_json(parse_json(R"({"file": "a.npy", "dtype": )" + dtype + "}"),
+                            DType::float32, "/query", open);
+  };
+  const Tensor singles({2}, std::vector<float>{1, 2}), doubles({2}, std::vector<double>{1, 2});
+  for (const char* const dtype : {R"("float32")", R"("bfloat16")", R"("float16")"}) {
+    CAPTURE(dtype);
+    CHECK(tensor_is<float>(from(dtype, singles), {2}, {1, 2}));
+  }
+  const std::string other =
+      "\n  where: /query/dtype\n"
+      "  help:  name the file that was written with this entry, or leave this out";
+  CHECK(error_from([&] { from(R"("float16")", doubles); }) ==
+        "the tensor in the file is of float64, not \"float16\"" + other);
+  CHECK(error_from([&] { from(R"("int64")", singles); }) ==
+        "the tensor in the file is of float32, not \"int64\"" + other);
+  CHECK(error_from([&] { from("32", singles); }) ==
+        "the number 32 is no type of elements\n  where: /query/dtype\n"
+        "  help:  the types are \"float32\", \"float64\", \"int64\" and \"bool\"");
+}
+
+TEST_CASE("what looks like a tensor is an array down to its first number, or has a shape") {
+  for (const char* const text :
+       {"[1]", "[[true]]", R"(["inf"])", R"([["nan", 1]])", "[]", "[[]]", "[[1], 2]",
+        R"({"shape": [1], "data": [1]})", R"({"shape": [1], "data": []})"}) {
+    CAPTURE(text);
+    CHECK(looks_like_tensor(parse_json(text)));
+  }
+  for (const char* const text :
+       {"1", "true", R"("inf")", "null", "{}", R"(["a"])", "[null]", "[{}]", "[[{}]]",
+        R"({"shape": [1]})", R"({"data": [1]})", R"({"shape": [1], "data": "1"})"}) {
+    CAPTURE(text);
+    CHECK_FALSE(looks_like_tensor(parse_json(text)));
+  }
 }
 
 TEST_CASE("an object that is no tensor says what it lacks") {

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "error_from.hpp"
 #include "support/mapped_file.hpp"
 #include "temporary_folder.hpp"
 #include "tensor_is.hpp"
@@ -147,6 +148,12 @@ TEST_CASE("elements that are no real numbers are refused by name") {
   CHECK(error_in(read_text(files + "refused_structure.npy")) ==
         "the array holds structures, which are no tensor elements\n  where: byte 20\n"
         "  help:  save its fields as arrays of their own");
+  CHECK(header_error("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") ==
+        "the array holds structures (dtype \"|V8\"), which are no tensor elements" + help);
+  CHECK(header_error("{'descr': '|S8', 'fortran_order': False, 'shape': (1,)}") ==
+        "the array holds strings (dtype \"|S8\"), which are no tensor elements" + help);
+  CHECK(header_error("{'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,)}") ==
+        "the array holds dates and times (dtype \"<m8[s]\"), which are no tensor elements" + help);
   CHECK(header_error("{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}") ==
         "the array holds elements (dtype \"<f16\"), which are no tensor elements" + help);
   CHECK(header_error("{'descr': '', 'fortran_order': False, 'shape': (1,)}") ==
@@ -215,6 +222,14 @@ TEST_CASE("an unknown version is an error") {
   CHECK(error_in(bytes) ==
         "version 9.0 of the .npy format is unknown\n  where: byte 6\n"
         "  help:  versions 1.0, 2.0 and 3.0 can be read");
+  bytes.replace(6, 2, "\x01\x02");
+  CHECK(error_in(bytes) ==
+        "version 1.2 of the .npy format is unknown\n  where: byte 6\n"
+        "  help:  versions 1.0, 2.0 and 3.0 can be read");
+  bytes.replace(6, 2, 2, '\0');
+  CHECK(error_in(bytes) ==
+        "version 0.0 of the .npy format is unknown\n  where: byte 6\n"
+        "  help:  versions 1.0, 2.0 and 3.0 can be read");
 }
 
 TEST_CASE("a malformed header is an error at its byte") {
@@ -238,6 +253,10 @@ TEST_CASE("a malformed header is an error at its byte") {
         "an unknown or repeated key \"color\"\n  where: byte 27");
   CHECK(problem("{'descr': '<f4', 'descr': '<f4'}") ==
         "an unknown or repeated key \"descr\"\n  where: byte 27");
+  CHECK(problem("{'fortran_order': False, 'fortran_order': False}") ==
+        "an unknown or repeated key \"fortran_order\"\n  where: byte 35");
+  CHECK(problem("{'shape': (2,), 'shape': (2,)}") ==
+        "an unknown or repeated key \"shape\"\n  where: byte 26");
   CHECK(problem("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x") ==
         "something after its closing '}'\n  where: byte 66");
   CHECK(problem(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\0", 56)) ==
@@ -282,4 +301,9 @@ TEST_CASE("the elements of a written .npy file start at a multiple of 64 bytes")
     CAPTURE(rank);
     CHECK(npy_header(Shape(rank, 1000), DType::float32).size() % 64 == 0);
   }
+}
+
+TEST_CASE("a tensor that is absent cannot be written") {
+  CHECK(error_from([] { npy_bytes(Tensor()); }, ErrorKind::internal) ==
+        "an absent tensor was written as .npy");
 }

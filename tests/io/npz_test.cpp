@@ -115,6 +115,28 @@ TEST_CASE("a PyTorch checkpoint is recognised, with advice") {
         "  help:  save its tensors with safetensors.torch.save_file or numpy.savez");
 }
 
+TEST_CASE("a PyTorch checkpoint is recognised without a folder of its own too") {
+  std::string bytes =
+      npz_bytes(std::vector<NamedTensor>{{"data", Tensor({1}, std::vector<float>{1})}});
+  for (std::size_t at = 0; (at = bytes.find("data.npy", at)) != std::string::npos;) {
+    bytes.replace(at, 8, "data.pkl");
+  }
+  CHECK(open_error(bytes) ==
+        "this is a PyTorch checkpoint, whose pickles are programs and are not run\n"
+        "  help:  save its tensors with safetensors.torch.save_file or numpy.savez");
+}
+
+TEST_CASE("the folders of an archive are no tensors") {
+  std::string bytes = npz_bytes(std::vector<NamedTensor>{
+      {"ab", Tensor({1}, std::vector<float>{1})}, {"all/c", Tensor({1}, std::vector<float>{2})}});
+  for (std::size_t at = 0; (at = bytes.find("ab.npy", at)) != std::string::npos;) {
+    bytes.replace(at, 6, "inner/");
+  }
+  const Npz npz = parse(bytes);
+  REQUIRE(npz.names() == std::vector<std::string>{"all/c"});
+  CHECK(tensor_is<float>(npz.read(0), {1}, {2}));
+}
+
 TEST_CASE("written archives read back bit for bit") {
   const std::string bytes = npz_bytes(some_tensors());
   const Npz npz = parse(bytes);
@@ -184,6 +206,21 @@ TEST_CASE("a damaged member is an error, and its checksum is compared") {
   CHECK(read_error(compressed, 0) ==
         "the member is damaged: Zlib error: data error\n  where: member \"weights\"\n"
         "  help:  copy or download the file again");
+}
+
+TEST_CASE("a member that is said to start beyond the archive is an error") {
+  std::string bytes = npz_bytes(some_tensors());
+  const std::size_t entry = bytes.find("PK\x01\x02");
+  // Where the last 22 bytes begin, which are too few for a member.
+  bytes.replace(entry + 42, 4, stored(bytes.size() - 22, 4));
+  const std::string said = read_error(bytes, 0);
+  CAPTURE(said);
+  // The reason is libzip's.
+  CHECK(said.starts_with("the member cannot be read: "));
+  CHECK(
+      said.ends_with("\n  where: member \"output\"\n"
+                     "  help:  save the arrays again with numpy.savez"));
+  CHECK(read_error(bytes, 1) == "no error");
 }
 
 TEST_CASE("a member whose sizes lie is an error") {

@@ -1,5 +1,7 @@
 #include "io/raw_array.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -25,6 +27,38 @@ RawArray array_of(Shape shape, ElementType type, std::vector<T> elements) {
   array.bytes = std::as_bytes(std::span(*owner));
   array.owner = owner;
   return array;
+}
+
+// A matrix [2,2] of these numbers, stored columns first and the highest byte of each first.
+template <class Stored>
+RawArray turned_matrix(ElementType type, const std::array<Stored, 4>& numbers) {
+  std::vector<std::byte> bytes;
+  for (const std::size_t i : {0, 2, 1, 3}) {
+    auto number = std::bit_cast<std::array<std::byte, sizeof(Stored)>>(numbers[i]);
+    std::ranges::reverse(number);
+    bytes.insert(bytes.end(), number.begin(), number.end());
+  }
+  RawArray array = array_of<std::byte>({2, 2}, type, std::move(bytes));
+  array.big_endian = array.column_major = true;
+  return array;
+}
+
+// The same elements as they follow one another in memory, widened.
+template <class To, class Stored>
+std::vector<To> widened_numbers(ElementType type, const std::array<Stored, 4>& numbers) {
+  std::vector<To> result(4);
+  widen(type, std::as_bytes(std::span(numbers)).data(), 4, result.data());
+  return result;
+}
+
+template <class Stored, class Element = std::int64_t>
+void check_every_way(ElementType type, const std::array<Stored, 4>& stored,
+                     const std::vector<double>& wanted) {
+  CAPTURE(name(type));
+  CHECK(tensor_is(tensor_from(turned_matrix(type, stored)), {2, 2},
+                  std::vector<Element>(wanted.begin(), wanted.end())));
+  CHECK(widened_numbers<double>(type, stored) == wanted);
+  CHECK(widened_numbers<float>(type, stored) == std::vector<float>(wanted.begin(), wanted.end()));
 }
 
 float from_half(std::uint16_t bits) {
@@ -167,4 +201,42 @@ TEST_CASE("shapes that no tensor has are errors") {
   CHECK(tensor_from(array_of<float>(Shape(32, 1), ElementType::float32, {1})).rank() == 32);
   CHECK_THROWS_WITH_AS(tensor_from(array_of<float>({2}, ElementType::float32, {1})),
                        "the bytes of an array are not those of its shape", Error);
+  // So many elements that their number of bytes would wrap around to the 0 that are there.
+  CHECK_THROWS_WITH_AS(
+      tensor_from(array_of<double>({std::size_t{1} << 61}, ElementType::float64, {})),
+      "the shape [2305843009213693952] has more elements than memory can address\n"
+      "  help:  check the shape for a misplaced digit",
+      Error);
+}
+
+TEST_CASE("elements of every type keep their numbers in the other order of bytes and of axes") {
+  check_every_way<std::uint16_t, float>(ElementType::float16, {0x3C00, 0x8000, 0xC200, 0x3800},
+                                        {1, -0.0, -3, 0.5});
+  check_every_way<std::uint16_t, float>(ElementType::bfloat16, {0x3F80, 0x8000, 0xC040, 0x3F00},
+                                        {1, -0.0, -3, 0.5});
+  check_every_way<float, float>(ElementType::float32, {1, -0.0F, -3, 0.5F}, {1, -0.0, -3, 0.5});
+  check_every_way<double, double>(ElementType::float64, {1, -0.0, -3, 0.5}, {1, -0.0, -3, 0.5});
+  check_every_way<std::int8_t>(ElementType::int8, {1, 0, -128, 127}, {1, 0, -128, 127});
+  check_every_way<std::int16_t>(ElementType::int16, {1, 0, -32768, 258}, {1, 0, -32768, 258});
+  check_every_way<std::int32_t>(ElementType::int32, {1, 0, -65538, 258}, {1, 0, -65538, 258});
+  check_every_way<std::int64_t>(ElementType::int64, {1, 0, -4294967296, 258},
+                                {1, 0, -4294967296, 258});
+  check_every_way<std::uint8_t>(ElementType::uint8, {1, 0, 255, 2}, {1, 0, 255, 2});
+  check_every_way<std::uint16_t>(ElementType::uint16, {1, 0, 65535, 258}, {1, 0, 65535, 258});
+  check_every_way<std::uint32_t>(ElementType::uint32, {1, 0, 4294967295, 258},
+                                 {1, 0, 4294967295, 258});
+  check_every_way<std::uint64_t>(ElementType::uint64, {1, 0, 4294967296, 258},
+                                 {1, 0, 4294967296, 258});
+  check_every_way<std::uint8_t, std::uint8_t>(ElementType::boolean, {1, 0, 255, 2}, {1, 0, 1, 1});
+}
+
+TEST_CASE("an element that cannot be kept is named by its place in the tensor, not in the file") {
+  auto array =
+      array_of<std::uint64_t>({2, 2}, ElementType::uint64, {1, 18446744073709551615U, 2, 3});
+  array.column_major = true;
+  CHECK_THROWS_WITH_AS(tensor_from(array),
+                       "the number 18446744073709551615 is beyond the range of int64\n"
+                       "  where: element 2\n"
+                       "  help:  save it as a float64",
+                       Error);
 }

@@ -2,10 +2,13 @@
 #include <numeric>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "error_from.hpp"
+#include "io/json_tensor_file.hpp"
 #include "temporary_folder.hpp"
 #include "tensor_is.hpp"
 
@@ -227,6 +230,8 @@ TEST_CASE("other formats are named where they can be told") {
   check("größe", "; it seems to be a text");
   check("\xFF\xFE[\x01", "; it seems to be a text in UTF-16: save it as UTF-8");
   check("\x01\x02\x03", "");
+  check("tabs\tand\fpages\r\n", "; it seems to be a text");
+  check("erased\x7F", "");
   CHECK(open_error("") ==
         "the file is empty\n  where: memory\n"
         "  help:  known formats: .npy, .npz, .safetensors, JSON");
@@ -242,4 +247,40 @@ TEST_CASE("a file that cannot be opened is an error of the file, not of the inpu
           std::string("cannot open \"no/such file.npy\": No such file or directory\n"
                       "  help:  check the name, and the folder it is looked for in"));
   }
+}
+
+TEST_CASE(
+    "what comes from standard input is named so, and refers to files where the program runs") {
+  const TemporaryFolder folder;
+  write_text(folder / "input.json",
+             R"({"tensors": {"a": [[1, 2]], "b": [[1, 2], [3]], "c": {"file": "no/such.npy"}}})");
+  const int kept = dup(STDIN_FILENO);
+  REQUIRE(freopen((folder / "input.json").c_str(), "r", stdin) != nullptr);
+  const TensorFile file = TensorFile::open("-");
+  dup2(kept, STDIN_FILENO);
+  close(kept);
+  CHECK(file.format() == "json");
+  CHECK(tensor_is<double>(file.read("a"), {1, 2}, {1, 2}));
+  CHECK(read_error(file, "b") ==
+        "row 1 has 1 number, but the row before it has 2\n"
+        "  where: standard input, /tensors/b/1\n"
+        "  help:  give all rows of a tensor the same length");
+  CHECK(error_from([&] { file.read("c"); }, ErrorKind::file) ==
+        "cannot open \"no/such.npy\": No such file or directory\n"
+        "  where: standard input, /tensors/c/file\n"
+        "  help:  check the name, and the folder it is looked for in");
+}
+
+TEST_CASE("tensors need not stand in an object to be named \"tensors\"") {
+  const TensorFile file = from_memory(R"({"tensors": [[1, 2]], "note": "x"})");
+  CHECK(file.names() == Names{"tensors"});
+  CHECK(tensor_is<double>(file.read("tensors"), {1, 2}, {1, 2}));
+}
+
+TEST_CASE("a JSON text that is neither array nor object holds no tensors") {
+  CHECK(
+      error_from([] { JsonTensorFile("3.5", nullptr); }) ==
+      "the JSON text holds no tensors but a number\n"
+      "  help:  a file of tensors is a result of attn-cli, nested arrays of numbers, or an object "
+      "of such arrays");
 }

@@ -1,0 +1,150 @@
+#include "document/parameter_set.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/io.hpp"
+
+#include "document/document_problems.hpp"
+#include "run/run_document.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+std::string self_attention(const std::string& parameters) {
+  return R"({"attention":"self","x":[[1,2],[3,4]],"parameters":)" + parameters + "}";
+}
+
+// The three weights of self-attention, or what stands for them, each behind `prefix`.
+std::vector<attn::NamedTensor> self_weights(const std::string& prefix,
+                                            const std::vector<std::vector<double>>& numbers) {
+  const std::vector<std::string> names{"W_q.weight", "W_k.weight", "W_v.weight"};
+  std::vector<attn::NamedTensor> tensors;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    tensors.push_back({prefix + names[i], attn::Tensor({2, 2}, numbers[i])});
+  return tensors;
+}
+
+const std::vector<std::vector<double>> usual_numbers{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 1, 2, 3}};
+const std::vector<std::vector<double>> turned_numbers{{1, 3, 2, 4}, {5, 7, 6, 8}, {9, 2, 1, 3}};
+
+}  // namespace
+
+TEST_CASE("the weights of a file may be stored the other way round, and its biases stay") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> stored = self_weights("", turned_numbers),
+                                 usual = self_weights("", usual_numbers);
+  const attn::NamedTensor bias{"W_q.bias", attn::Tensor({2}, std::vector<double>{0.5, -0.25})};
+  stored.push_back(bias);
+  usual.push_back(bias);
+  folder.write("stored.npz", attn::npz_bytes(stored));
+  folder.write("usual.npz", attn::npz_bytes(usual));
+  const std::string expected =
+      run_document(self_attention(R"({"file":"usual.npz"})"), folder).bytes;
+  CHECK(run_document(self_attention(R"({"file":"stored.npz","transpose":true})"), folder).bytes ==
+        expected);
+  CHECK(run_document(self_attention(R"({"file":"usual.npz","transpose":false})"), folder).bytes ==
+        expected);
+  CHECK(run_document(self_attention(R"({"file":"stored.npz"})"), folder).bytes != expected);
+}
+
+TEST_CASE("what says where a file's parameters are has the right types and keys") {
+  const TemporaryFolder folder;
+  folder.write("w.npz", attn::npz_bytes(self_weights("", usual_numbers)));
+  struct Wrong {
+    const char* members;
+    const char* error;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {R"("file":3)",
+            "expected a string, found a number\n"
+            "  where: doc.json, /parameters/file\n  help:  give a string"},
+           {R"("file":"w.npz","transpose":1)",
+            "expected true or false, found a number\n"
+            "  where: doc.json, /parameters/transpose\n  help:  give true or false"},
+           {R"("file":"w.npz","prefix":["a."])",
+            "expected a string, found an array\n"
+            "  where: doc.json, /parameters/prefix\n  help:  give a string"},
+           {R"("file":"w.npz","names":"W_q")",
+            "expected an object, found a string\n"
+            "  where: doc.json, /parameters/names\n  help:  give an object"},
+           {R"("file":"w.npz","names":{"W_q.weight":null})",
+            "expected a string, found null\n"
+            "  where: doc.json, /parameters/names/W_q.weight\n  help:  give a string"},
+           {R"("file":"w.npz","prefixes":"a.")",
+            "unknown key \"prefixes\"\n"
+            "  where: doc.json, /parameters/prefixes\n  help:  did you mean \"prefix\"?"},
+           {R"("file":"w.npz","names":{"mask":"W_q.weight"})",
+            "unknown parameter \"mask\"\n"
+            "  where: doc.json, /parameters/names/mask\n"
+            "  help:  leave it out: nothing uses it"}}) {
+    CAPTURE(wrong.members);
+    CHECK(problems_of(self_attention(std::string("{") + wrong.members + "}"), folder.path()) ==
+          wrong.error);
+  }
+  CHECK(problems_of(self_attention(R"({"file":"w.npz"})"), folder.path()).empty());
+}
+
+TEST_CASE("a tensor of the parameters' file that cannot be read is told with both places") {
+  const TemporaryFolder folder;
+  std::string bytes = attn::npz_bytes(self_weights("", usual_numbers));
+  const std::size_t element = bytes.find("NUMPY") + 127;
+  bytes[element] = static_cast<char>(bytes[element] ^ 1);
+  folder.write("damaged.npz", bytes);
+  CHECK(problems_of(self_attention(R"({"file":"damaged.npz"})"), folder.path()) ==
+        "the member is damaged: CRC error\n"
+        "  where: doc.json, /parameters/file, " +
+            (folder / "damaged.npz").string() +
+            ", member \"W_q.weight\"\n"
+            "  help:  copy or download the file again");
+}
+
+TEST_CASE("a weight by the name of its Linear alone is what may have been meant") {
+  CHECK(problems_of(self_attention(
+            R"({"W_q":[[1,0],[0,1]],"W_k.weight":[[1,0],[0,1]],"W_v.weight":[[1,0],[0,1]]})")) ==
+        "the parameter W_q.weight is missing\n"
+        "  where: doc.json, /parameters/W_q.weight\n"
+        "  help:  did you mean \"W_q.weight\" by \"W_q\"?");
+  // By another of its names.
+  CHECK(problems_of(self_attention(R"({"W_q.weight":[[1,0],[0,1]],"W_k.weight":[[1,0],[0,1]],)"
+                                   R"("value":[[1,0],[0,1]]})")) ==
+        "the parameter W_v.weight is missing\n"
+        "  where: doc.json, /parameters/W_v.weight\n"
+        "  help:  did you mean \"value.weight\" by \"value\"?");
+}
+
+TEST_CASE("of a file of many tensors the first eight are named") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> strangers;
+  for (int i = 0; i < 9; ++i) {
+    strangers.push_back({"blk." + std::to_string(i), attn::Tensor({1}, std::vector<double>{1})});
+  }
+  for (const attn::NamedTensor& weight : self_weights("", usual_numbers)) {
+    if (weight.name != "W_v.weight") strangers.push_back(weight);
+  }
+  folder.write("many.npz", attn::npz_bytes(strangers));
+  const std::string problem =
+      "the parameter W_v.weight is missing\n"
+      "  where: doc.json, /parameters/file\n"
+      "  help:  say which of the file's tensors it is with \"names\": {\"W_v.weight\": …}; it has ";
+  CHECK(problems_of(self_attention(R"({"file":"many.npz"})"), folder.path()) ==
+        problem + "blk.0, blk.1, blk.2, blk.3, blk.4, blk.5, blk.6, blk.7, …");
+  strangers.erase(strangers.begin(), strangers.begin() + 3);
+  folder.write("many.npz", attn::npz_bytes(strangers));
+  CHECK(problems_of(self_attention(R"({"file":"many.npz"})"), folder.path()) ==
+        problem + "blk.3, blk.4, blk.5, blk.6, blk.7, blk.8, W_q.weight, W_k.weight");
+}
+
+TEST_CASE("names without the prefix are not what may have been meant") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> tensors = self_weights("a.", usual_numbers);
+  tensors[0].name = "W_qq.weight";
+  folder.write("w.npz", attn::npz_bytes(tensors));
+  CHECK(problems_of(self_attention(R"({"file":"w.npz","prefix":"a."})"), folder.path()) ==
+        "the parameter a.W_q.weight is missing\n"
+        "  where: doc.json, /parameters/file\n"
+        "  help:  say which of the file's tensors it is with \"names\": {\"W_q.weight\": …}; it "
+        "has W_qq.weight, a.W_k.weight, a.W_v.weight");
+}
