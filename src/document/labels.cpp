@@ -44,8 +44,16 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
           translated("this object is no list of labels"), pointer,
           translated("give one list of strings, one list a sample, or {\"file\": …}"));
     }
-    std::vector<std::string> lines =
-        lines_of(file(expect_string(*name, pointer_to(pointer, "file"))));
+    const std::string at = pointer_to(pointer, "file");
+    const auto read = [&] {
+      try {
+        return lines_of(file(expect_string(*name, at)));
+      } catch (const Error& error) {
+        if (!error.where().empty()) throw;
+        throw error.inside(at);
+      }
+    };
+    std::vector<std::string> lines = read();
     check_count(lines.size(), length, axis, pointer);
     return {std::move(lines)};
   }

@@ -1,0 +1,107 @@
+#include "document/kind_reader.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "document/document_problems.hpp"
+
+namespace {
+
+struct Refused {
+  std::string document, said;
+};
+
+TEST_CASE("what has no meaning for a document's kind is told with its place") {
+  const std::string sdpa = R"({"attention":"sdpa","query":{"zeros":[2,3,4]})";
+  const std::string layer =
+      R"({"attention":"encoder_layer","feed_forward":3,"x":{"zeros":[1,2,4]},"seed":1,)"
+      R"("parameters":{"init":"torch"})";
+  for (const Refused& refused : std::vector<Refused>{
+           {sdpa + R"(,"gradient":{}})",
+            "the gradient has no output\n  where: doc.json, /gradient/output\n"
+            "  help:  give that of the output, of its shape"},
+           {sdpa + R"(,"gradient":{"output":{"zeros":[2,3]}}})",
+            "the gradient of the output [2,3] has not the output's shape [2,3,4]\n"
+            "  where: doc.json, /gradient/output\n  help:  give one number for each of the output"},
+           {layer + R"(,"gradient":{"output":{"zeros":[1,2,4]}}})",
+            "there are no gradients through layers\n  where: doc.json, /gradient\n"
+            "  help:  leave it out, or choose a kind without layers"},
+           {R"({"attention":"decoder_layer","feed_forward":3,"x":{"zeros":[1,2,4]},"seed":1,)"
+            R"("memory":{"zeros":[1,3,4]},"parameters":{"init":"torch"},"mask":{"causal":true},)"
+            R"("memory_mask":{"alibi":true}})",
+            "ALiBi has no meaning for a decoder layer's cross-attention\n"
+            "  where: doc.json, /memory_mask/alibi\n  help:  leave it out, or put it into "
+            "\"mask\""},
+           {sdpa + R"(,"valid_lens":[1,2,3]})",
+            "valid_lens [3] does not fit 2 samples of 3 queries\n  where: doc.json, /valid_lens\n"
+            "  help:  give one number a sample, [2], or one a query, [2,3]"},
+           {sdpa + R"(,"mask":{"bias":{"zeros":[2,3,5]}},"valid_lens":[1,2,3]})",
+            "valid_lens [3] does not fit 2 samples of 3 queries\n  where: doc.json, /valid_lens\n"
+            "  help:  give one number a sample, [2], or one a query, [2,3]\n\n"
+            "bias [2,3,5] does not broadcast against the weights [2,3,3]\n"
+            "  where: doc.json, /mask/bias\n"
+            "  help:  each axis, counted from the last, must be 1 or that of the weights"},
+           {sdpa + R"(,"labels":{"query":["a"]}})",
+            "1 label for 3 queries\n  where: doc.json, /labels/query\n"
+            "  help:  give one label for each of the queries"},
+           {sdpa + R"(,"labels":{"query":{"file":"/nowhere/labels.txt"}}})",
+            "cannot open \"/nowhere/labels.txt\": No such file or directory\n"
+            "  where: doc.json, /labels/query/file\n"
+            "  help:  check the name, and the folder it is looked for in"},
+           {sdpa + R"(,"rotary":{"scaling":{"factor":2}}})",
+            "\"rope_type\" is missing\n  where: doc.json, /rotary/scaling/rope_type\n"
+            "  help:  give linear, dynamic, llama3 or yarn"},
+           {sdpa + R"(,"rotary":{"scaling":{"rope_type":"dynamic","factor":2}}})",
+            "\"original_max_position_embeddings\" is missing\n"
+            "  where: doc.json, /rotary/scaling/original_max_position_embeddings\n"
+            "  help:  give it as the model's configuration does"},
+           {sdpa + R"(,"rotary":{"scaling":{"rope_type":"linear","factor":"2"}}})",
+            "expected a number, found a string\n  where: doc.json, /rotary/scaling/factor\n"
+            "  help:  give a number"},
+           {sdpa + R"(,"rotary":{"theta":10,"cos":{"ones":[3,2]},"sin":{"zeros":[3,2]}}})",
+            "\"theta\" has no meaning beside given cosines and sines\n"
+            "  where: doc.json, /rotary/theta\n  help:  leave it out: the tables say all angles"},
+           {sdpa + R"(,"mask":{"alibi":false}})",
+            "expected true or an array of slopes, found false\n  where: doc.json, /mask/alibi\n"
+            "  help:  give true, or one slope a query head such as [0.5, 0.25]"},
+           {sdpa + R"(,"mask":{"sinks":7}})",
+            "unknown key \"sinks\"\n  where: doc.json, /mask/sinks\n"
+            "  help:  known: causal, align, window, global, padding, allow, block, bias, alibi, "
+            "fill"},
+           {sdpa + R"(,"mask":{"global":7}})",
+            "expected an array of positions, found a number\n  where: doc.json, /mask/global\n"
+            "  help:  give an array such as [0, 5]"},
+           {sdpa + R"(,"mask":{"fill":"x"}})",
+            "the fill is neither a finite number nor \"-inf\"\n  where: doc.json, /mask/fill\n"
+            "  help:  give a finite number such as -1e9, or leave it out for -inf"},
+           {R"({"attention":"sdpa","query":{"arange":6,"shape":[2,2]}})",
+            "the shape [2,2] has 4 elements, but arange has 6\n  where: doc.json, /query/shape\n"
+            "  help:  make the sizes' product equal to arange"},
+           {R"({"attention":"sdpa","query":{"full":[2,2]}})",
+            "\"full\" is given without a \"value\"\n  where: doc.json, /query\n"
+            "  help:  add \"value\", the number of every element"},
+           {R"({"attention":"sdpa","query":{}})",
+            "this object is no tensor\n  where: doc.json, /query\n"
+            "  help:  give nested arrays, or an object with \"shape\" and \"data\", or with one of "
+            "\"file\", \"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\""},
+           {R"({"attention":"sdpa","text":"a","tokenizer":{}})",
+            "the tokenizer has no vocabulary\n  where: doc.json, /tokenizer/wordpiece\n"
+            "  help:  give \"wordpiece\", the name of a vocab.txt"},
+           {R"({"attention":"sdpa","tokens":["a"],"embedding":{"vocabulary":{},"dimension":2}})",
+            "the vocabulary names no file\n  where: doc.json, /embedding/vocabulary\n"
+            "  help:  give a list of tokens or {\"file\": …}"},
+           {R"({"attention":"sdpa","tokens":["a"],"seed":1,)"
+            R"("embedding":{"vocabulary":["a"],"dimension":2,"init":"zeros"}})",
+            "unknown initialisation \"zeros\"\n  where: doc.json, /embedding/init\n"
+            "  help:  known: torch"},
+           {R"({"attention":"sdpa","token_ids":[0],"embedding":{"table":[[1,2]],"pad":"_"}})",
+            "there is no vocabulary to find \"_\" in\n  where: doc.json, /embedding/pad\n"
+            "  help:  give its id, or a \"vocabulary\""}}) {
+    CAPTURE(refused.document);
+    CHECK(problems_of(refused.document) == refused.said);
+  }
+}
+
+}  // namespace

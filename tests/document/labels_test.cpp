@@ -1,0 +1,135 @@
+#include "document/labels.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "error_from.hpp"
+
+namespace attn {
+namespace {
+
+using List = std::vector<std::string>;
+using Lists = std::vector<List>;
+
+// Of two samples, each of 2 queries and 3 keys; the file holds a label a line.
+Labels labels_of(const std::string& json, const LabelledSizes& sizes = {2, 2, 3}) {
+  return read_labels(parse_json(json), "/labels", sizes, [](const std::string& name) {
+    return name == "two.txt" ? "a\r\nb\r\n\r\n" : "\xEF\xBB\xBFx\n\nz";
+  });
+}
+
+TEST_CASE("labels stand for all samples, one list a sample, or in a file with one a line") {
+  const Labels all = labels_of(R"({"query":["a","b"],"key":[["x","y","z"],["u","v","w"]]})");
+  CHECK(all.query == Lists{{"a", "b"}});
+  CHECK(all.key == Lists{{"x", "y", "z"}, {"u", "v", "w"}});
+  CHECK_FALSE(all.either);
+  CHECK(Labels::of_sample(all.query, 1) == List{"a", "b"});
+  CHECK(Labels::of_sample(all.key, 1) == List{"u", "v", "w"});
+  CHECK(Labels::of_sample(all.key, 2).empty());
+  CHECK(Labels::of_sample({}, 0).empty());
+  const Labels filed = labels_of(R"({"query":{"file":"two.txt"},"key":{"file":"three.txt"}})");
+  CHECK(filed.query == Lists{{"a", "b"}});
+  CHECK(filed.key == Lists{{"x", "", "z"}});
+  CHECK(labels_of(R"({"key":[["x","y","z"]]})").key == Lists{{"x", "y", "z"}});
+}
+
+TEST_CASE("one list for both sides names those whose length it has") {
+  CHECK(labels_of(R"(["a","b"])").query == Lists{{"a", "b"}});
+  CHECK(labels_of(R"(["a","b"])").key.empty());
+  CHECK(labels_of(R"(["x","y","z"])").query.empty());
+  CHECK(labels_of(R"({"file":"three.txt"})").key == Lists{{"x", "", "z"}});
+  const Labels square = labels_of(R"(["a","b"])", {1, 2, 2});
+  CHECK(square.query == square.key);
+  const Labels later = labels_of(R"(["a","b"])", {});
+  CHECK(later.either);
+  CHECK(fitted(later, 2, 9, "").key.empty());
+  CHECK(error_from([&] { fitted(later, 1, 9, "/labels"); }) ==
+        "2 labels for 1 query and 9 keys\n  where: /labels\n  help:  give one label for each of "
+        "them");
+}
+
+TEST_CASE("labels that are none, or not as many as there are queries and keys, are refused") {
+  struct Wrong {
+    std::string labels, said;
+  };
+  const std::string one_of = "\n  help:  give one list of strings, or one list a sample";
+  const std::string forms =
+      "\n  help:  give one list of strings, one list a sample, or {\"file\": …}";
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {R"(7)",
+            "expected labels, found a number\n  where: /labels\n  help:  give {\"query\": […], "
+            "\"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} with a label a line"},
+           {R"({"qery":["a"]})",
+            "unknown key \"qery\"\n  where: /labels/qery\n  help:  did you mean \"query\"?"},
+           {R"([])", "expected a list of labels, found an empty array\n  where: /labels" + one_of},
+           {R"({"query":[]})",
+            "expected a list of labels, found an empty array\n  where: /labels/query" + one_of},
+           {R"({"query":"a b"})",
+            "expected a list of labels, found a string\n  where: /labels/query" + one_of},
+           {R"({"query":["a",2]})",
+            "expected a string, found a number\n  where: /labels/query/1\n  help:  give a string"},
+           {R"({"query":["a"]})",
+            "1 label for 2 queries\n  where: /labels/query\n  help:  give one label for each of "
+            "the "
+            "queries"},
+           {R"({"key":[["x","y","z"],["u","v"]]})",
+            "2 labels for 3 keys\n  where: /labels/key/1\n  help:  give one label for each of the "
+            "keys"},
+           {R"({"key":{"file":"two.txt"}})",
+            "2 labels for 3 keys\n  where: /labels/key\n  help:  give one label for each of the "
+            "keys"},
+           {R"({"key":[["a"],["b"],["c"]]})",
+            "3 lists of labels for 2 samples\n  where: /labels/key\n  help:  give one list for all "
+            "samples, or one list a sample"},
+           {R"({"key":[["x","y","z"],"u"]})",
+            "expected a list of labels, found a string\n  where: /labels/key/1" + one_of},
+           {R"({"key":{}})", "this object is no list of labels\n  where: /labels/key" + forms},
+           {R"({"key":{"file":3}})",
+            "expected a string, found a number\n  where: /labels/key/file\n  help:  give a string"},
+           {R"(["a","b","c","d"])",
+            "4 labels for 2 queries and 3 keys\n  where: /labels\n  help:  give one label for each "
+            "of them"}}) {
+    CAPTURE(wrong.labels);
+    CHECK(error_from([&] { labels_of(wrong.labels); }) == wrong.said);
+  }
+}
+
+TEST_CASE("a file of labels is JSON or has a label a line") {
+  CHECK(labels_in("a\nb\n", 100).query == Lists{{"a", "b"}});
+  CHECK(labels_in("[CLS]\nb\n", 100).query == Lists{{"[CLS]", "b"}});
+  CHECK(labels_in("[\"a\",\"b\"]", 100).query == Lists{{"a", "b"}});
+  CHECK(labels_in("\xEF\xBB\xBF {\"key\":[\"a\"]}", 100).key == Lists{{"a"}});
+  CHECK(labels_in("\xEF\xBB\xBF"
+                  "a",
+                  100)
+            .key == Lists{{"a"}});
+  CHECK(error_from([] { labels_in("\n\n", 100); }) ==
+        "there is no label\n  help:  give a label a line, or a list of them in JSON");
+  CHECK(error_from([] { labels_in("{\"file\":\"more.txt\"}", 100); }) ==
+        "this object is no list of labels\n"
+        "  help:  give one list of strings, one list a sample, or {\"file\": …}");
+}
+
+TEST_CASE("what begins like JSON is told from lines") {
+  for (const char* json : {"{", " \n[\"a\"]", "[", "[ [1]]", "[{", "[]", "[-1", "[3", "[null,"}) {
+    CAPTURE(json);
+    CHECK(begins_like_json(json));
+  }
+  for (const char* lines : {"", " \n", "a", "[CLS]", "[null]", "\"a\""}) {
+    CAPTURE(lines);
+    CHECK_FALSE(begins_like_json(lines));
+  }
+}
+
+TEST_CASE("beside a cross-attention, a self-attention's keys are its queries") {
+  const Labels labels{{{"a"}}, {{"x"}}};
+  const auto there = [](const std::string& prefix) { return prefix == "layers.0.cross."; };
+  CHECK(labels.of_attention("layers.0.self.", there).key == Lists{{"a"}});
+  CHECK(labels.of_attention("layers.1.self.", there).key == Lists{{"x"}});
+  CHECK(labels.of_attention("layers.0.cross.", there).key == Lists{{"x"}});
+}
+
+}  // namespace
+}  // namespace attn
