@@ -1,0 +1,117 @@
+#include "tokens/regular_expression.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "error_from.hpp"
+#include "support/in_quotes.hpp"
+
+namespace attn {
+namespace {
+
+using Matches = std::vector<std::string>;
+
+// What a pattern in Oniguruma's syntax matches in the text.
+Matches matches_of(const std::string& pattern, const std::string& text) {
+  std::vector<Stretch> stretches;
+  RegularExpression::from_oniguruma(pattern, "/pattern").find(text, stretches);
+  Matches matches;
+  std::size_t at = 0;
+  for (const Stretch& stretch : stretches) {
+    CHECK(stretch.begin == at);
+    at = stretch.end;
+    if (stretch.match) matches.push_back(text.substr(stretch.begin, at - stretch.begin));
+  }
+  CHECK(at == text.size());
+  return matches;
+}
+
+TEST_CASE("escapes of Oniguruma's patterns mean what they mean there") {
+  struct Escape {
+    std::string pattern, text;
+    Matches matches;
+  };
+  for (const Escape& escape : std::vector<Escape>{{R"(\x41+)", "AAB", {"AA"}},
+                                                  {R"(\x{1F600})", "a😀b", {"😀"}},
+                                                  {R"(\u00e9)", "café", {"é"}},
+                                                  {R"(\h+)", "xbeefy09", {"beef", "09"}},
+                                                  {R"(\H+)", "beefyz", {"yz"}},
+                                                  {R"(\D+)", "12ab٣c", {"ab", "c"}},
+                                                  {R"(a\N)", "a\nab", {"ab"}},
+                                                  {R"(a\Ob)", "a\nb", {"a\nb"}},
+                                                  {R"(\Aa)", "aa", {"a"}},
+                                                  {R"(a\z)", "aa", {"a"}},
+                                                  {R"((a)\1)", "aaa", {"aa"}},
+                                                  {R"(\-)", "a-b", {"-"}},
+                                                  {R"([\w]+)", "né_1 -", {"né_1"}},
+                                                  {R"([\W]+)", "a -b", {" -"}},
+                                                  {R"([\h]+)", "xfay", {"fa"}},
+                                                  {R"([\H]+)", "faxy", {"xy"}},
+                                                  {R"([\d]+)", "a١2", {"١2"}},
+                                                  {R"([\D]+)", "1ab", {"ab"}},
+                                                  {R"([^\W]+)", "-ab-", {"ab"}},
+                                                  {R"([\b])", "a\b", {"\b"}},
+                                                  {R"([[:digit:]]+)", "a12", {"12"}},
+                                                  {R"([[:^digit:]]+)", "12ab", {"ab"}},
+                                                  {R"(a(?#any)b)", "ab", {"ab"}},
+                                                  {R"((?i)ab)", "aBab", {"aB", "ab"}},
+                                                  {R"((?<both>ab)+)", "abab", {"abab"}},
+                                                  {R"((?>a+)b)", "aab", {"aab"}},
+                                                  {R"(a{,2}b)", "aaab", {"aab"}},
+                                                  {R"(a\{2)", "a{2", {"a{2"}}}) {
+    CAPTURE(escape.pattern);
+    CHECK(matches_of(escape.pattern, escape.text) == escape.matches);
+  }
+}
+
+TEST_CASE("what cannot be said in PCRE2's syntax is refused by name") {
+  struct Refused {
+    std::string pattern, what;
+  };
+  for (const Refused& refused : std::vector<Refused>{{"a(?#", "a comment without end"},
+                                                     {R"(\x{12)", "half an escape"},
+                                                     {R"(\xg)", "half an escape"},
+                                                     {R"(\u12)", "half an escape"},
+                                                     {R"(\x80)", "the byte of a longer character"},
+                                                     {R"(\x{110000})", "no character"},
+                                                     {R"(\uD800)", "no character"},
+                                                     {R"(\y)", "the escape \"\\y\""},
+                                                     {R"([\y])", "the escape \"\\y\" in a class"},
+                                                     {R"([[:foo:]])", "the class \"[:foo:]\""},
+                                                     {R"((?~a))", "the group \"(?~\""}}) {
+    CAPTURE(refused.pattern);
+    CHECK(error_from([&] { pcre_from_oniguruma(refused.pattern, "/pattern"); }) ==
+          "the pattern " + in_quotes(refused.pattern) + " holds " + refused.what +
+              ", which is not supported\n  where: /pattern\n  help:  write the pattern without it");
+  }
+}
+
+TEST_CASE("a pattern that cannot be compiled, or takes too long, is told with what PCRE2 says") {
+  CHECK(error_from([] { RegularExpression("a(b", "/pattern"); }) ==
+        "the pattern \"a(b\" cannot be compiled: missing closing parenthesis at byte 3\n"
+        "  where: /pattern\n  help:  mend the pattern, or use one that PCRE2 can match");
+  const std::string text = std::string(40, 'a') + "-c";
+  const RegularExpression slow("(?:a|aa|a+)+c", "/pattern");
+  CHECK(error_from([&] {
+          std::vector<Stretch> stretches;
+          slow.find(text, stretches);
+        }) ==
+        "the pattern \"(?:a|aa|a+)+c\" takes too long on this text: match limit exceeded\n"
+        "  where: /pattern\n  help:  use a pattern with fewer ways to match the same text");
+}
+
+TEST_CASE("characters of words are letters, marks, decimal digits, connectors and joiners") {
+  for (const char32_t c : {U'a', U'Z', U'0', U'_', U'é', U'字', U'٣', U'‿', U'\u0301', U'\u200D'}) {
+    CAPTURE(static_cast<unsigned>(c));
+    CHECK(is_word_character(c));
+  }
+  for (const char32_t c : {U'-', U' ', U'@', U'[', U'…', U'½', U'\u00A0', U'😀'}) {
+    CAPTURE(static_cast<unsigned>(c));
+    CHECK_FALSE(is_word_character(c));
+  }
+}
+
+}  // namespace
+}  // namespace attn

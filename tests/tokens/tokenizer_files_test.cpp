@@ -1,0 +1,208 @@
+#include "tokens/tokenizer_files.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "error_from.hpp"
+#include "tokens/tokenizer.hpp"
+
+namespace attn {
+namespace {
+
+using Pieces = std::vector<std::string>;
+
+// The tokens of the texts as the vocabulary has them.
+Pieces tokens_of(const TokenizerFiles& files, std::string_view text,
+                 std::optional<std::string_view> pair = std::nullopt) {
+  const Tokenizer tokenizer = Tokenizer::from_files(files);
+  Pieces tokens;
+  for (const TextToken& token : tokenizer.encode(text, pair, true, "/text")) {
+    tokens.emplace_back(tokenizer.token(token.id));
+  }
+  return tokens;
+}
+
+std::string refusal_of(const TokenizerFiles& files) {
+  return error_from([&] { Tokenizer::from_files(files); });
+}
+
+TokenizerFiles merged() {
+  TokenizerFiles files;
+  files.vocab_json =
+      R"({"a":0,"b":1,"ab":2,"Ġ":3,"Ġab":4,"<|endoftext|>":5,"<s>":6,"</s>":7,"<unk>":8,)"
+      R"("<pad>":9,"<mask>":10})";
+  files.merges_txt = "#version: 0.2\na b\r\nĠ ab\n";
+  return files;
+}
+
+TEST_CASE("vocab.json and merges.txt are GPT-2's tokenizer, or that of the class that is named") {
+  TokenizerFiles files = merged();
+  CHECK(tokens_of(files, "ab ab") == Pieces{"ab", "Ġab"});
+  CHECK(tokens_of(files, "ab<|endoftext|>b") == Pieces{"ab", "<|endoftext|>", "b"});
+  files.tokenizer_config = R"({"add_prefix_space": true, "add_bos_token": true})";
+  CHECK(tokens_of(files, "ab", "b") == Pieces{"<|endoftext|>", "Ġab", "Ġ", "b"});
+  files.tokenizer_config = R"({"tokenizer_class": "RobertaTokenizer"})";
+  CHECK(tokens_of(files, "ab", "b") == Pieces{"<s>", "ab", "</s>", "</s>", "b", "</s>"});
+  CHECK(tokens_of(files, "a <mask>b") == Pieces{"<s>", "a", "<mask>", "b", "</s>"});
+  files.tokenizer_config.reset();
+  files.model_type = "bart";
+  CHECK(tokens_of(files, "ab") == Pieces{"<s>", "ab", "</s>"});
+  files.model_type = "qwen2";
+  CHECK(tokens_of(files, "ab ab") == Pieces{"ab", "Ġab"});
+  files.model_type = "opt";
+  CHECK(tokens_of(files, "ab") == Pieces{"</s>", "ab"});
+}
+
+TEST_CASE("vocab.txt is BERT's tokenizer, or MPNet's") {
+  TokenizerFiles files;
+  files.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##b\n<s>\n</s>\nAB\n";
+  CHECK(tokens_of(files, "ABB x", "ab") ==
+        Pieces{"[CLS]", "ab", "##b", "[UNK]", "[SEP]", "ab", "[SEP]"});
+  files.tokenizer_config = R"({"do_lower_case": false})";
+  CHECK(tokens_of(files, "ABb") == Pieces{"[CLS]", "AB", "##b", "[SEP]"});
+  files.tokenizer_config = R"({"cls_token": "<s>", "sep_token": {"content": "</s>"}})";
+  CHECK(tokens_of(files, "ab") == Pieces{"<s>", "ab", "</s>"});
+  files.tokenizer_config.reset();
+  files.model_type = "mpnet";
+  CHECK(tokens_of(files, "ab", "ab") == Pieces{"<s>", "ab", "</s>", "</s>", "ab", "</s>"});
+}
+
+TEST_CASE("what is wrong with a tokenizer's files is told with the file and the place in it") {
+  const std::string published = "take the file as it was published";
+  const auto said = [](const std::string& problem, const std::string& where,
+                       const std::string& help) {
+    return problem + "\n  where: " + where + "\n  help:  " + help;
+  };
+  TokenizerFiles files = merged();
+  files.merges_txt = "#version: 0.2\na b\nabb\n";
+  CHECK(refusal_of(files) == said("expected two tokens with a space between them, found \"abb\"",
+                                  "merges.txt, line 3", published));
+  files.merges_txt = "#version: 0.2\na b\nb a\n";
+  CHECK(refusal_of(files) ==
+        said("the merge needs \"ba\", which is not in the vocabulary", "merges.txt, line 3",
+             "take the vocabulary and the merges as they were published together"));
+  files = merged();
+  files.special_tokens_map = R"({"bos_token": 5})";
+  CHECK(refusal_of(files) == said("expected a string, found a number",
+                                  "special_tokens_map.json, /bos_token",
+                                  published + ", or write it again"));
+  files = merged();
+  files.added_tokens = R"({"<new>": 20})";
+  CHECK(refusal_of(files) ==
+        said("the added token \"<new>\" has the id 20, but the vocabulary gives it 11",
+             "added_tokens.json, /<new>",
+             "the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+  files.added_tokens.reset();
+  files.tokenizer_config = R"({"added_tokens_decoder": {"99999999999": {"content": "x"}}})";
+  CHECK(refusal_of(files) == said("expected the id of a token",
+                                  "tokenizer_config.json, /added_tokens_decoder/99999999999",
+                                  published));
+  files.tokenizer_config = R"({"added_tokens_decoder": {"3": {"content": "a"}}})";
+  CHECK(refusal_of(files) ==
+        said("the added token \"a\" has the id 3, but the vocabulary gives it 0",
+             "tokenizer_config.json, /added_tokens_decoder/3",
+             "the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+  files.tokenizer_config = R"({"added_tokens_decoder": []})";
+  CHECK(refusal_of(files) == said("expected an object, found an array",
+                                  "tokenizer_config.json, /added_tokens_decoder", published));
+  files.added_tokens = R"({"<new>": 11})";
+  CHECK(refusal_of(files) == said("expected an object, found an array",
+                                  "tokenizer_config.json, /added_tokens_decoder", published));
+}
+
+TEST_CASE("a folder that has no tokenizer, or half of one, says what to add") {
+  TokenizerFiles files;
+  CHECK(refusal_of(files) ==
+        "the folder has no tokenizer\n"
+        "  help:  add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and "
+        "merges.txt");
+  files.vocab_json = "{}";
+  CHECK(refusal_of(files) ==
+        "there is a vocab.json, but no merges.txt\n"
+        "  help:  take the folder's files as they were published together");
+  files = merged();
+  files.tokenizer_config = R"({"tokenizer_class": "CTRLTokenizer"})";
+  CHECK(refusal_of(files) ==
+        "the tokenizer \"CTRLTokenizer\" cannot be made from vocab.json and merges.txt alone"
+        "\n  where: tokenizer_config.json, /tokenizer_class\n"
+        "  help:  save it as tokenizer.json, with Python: "
+        "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  files = {};
+  files.vocab_txt = "[UNK]\n[CLS]\n[SEP]\n";
+  files.tokenizer_config = R"({"do_basic_tokenize": false})";
+  CHECK(refusal_of(files) ==
+        "\"do_basic_tokenize\": false is not supported\n"
+        "  where: tokenizer_config.json, /do_basic_tokenize\n"
+        "  help:  save the tokenizer as tokenizer.json");
+  files.tokenizer_config = R"({"tokenizer_class": "BertJapaneseTokenizer"})";
+  CHECK(refusal_of(files) ==
+        "the tokenizer \"BertJapaneseTokenizer\" cannot be made from vocab.txt alone"
+        "\n  where: tokenizer_config.json, /tokenizer_class\n"
+        "  help:  save it as tokenizer.json, with Python: "
+        "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+  files.tokenizer_config.reset();
+  files.vocab_txt = "[UNK]\n[SEP]\n";
+  CHECK(refusal_of(files) ==
+        "token \"[CLS]\" is not in the vocabulary\n  where: vocab.txt\n"
+        "  help:  known: \"[UNK]\", \"[SEP]\"; WordPiece needs [UNK], [CLS] and [SEP], as BERT's "
+        "vocab.txt has them");
+}
+
+TEST_CASE("what is wrong with a tokenizer.json is told at its place") {
+  const auto refused = [](const std::string& json) {
+    TokenizerFiles files;
+    files.tokenizer_json = json;
+    return refusal_of(files);
+  };
+  const std::string published = "\n  help:  take the file as it was published";
+  const std::string other =
+      "\n  help:  leaving it out could give other tokens: remove it only if it "
+      "does not matter";
+  struct Refused {
+    std::string json, said;
+  };
+  for (const Refused& one : std::vector<Refused>{
+           {R"({})", "there is no model\n  where: tokenizer.json, /model" + published},
+           {R"({"model":5})", "expected an object\n  where: tokenizer.json, /model" + published},
+           {R"({"version":"2.0","model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}})",
+            "version \"2.0\" is not supported\n  where: tokenizer.json, /version\n"
+            "  help:  give a file of version 1.0"},
+           {R"({"frob":1,"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}})",
+            "the key \"frob\" is not supported\n  where: tokenizer.json, /frob" + other},
+           {R"({"model":{},"model":{}})",
+            "the key \"model\" is given twice\n  where: tokenizer.json, /model\n"
+            "  help:  remove one of the two"},
+           {R"({"model":{"type":"WordLevel","type":"BPE"}})",
+            "the key \"type\" is given twice\n  where: tokenizer.json, /model/type\n"
+            "  help:  remove one of the two"},
+           {R"({"model":{"type":"WordLevel","vocab":5}})",
+            "expected an object of tokens and ids\n  where: tokenizer.json, /model/vocab" +
+                published},
+           {R"({"model":{"type":"Unigram","vocab":{"a":0}}})",
+            "expected an array of tokens and scores\n  where: tokenizer.json, /model/vocab" +
+                published},
+           {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[5]}})",
+            "expected two tokens\n  where: tokenizer.json, /model/merges/0" + published},
+           {R"({"model":{"type":"BPE","vocab":{"a":0}}})",
+            "expected an array of merges\n  where: tokenizer.json, /model/merges" + published},
+           {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[],"dropout":0.1}})",
+            "merges are dropped at random, which gives other tokens each time\n"
+            "  where: tokenizer.json, /model/dropout\n  help:  say \"dropout\": null"},
+           {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[],"unk_token":"b"}})",
+            "the unknown token \"b\" is not in the vocabulary\n"
+            "  where: tokenizer.json, /model/unk_token" +
+                published},
+           {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[],"frob":1}})",
+            "the key \"frob\" of BPE is not supported\n  where: tokenizer.json, /model/frob" +
+                other}}) {
+    CAPTURE(one.json);
+    CHECK(refused(one.json) == one.said);
+  }
+}
+
+}  // namespace
+}  // namespace attn
