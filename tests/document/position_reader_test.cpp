@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -72,6 +73,53 @@ TEST_CASE("a position that cannot be read does not hide one that does not fit") 
   CHECK(told(R"("rotary":{"theta":true}, "sinks":[1,2])") ==
         "expected a number, found true @ /rotary/theta\n"
         "sinks [2] does not fit 1 query head @ /sinks\n");
+}
+
+TEST_CASE("positions, norms and sinks that no attention can have are told at their place") {
+  struct Wrong {
+    std::string keys, said;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {R"("query_norm":{"bias":{"zeros":[4]}})",
+            "query_norm has no weight @ /query_norm/weight\n"},
+           {R"("query_norm":{"weight":{"ones":[4]}},"eps":0)",
+            "eps is not a finite positive number @ /eps\n"},
+           {R"("rotary":{"cos":{"ones":[3,2]}})", "cos is given without sin @ /rotary/sin\n"},
+           {R"("rotary":{"sin":{"ones":[3,2]}})", "sin is given without cos @ /rotary/cos\n"},
+           {R"("rotary":{"cos":{"ones":[3]},"sin":{"ones":[3]}})",
+            "cos [3] is not [N,width/2] or [B,N,width/2] of 2 samples @ /rotary/cos\n"},
+           {R"("rotary":{"cos":{"ones":[3,2]},"sin":{"ones":[3,1]}})",
+            "cos [3,2] and sin [3,1] have different shapes @ /rotary/sin\n"},
+           {R"("rotary":{"cos":{"ones":[3,2]},"sin":{"ones":[3,2]},"positions":[0,1,3]})",
+            "the position 3 has no row in the cosines and sines, which have 3 @ "
+            "/rotary/positions\n"},
+           {R"("rotary":{"cos":{"ones":[3,2]},"sin":{"ones":[3,2]},"positions":[-1,1,2]})",
+            "the position -1 has no row in the cosines and sines, which have 3 @ "
+            "/rotary/positions\n"},
+           {R"("rotary":{"width":3})",
+            "the width 3 is not an even number above 0 @ /rotary/width\n"},
+           {R"("rotary":{"theta":1,"scaling":{"type":"yarn","factor":2,)"
+            R"("original_max_position_embeddings":8}})",
+            "YaRN needs a theta above 1 @ /rotary/theta\n"},
+           {R"("key":{"zeros":[2,5,4]},"value":{"zeros":[2,5,4]},"rotary":{"positions":[0,1,2]})",
+            "there are positions of 3 queries, but not of the 5 new keys @ "
+            "/rotary/key_positions\n"},
+           {R"("sinks":["inf"])", "a sink is not a finite number @ /sinks\n"}}) {
+    CAPTURE(wrong.keys);
+    CHECK(told(wrong.keys) == wrong.said);
+  }
+}
+
+TEST_CASE("forms of positions that are left to what is usual are accepted") {
+  for (const char* keys :
+       {R"("rotary":{"scaling":{"type":"linear","factor":2}})",
+        R"("rotary":{"scaling":{"rope_type":"yarn","factor":2,"truncate":false,)"
+        R"("original_max_position_embeddings":8}})",
+        R"("mask":{"alibi":{"symmetric":true}})", R"("mask":{"alibi":{"slopes":[0.5]}})",
+        R"("query_norm":{"weight":[1,2,3,4],"bias":[1,2,3,4],"kind":"layer"})"}) {
+    CAPTURE(keys);
+    CHECK(told(keys) == "");
+  }
 }
 
 }  // namespace
