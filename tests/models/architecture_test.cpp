@@ -163,7 +163,10 @@ TEST_CASE("values that would make no numbers are refused at their key") {
 }
 
 TEST_CASE("sizes that make no model are refused at their key") {
-  for (const auto& [config, said] : std::vector<std::pair<std::string, std::string>>{
+  struct Refused {
+    std::string config, said;
+  };
+  for (const Refused& refused : std::vector<Refused>{
            {"[]",
             "the configuration is an array, no object\n"
             "  help:  this is no config.json of a model"},
@@ -200,8 +203,8 @@ TEST_CASE("sizes that make no model are refused at their key") {
             "expected a string, found a number\n"
             "  where: /hidden_act\n"
             "  help:  this is no configuration as the libraries write it"}}) {
-    CAPTURE(config);
-    CHECK(refusal_of(config) == said);
+    CAPTURE(refused.config);
+    CHECK(refusal_of(refused.config) == refused.said);
   }
 }
 
