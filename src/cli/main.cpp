@@ -39,12 +39,13 @@ int main(int count, char** words) {
   keep_freed_memory();
   // A reader that goes away is an error of one write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
-  // So is a file that would grow beyond the limit.
-  std::signal(SIGXFSZ, SIG_IGN);
   occupy_closed_streams();
   try {
     choose_language(count, words);
     survive_shortened_files();
+    // So is a file that would grow beyond the limit. Whoever sees this signal ignored knows that
+    // all others are dealt with.
+    std::signal(SIGXFSZ, SIG_IGN);
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {
     complain(with_flags(error.what()));
