@@ -236,7 +236,8 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--window-size",
                                      "--virtual-time-budget",
                                      "--screenshot",
-                                     "--onnxruntime"};
+                                     "--onnxruntime",
+                                     "--table"};
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};
