@@ -39,10 +39,12 @@ struct Stacked {
           std::size_t heads, std::size_t kv_heads) {
     const std::size_t parts = heads + 2 * kv_heads;
     if (weight.rank() != 2 || weight.shape()[0] % parts != 0) {
-      const std::string of = heads == 1 ? "" : " of " + std::to_string(heads) + " heads";
-      throw input_error(translated("{1} {2} cannot be split into query, key and value{3}",
-                                   parameters.shown(name), text(weight.shape()), of),
-                        parameters.place(name),
+      const auto what =
+          heads == 1 ? translated("{1} {2} cannot be split into query, key and value",
+                                  parameters.shown(name), text(weight.shape()))
+                     : translated("{1} {2} cannot be split into query, key and value of {3} heads",
+                                  parameters.shown(name), text(weight.shape()), heads);
+      throw input_error(what, parameters.place(name),
                         translated("give it a number of rows that is a multiple of {1}: heads + "
                                    "2·kv_heads parts of equal size",
                                    parts));

@@ -259,9 +259,9 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
   if (const JsonValue* dtype = reference.find("dtype")) {
     const std::string at = pointer_to(pointer, "dtype");
     if (!dtype->is(JsonValue::Type::string)) {
-      throw input_error(
-          translated("{1} is no type of elements", described(*dtype)), at,
-          translated("the types are \"float32\", \"float64\", \"int64\" and \"bool\""));
+      throw input_error(translated("{1} is no type of elements", described(*dtype)), at,
+                        translated("the types are \"float32\", \"float64\", \"bfloat16\", "
+                                   "\"float16\", \"int64\" and \"bool\""));
     }
     // A narrow type is read as the one that holds its numbers.
     const bool narrow =

@@ -22,7 +22,7 @@ std::string normalized_content(const AddedToken& token, const std::vector<Normal
   if (!text.text.empty()) return text.text;
   throw input_error(
       translated("normalization leaves nothing of the added token {1}", in_quotes(token.content)),
-      where, translated("say \"normalized\": false for it"));
+      token.place.empty() ? where : token.place, translated("say \"normalized\": false for it"));
 }
 
 bool ends_in_word(std::string_view text) {

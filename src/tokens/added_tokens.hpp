@@ -28,7 +28,8 @@ struct AddedToken {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Throws Error(input) at `where` for a token of which normalization leaves nothing.
+  /// Throws Error(input) for a token of which normalization leaves nothing, at its place, or at
+  /// `where` if it has none.
   AddedTokens(std::vector<AddedToken> tokens, const std::vector<Normalizer>& normalizers,
               const std::string& where);
   AddedTokens(const AddedTokens&) = delete;

@@ -81,7 +81,8 @@ TEST_CASE("an entry of a result is a tensor of a document, and what it says is c
   CHECK(run(document("[2,2]", "7")).errors ==
         "attn-cli: the number 7 is no type of elements\n"
         "  where: standard input, /query/dtype\n"
-        "  help:  the types are \"float32\", \"float64\", \"int64\" and \"bool\"\n");
+        "  help:  the types are \"float32\", \"float64\", \"bfloat16\", \"float16\", \"int64\" and "
+        "\"bool\"\n");
 }
 
 TEST_CASE("a result whose file of tensors was replaced is refused") {

@@ -293,7 +293,8 @@ TEST_CASE("a tensor of another file has the type that is said, or one that holds
         "the tensor in the file is of float32, not \"int64\"" + other);
   CHECK(error_from([&] { from("32", singles); }) ==
         "the number 32 is no type of elements\n  where: /query/dtype\n"
-        "  help:  the types are \"float32\", \"float64\", \"int64\" and \"bool\"");
+        "  help:  the types are \"float32\", \"float64\", \"bfloat16\", \"float16\", \"int64\" and "
+        "\"bool\"");
 }
 
 TEST_CASE("what looks like a tensor is an array down to its first number, or has a shape") {
