@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
 #include "kernels/vector_math_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -93,11 +94,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(activate_by);
+ATTN_FOR_TARGETS(activate_by);
 
 void activate(Curve curve, float constant, const float* x, const float* up, std::size_t count,
               float* y) noexcept {
-  HWY_DYNAMIC_DISPATCH(activate_by)(curve, constant, x, up, count, y);
+  ATTN_OF_TARGET(activate_by)(curve, constant, x, up, count, y);
 }
 
 }  // namespace attn::kernels

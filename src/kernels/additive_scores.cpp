@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/number_sizes_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 #include "kernels/tile_inl.hpp"
 #include "kernels/vector_math_inl.hpp"
 
@@ -318,34 +319,34 @@ bool make_weights(const T* w, std::size_t units, T* inverses, AdditiveWeights<T>
 
 }  // namespace
 
-HWY_EXPORT(additive_row_floats);
-HWY_EXPORT(additive_row_doubles);
-HWY_EXPORT(additive_panel_floats);
-HWY_EXPORT(additive_panel_doubles);
-HWY_EXPORT(additive_query_floats);
-HWY_EXPORT(additive_query_doubles);
-HWY_EXPORT(additive_key_floats);
-HWY_EXPORT(additive_key_doubles);
-HWY_EXPORT(additive_score_floats);
-HWY_EXPORT(additive_score_doubles);
-HWY_EXPORT(additive_pair_floats);
-HWY_EXPORT(additive_pair_doubles);
+ATTN_FOR_TARGETS(additive_row_floats);
+ATTN_FOR_TARGETS(additive_row_doubles);
+ATTN_FOR_TARGETS(additive_panel_floats);
+ATTN_FOR_TARGETS(additive_panel_doubles);
+ATTN_FOR_TARGETS(additive_query_floats);
+ATTN_FOR_TARGETS(additive_query_doubles);
+ATTN_FOR_TARGETS(additive_key_floats);
+ATTN_FOR_TARGETS(additive_key_doubles);
+ATTN_FOR_TARGETS(additive_score_floats);
+ATTN_FOR_TARGETS(additive_score_doubles);
+ATTN_FOR_TARGETS(additive_pair_floats);
+ATTN_FOR_TARGETS(additive_pair_doubles);
 
 template <>
 std::size_t additive_row_count<float>(std::size_t units) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_row_floats)(units);
+  return ATTN_OF_TARGET(additive_row_floats)(units);
 }
 template <>
 std::size_t additive_row_count<double>(std::size_t units) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_row_doubles)(units);
+  return ATTN_OF_TARGET(additive_row_doubles)(units);
 }
 template <>
 std::size_t additive_panel_keys<float>() noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_panel_floats)();
+  return ATTN_OF_TARGET(additive_panel_floats)();
 }
 template <>
 std::size_t additive_panel_keys<double>() noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_panel_doubles)();
+  return ATTN_OF_TARGET(additive_panel_doubles)();
 }
 
 bool additive_weights(const float* w, std::size_t units, float* inverses,
@@ -359,35 +360,35 @@ bool additive_weights(const double* w, std::size_t units, double* inverses,
 
 float additive_query_powers(const float* a, std::size_t units, const float* inverses,
                             float* powers) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_query_floats)(a, units, inverses, powers);
+  return ATTN_OF_TARGET(additive_query_floats)(a, units, inverses, powers);
 }
 double additive_query_powers(const double* a, std::size_t units, const double* inverses,
                              double* powers) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_query_doubles)(a, units, inverses, powers);
+  return ATTN_OF_TARGET(additive_query_doubles)(a, units, inverses, powers);
 }
 
 float additive_key_powers(const float* b, std::size_t stride, std::size_t keys, std::size_t units,
                           float* panel, std::uint8_t* wide) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_key_floats)(b, stride, keys, units, panel, wide);
+  return ATTN_OF_TARGET(additive_key_floats)(b, stride, keys, units, panel, wide);
 }
 double additive_key_powers(const double* b, std::size_t stride, std::size_t keys, std::size_t units,
                            double* panel, std::uint8_t* wide) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_key_doubles)(b, stride, keys, units, panel, wide);
+  return ATTN_OF_TARGET(additive_key_doubles)(b, stride, keys, units, panel, wide);
 }
 
 void additive_scores(const AdditivePanel<float>& task) noexcept {
-  HWY_DYNAMIC_DISPATCH(additive_score_floats)(task);
+  ATTN_OF_TARGET(additive_score_floats)(task);
 }
 void additive_scores(const AdditivePanel<double>& task) noexcept {
-  HWY_DYNAMIC_DISPATCH(additive_score_doubles)(task);
+  ATTN_OF_TARGET(additive_score_doubles)(task);
 }
 
 float additive_score(const float* a, const float* b, const float* w, std::size_t units) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_pair_floats)(a, b, w, units);
+  return ATTN_OF_TARGET(additive_pair_floats)(a, b, w, units);
 }
 double additive_score(const double* a, const double* b, const double* w,
                       std::size_t units) noexcept {
-  return HWY_DYNAMIC_DISPATCH(additive_pair_doubles)(a, b, w, units);
+  return ATTN_OF_TARGET(additive_pair_doubles)(a, b, w, units);
 }
 
 }  // namespace attn::kernels

@@ -13,6 +13,7 @@
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/long_sums_inl.hpp"
 #include "kernels/odd_values_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -336,37 +337,37 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(weights_floats);
-HWY_EXPORT(weights_doubles);
-HWY_EXPORT(narrowed_doubles);
-HWY_EXPORT(weigh_floats);
-HWY_EXPORT(weigh_doubles);
-HWY_EXPORT(weigh_narrowed);
+ATTN_FOR_TARGETS(weights_floats);
+ATTN_FOR_TARGETS(weights_doubles);
+ATTN_FOR_TARGETS(narrowed_doubles);
+ATTN_FOR_TARGETS(weigh_floats);
+ATTN_FOR_TARGETS(weigh_doubles);
+ATTN_FOR_TARGETS(weigh_narrowed);
 
 template <>
 std::size_t weights_scratch_count<float, float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(weights_floats)(sizes);
+  return ATTN_OF_TARGET(weights_floats)(sizes);
 }
 template <>
 std::size_t weights_scratch_count<double, double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(weights_doubles)(sizes);
+  return ATTN_OF_TARGET(weights_doubles)(sizes);
 }
 template <>
 std::size_t weights_scratch_count<double, float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrowed_doubles)(sizes);
+  return ATTN_OF_TARGET(narrowed_doubles)(sizes);
 }
 
 BlockOutcome weigh_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                          float* weights, float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(weigh_floats)(block, head, weights, scratch);
+  return ATTN_OF_TARGET(weigh_floats)(block, head, weights, scratch);
 }
 BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                          double* weights, double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(weigh_doubles)(block, head, weights, scratch);
+  return ATTN_OF_TARGET(weigh_doubles)(block, head, weights, scratch);
 }
 BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                          float* weights, double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(weigh_narrowed)(block, head, weights, scratch);
+  return ATTN_OF_TARGET(weigh_narrowed)(block, head, weights, scratch);
 }
 
 }  // namespace attn::kernels

@@ -1,13 +1,20 @@
 #include "kernels/cpu_target.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <hwy/highway.h>
-#include <hwy/targets.h>
 
 #include "kernels/matrix_tile.hpp"
+#include "kernels/target_dispatch.hpp"
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#else
+#include <hwy/targets.h>
+#endif
 
 namespace attn::kernels {
 namespace {
@@ -16,7 +23,54 @@ namespace {
 // None may stand before AVX-512, which matrix tiles belong to: see attn_disabled_targets in
 // CMakeLists.txt.
 static_assert((HWY_TARGETS & (HWY_AVX3 - 1)) == 0);
+
+// Two that __builtin_cpu_supports of older compilers does not know; the system keeps their
+// registers where it keeps those of AVX2.
+bool has_half_floats_and_leading_zeros() noexcept {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned int half_floats = 1U << 29U, leading_zeros = 1U << 5U;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & half_floats) != 0 &&
+         __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & leading_zeros) != 0;
+}
+
+// The targets that the processor and the system have all of that compilers are told to use for
+// them: HWY_TARGET_STR in hwy/ops/set_macros-inl.h.
+std::int64_t present_targets() noexcept {
+  __builtin_cpu_init();
+  constexpr std::int64_t baseline = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
+  std::int64_t present = HWY_TARGETS & baseline;
+  if (!__builtin_cpu_supports("sse4.1") || !__builtin_cpu_supports("sse4.2") ||
+      !__builtin_cpu_supports("aes") || !__builtin_cpu_supports("pclmul")) {
+    return present;
+  }
+  present |= HWY_TARGETS & HWY_SSE4;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
+      !has_half_floats_and_leading_zeros()) {
+    return present;
+  }
+  present |= HWY_TARGETS & HWY_AVX2;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd") ||
+      !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512bw")) {
+    return present;
+  }
+  return present | (HWY_TARGETS & HWY_AVX3);
+}
+#else
+std::int64_t present_targets() noexcept {
+  return hwy::SupportedTargets() & HWY_TARGETS;
+}
 #endif
+
+// Where the address of a target's function stands in a table: Highway keeps some places for targets
+// to come, and one behind them all for the last resort.
+std::size_t index_of(std::int64_t target) noexcept {
+  const int bit = std::countr_zero(static_cast<std::uint64_t>(target));
+  constexpr int first = HWY_HIGHEST_TARGET_BIT + 1 - HWY_MAX_DYNAMIC_TARGETS;
+  return static_cast<std::size_t>(bit > HWY_HIGHEST_TARGET_BIT ? HWY_MAX_DYNAMIC_TARGETS
+                                                               : bit - first);
+}
 
 // As users know them; names of other processors are the library's own.
 std::string_view name_of(std::int64_t target) noexcept {
@@ -37,7 +91,11 @@ std::string_view name_of(std::int64_t target) noexcept {
     case HWY_SCALAR:
       return "scalar";
     default:
+#if HWY_ARCH_X86
+      return "other";
+#else
       return hwy::TargetName(target);
+#endif
   }
 }
 
@@ -45,8 +103,8 @@ class Targets {
  public:
   Targets() noexcept {
     // The better a target, the lower its bit.
-    for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS;
-         rest != 0 && count_ < names_.size(); rest &= rest - 1) {
+    for (std::int64_t rest = present_targets(); rest != 0 && count_ < names_.size();
+         rest &= rest - 1) {
       const std::int64_t bit = rest & -rest;
       if (bit == HWY_AVX3 && matrix_tiles_present()) add(bit, with_tiles);
       add(bit, name_of(bit));
@@ -59,12 +117,12 @@ class Targets {
   bool use(std::string_view name) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
       if (!name.empty() && names_[i] != name) continue;
-      hwy::SetSupportedTargetsForTest(bits_[i]);
       used_ = i;
       return true;
     }
     return false;
   }
+  std::size_t index() const noexcept { return indices_[used_]; }
   bool uses_tiles() const noexcept { return used() == with_tiles; }
 
  private:
@@ -72,12 +130,12 @@ class Targets {
 
   void add(std::int64_t bit, std::string_view name) noexcept {
     if (count_ == names_.size()) return;
-    bits_[count_] = bit;
+    indices_[count_] = index_of(bit);
     names_[count_] = name;
     ++count_;
   }
 
-  std::array<std::int64_t, 16> bits_{};
+  std::array<std::size_t, 16> indices_{};
   std::array<std::string_view, 16> names_{};
   std::size_t count_ = 0, used_ = 0;
 };
@@ -91,6 +149,10 @@ Targets& targets() noexcept {
 
 std::span<const std::string_view> cpu_targets() noexcept {
   return targets().names();
+}
+
+std::size_t target_index() noexcept {
+  return targets().index();
 }
 
 std::string_view cpu_target() noexcept {

@@ -12,6 +12,7 @@
 
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/odd_values_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -392,29 +393,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(attend_float_keys);
-HWY_EXPORT(attend_double_keys);
-HWY_EXPORT(merge_floats);
-HWY_EXPORT(merge_doubles);
+ATTN_FOR_TARGETS(attend_float_keys);
+ATTN_FOR_TARGETS(attend_double_keys);
+ATTN_FOR_TARGETS(merge_floats);
+ATTN_FOR_TARGETS(merge_doubles);
 
 bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const PackedHead<float>& head,
                  std::size_t first, std::size_t count, float* partials,
                  std::size_t stride) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_float_keys)(blocks, head, first, count, partials, stride);
+  return ATTN_OF_TARGET(attend_float_keys)(blocks, head, first, count, partials, stride);
 }
 bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const PackedHead<double>& head,
                  std::size_t first, std::size_t count, double* partials,
                  std::size_t stride) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_double_keys)(blocks, head, first, count, partials, stride);
+  return ATTN_OF_TARGET(attend_double_keys)(blocks, head, first, count, partials, stride);
 }
 
 BlockOutcome merge_partials(const QueryBlock<float>& block, const PackedHead<float>& head,
                             float* partials, std::size_t parts) noexcept {
-  return HWY_DYNAMIC_DISPATCH(merge_floats)(block, head, partials, parts);
+  return ATTN_OF_TARGET(merge_floats)(block, head, partials, parts);
 }
 BlockOutcome merge_partials(const QueryBlock<double>& block, const PackedHead<double>& head,
                             double* partials, std::size_t parts) noexcept {
-  return HWY_DYNAMIC_DISPATCH(merge_doubles)(block, head, partials, parts);
+  return ATTN_OF_TARGET(merge_doubles)(block, head, partials, parts);
 }
 
 }  // namespace attn::kernels

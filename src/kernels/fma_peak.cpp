@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
@@ -51,15 +53,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(multiply_add_floats);
-HWY_EXPORT(multiply_add_doubles);
+ATTN_FOR_TARGETS(multiply_add_floats);
+ATTN_FOR_TARGETS(multiply_add_doubles);
 
 double multiply_add_floats(std::size_t rounds) noexcept {
-  return HWY_DYNAMIC_DISPATCH(multiply_add_floats)(rounds);
+  return ATTN_OF_TARGET(multiply_add_floats)(rounds);
 }
 
 double multiply_add_doubles(std::size_t rounds) noexcept {
-  return HWY_DYNAMIC_DISPATCH(multiply_add_doubles)(rounds);
+  return ATTN_OF_TARGET(multiply_add_doubles)(rounds);
 }
 
 }  // namespace attn::kernels

@@ -12,6 +12,7 @@
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/binned_rows_inl.hpp"
 #include "kernels/online_softmax_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -195,27 +196,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(scratch_floats);
-HWY_EXPORT(scratch_doubles);
-HWY_EXPORT(attend_floats);
-HWY_EXPORT(attend_doubles);
+ATTN_FOR_TARGETS(scratch_floats);
+ATTN_FOR_TARGETS(scratch_doubles);
+ATTN_FOR_TARGETS(attend_floats);
+ATTN_FOR_TARGETS(attend_doubles);
 
 template <>
 std::size_t attention_scratch_count<float>(const HeadSizes& sizes, std::size_t key_bins) noexcept {
-  return HWY_DYNAMIC_DISPATCH(scratch_floats)(sizes, key_bins);
+  return ATTN_OF_TARGET(scratch_floats)(sizes, key_bins);
 }
 template <>
 std::size_t attention_scratch_count<double>(const HeadSizes& sizes, std::size_t key_bins) noexcept {
-  return HWY_DYNAMIC_DISPATCH(scratch_doubles)(sizes, key_bins);
+  return ATTN_OF_TARGET(scratch_doubles)(sizes, key_bins);
 }
 
 BlockOutcome attend_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                           const WeightBins* bins, float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_floats)(block, head, bins, scratch);
+  return ATTN_OF_TARGET(attend_floats)(block, head, bins, scratch);
 }
 BlockOutcome attend_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                           const WeightBins* bins, double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_doubles)(block, head, bins, scratch);
+  return ATTN_OF_TARGET(attend_doubles)(block, head, bins, scratch);
 }
 
 }  // namespace attn::kernels

@@ -8,6 +8,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
@@ -123,11 +125,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(prepare_head_rows);
+ATTN_FOR_TARGETS(prepare_head_rows);
 
 void prepare_rows(const float* from, std::size_t count, std::size_t width, std::size_t stride,
                   const RowNorm* norm, const RowTurns* turns, float* to) noexcept {
-  HWY_DYNAMIC_DISPATCH(prepare_head_rows)(from, count, width, stride, norm, turns, to);
+  ATTN_OF_TARGET(prepare_head_rows)(from, count, width, stride, norm, turns, to);
 }
 
 }  // namespace attn::kernels

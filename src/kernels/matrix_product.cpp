@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
@@ -274,45 +276,45 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(panel_floats);
-HWY_EXPORT(panel_doubles);
-HWY_EXPORT(pack_floats);
-HWY_EXPORT(pack_doubles);
-HWY_EXPORT(multiply_floats);
-HWY_EXPORT(multiply_doubles);
-HWY_EXPORT(multiply_few_floats);
-HWY_EXPORT(multiply_few_doubles);
+ATTN_FOR_TARGETS(panel_floats);
+ATTN_FOR_TARGETS(panel_doubles);
+ATTN_FOR_TARGETS(pack_floats);
+ATTN_FOR_TARGETS(pack_doubles);
+ATTN_FOR_TARGETS(multiply_floats);
+ATTN_FOR_TARGETS(multiply_doubles);
+ATTN_FOR_TARGETS(multiply_few_floats);
+ATTN_FOR_TARGETS(multiply_few_doubles);
 
 std::size_t product_panel_floats() noexcept {
-  return HWY_DYNAMIC_DISPATCH(panel_floats)();
+  return ATTN_OF_TARGET(panel_floats)();
 }
 
 std::size_t product_panel_doubles() noexcept {
-  return HWY_DYNAMIC_DISPATCH(panel_doubles)();
+  return ATTN_OF_TARGET(panel_doubles)();
 }
 
 void pack_panel(const PanelRows<float>& rows, float* panel) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_floats)(rows, panel);
+  ATTN_OF_TARGET(pack_floats)(rows, panel);
 }
 
 void pack_panel(const PanelRows<double>& rows, double* panel) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_doubles)(rows, panel);
+  ATTN_OF_TARGET(pack_doubles)(rows, panel);
 }
 
 void multiply_rows(const RowProduct<float>& product) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_floats)(product);
+  ATTN_OF_TARGET(multiply_floats)(product);
 }
 
 void multiply_rows(const RowProduct<double>& product) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_doubles)(product);
+  ATTN_OF_TARGET(multiply_doubles)(product);
 }
 
 void multiply_few_rows(const FewRowProduct<float>& product) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_few_floats)(product);
+  ATTN_OF_TARGET(multiply_few_floats)(product);
 }
 
 void multiply_few_rows(const FewRowProduct<double>& product) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_few_doubles)(product);
+  ATTN_OF_TARGET(multiply_few_doubles)(product);
 }
 
 }  // namespace attn::kernels

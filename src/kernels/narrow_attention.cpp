@@ -14,6 +14,7 @@
 #include "kernels/long_sums_inl.hpp"
 #include "kernels/narrow_packing_inl.hpp"
 #include "kernels/odd_values_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -422,58 +423,58 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(narrow_key_floats);
-HWY_EXPORT(narrow_key_doubles);
-HWY_EXPORT(narrow_value_floats);
-HWY_EXPORT(narrow_value_doubles);
-HWY_EXPORT(narrow_floats);
-HWY_EXPORT(narrow_doubles);
-HWY_EXPORT(pack_narrow_floats);
-HWY_EXPORT(pack_narrow_doubles);
-HWY_EXPORT(attend_narrow_floats);
-HWY_EXPORT(attend_narrow_doubles);
+ATTN_FOR_TARGETS(narrow_key_floats);
+ATTN_FOR_TARGETS(narrow_key_doubles);
+ATTN_FOR_TARGETS(narrow_value_floats);
+ATTN_FOR_TARGETS(narrow_value_doubles);
+ATTN_FOR_TARGETS(narrow_floats);
+ATTN_FOR_TARGETS(narrow_doubles);
+ATTN_FOR_TARGETS(pack_narrow_floats);
+ATTN_FOR_TARGETS(pack_narrow_doubles);
+ATTN_FOR_TARGETS(attend_narrow_floats);
+ATTN_FOR_TARGETS(attend_narrow_doubles);
 
 template <>
 std::size_t narrow_key_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_key_floats)(sizes);
+  return ATTN_OF_TARGET(narrow_key_floats)(sizes);
 }
 template <>
 std::size_t narrow_key_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_key_doubles)(sizes);
+  return ATTN_OF_TARGET(narrow_key_doubles)(sizes);
 }
 template <>
 std::size_t narrow_value_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_value_floats)(sizes);
+  return ATTN_OF_TARGET(narrow_value_floats)(sizes);
 }
 template <>
 std::size_t narrow_value_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_value_doubles)(sizes);
+  return ATTN_OF_TARGET(narrow_value_doubles)(sizes);
 }
 template <>
 std::size_t narrow_scratch_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_floats)(sizes);
+  return ATTN_OF_TARGET(narrow_floats)(sizes);
 }
 template <>
 std::size_t narrow_scratch_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(narrow_doubles)(sizes);
+  return ATTN_OF_TARGET(narrow_doubles)(sizes);
 }
 
 void pack_narrow_head(const HeadSizes& sizes, const float* const* key_rows,
                       const float* const* value_rows, PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_narrow_floats)(sizes, key_rows, value_rows, head);
+  ATTN_OF_TARGET(pack_narrow_floats)(sizes, key_rows, value_rows, head);
 }
 void pack_narrow_head(const HeadSizes& sizes, const double* const* key_rows,
                       const double* const* value_rows, PackedHead<double>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_narrow_doubles)(sizes, key_rows, value_rows, head);
+  ATTN_OF_TARGET(pack_narrow_doubles)(sizes, key_rows, value_rows, head);
 }
 
 BlockOutcome attend_narrow_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                  float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_narrow_floats)(block, head, scratch);
+  return ATTN_OF_TARGET(attend_narrow_floats)(block, head, scratch);
 }
 BlockOutcome attend_narrow_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                                  double* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_narrow_doubles)(block, head, scratch);
+  return ATTN_OF_TARGET(attend_narrow_doubles)(block, head, scratch);
 }
 
 }  // namespace attn::kernels

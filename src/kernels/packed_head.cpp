@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -92,37 +93,37 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(key_floats);
-HWY_EXPORT(key_doubles);
-HWY_EXPORT(value_floats);
-HWY_EXPORT(value_doubles);
-HWY_EXPORT(pack_floats);
-HWY_EXPORT(pack_doubles);
+ATTN_FOR_TARGETS(key_floats);
+ATTN_FOR_TARGETS(key_doubles);
+ATTN_FOR_TARGETS(value_floats);
+ATTN_FOR_TARGETS(value_doubles);
+ATTN_FOR_TARGETS(pack_floats);
+ATTN_FOR_TARGETS(pack_doubles);
 
 template <>
 std::size_t packed_key_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(key_floats)(sizes);
+  return ATTN_OF_TARGET(key_floats)(sizes);
 }
 template <>
 std::size_t packed_key_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(key_doubles)(sizes);
+  return ATTN_OF_TARGET(key_doubles)(sizes);
 }
 template <>
 std::size_t packed_value_count<float>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(value_floats)(sizes);
+  return ATTN_OF_TARGET(value_floats)(sizes);
 }
 template <>
 std::size_t packed_value_count<double>(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(value_doubles)(sizes);
+  return ATTN_OF_TARGET(value_doubles)(sizes);
 }
 
 void pack_head(const HeadSizes& sizes, const float* const* key_rows, const float* const* value_rows,
                PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_floats)(sizes, key_rows, value_rows, head);
+  ATTN_OF_TARGET(pack_floats)(sizes, key_rows, value_rows, head);
 }
 void pack_head(const HeadSizes& sizes, const double* const* key_rows,
                const double* const* value_rows, PackedHead<double>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_doubles)(sizes, key_rows, value_rows, head);
+  ATTN_OF_TARGET(pack_doubles)(sizes, key_rows, value_rows, head);
 }
 
 }  // namespace attn::kernels

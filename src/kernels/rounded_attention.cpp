@@ -14,6 +14,7 @@
 #include "kernels/long_sums_inl.hpp"
 #include "kernels/rounded_rows_inl.hpp"
 #include "kernels/split_rows_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -283,14 +284,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(rounded_scratch);
-HWY_EXPORT(attend_rounded);
-HWY_EXPORT(has_pairs);
-HWY_EXPORT(pack_keys_in_pairs);
-HWY_EXPORT(pack_values_in_pairs);
+ATTN_FOR_TARGETS(rounded_scratch);
+ATTN_FOR_TARGETS(attend_rounded);
+ATTN_FOR_TARGETS(has_pairs);
+ATTN_FOR_TARGETS(pack_keys_in_pairs);
+ATTN_FOR_TARGETS(pack_values_in_pairs);
 
 bool multiplies_pairs(StepRounding::Type type) noexcept {
-  return type == StepRounding::Type::bfloat16 && HWY_DYNAMIC_DISPATCH(has_pairs)();
+  return type == StepRounding::Type::bfloat16 && ATTN_OF_TARGET(has_pairs)();
 }
 
 // Two numbers take the room of a float.
@@ -303,21 +304,21 @@ std::size_t pair_value_count(const HeadSizes& sizes) noexcept {
 
 void pack_key_pairs(const HeadSizes& sizes, const float* const* rows,
                     PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_keys_in_pairs)(sizes, rows, head);
+  ATTN_OF_TARGET(pack_keys_in_pairs)(sizes, rows, head);
 }
 void pack_value_pairs(const HeadSizes& sizes, const float* const* rows,
                       PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_values_in_pairs)(sizes, rows, head);
+  ATTN_OF_TARGET(pack_values_in_pairs)(sizes, rows, head);
 }
 
 std::size_t rounded_scratch_count(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(rounded_scratch)(sizes);
+  return ATTN_OF_TARGET(rounded_scratch)(sizes);
 }
 
 BlockOutcome attend_rounded_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                   const StepRounding& rounding, float* weights,
                                   float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend_rounded)(block, head, rounding, weights, scratch);
+  return ATTN_OF_TARGET(attend_rounded)(block, head, rounding, weights, scratch);
 }
 
 }  // namespace attn::kernels

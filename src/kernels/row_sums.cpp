@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
@@ -102,15 +104,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(float_row);
-HWY_EXPORT(double_row);
+ATTN_FOR_TARGETS(float_row);
+ATTN_FOR_TARGETS(double_row);
 
 RowSums row_sums(const float* row, std::size_t count, double position) noexcept {
-  return HWY_DYNAMIC_DISPATCH(float_row)(row, count, position);
+  return ATTN_OF_TARGET(float_row)(row, count, position);
 }
 
 RowSums row_sums(const double* row, std::size_t count, double position) noexcept {
-  return HWY_DYNAMIC_DISPATCH(double_row)(row, count, position);
+  return ATTN_OF_TARGET(double_row)(row, count, position);
 }
 
 }  // namespace attn::kernels

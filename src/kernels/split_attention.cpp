@@ -13,6 +13,7 @@
 #include "kernels/cpu_target.hpp"
 #include "kernels/online_softmax_inl.hpp"
 #include "kernels/split_rows_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -245,10 +246,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(scratch_count);
-HWY_EXPORT(pack_keys);
-HWY_EXPORT(pack_values);
-HWY_EXPORT(attend);
+ATTN_FOR_TARGETS(scratch_count);
+ATTN_FOR_TARGETS(pack_keys);
+ATTN_FOR_TARGETS(pack_values);
+ATTN_FOR_TARGETS(attend);
 
 bool splits(const HeadSizes& sizes) noexcept {
   constexpr std::size_t least_widths = 40, least_keys = 32;
@@ -266,22 +267,22 @@ std::size_t split_value_count(const HeadSizes& sizes) noexcept {
 }
 
 std::size_t split_scratch_count(const HeadSizes& sizes) noexcept {
-  return HWY_DYNAMIC_DISPATCH(scratch_count)(sizes);
+  return ATTN_OF_TARGET(scratch_count)(sizes);
 }
 
 void pack_split_keys(const HeadSizes& sizes, const float* const* rows,
                      PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_keys)(sizes, rows, head);
+  ATTN_OF_TARGET(pack_keys)(sizes, rows, head);
 }
 
 void pack_split_values(const HeadSizes& sizes, const float* const* rows,
                        PackedHead<float>& head) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_values)(sizes, rows, head);
+  ATTN_OF_TARGET(pack_values)(sizes, rows, head);
 }
 
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                 float* scratch) noexcept {
-  return HWY_DYNAMIC_DISPATCH(attend)(block, head, scratch);
+  return ATTN_OF_TARGET(attend)(block, head, scratch);
 }
 
 }  // namespace attn::kernels

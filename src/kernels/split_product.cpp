@@ -12,6 +12,7 @@
 #include "kernels/cpu_target.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_rows_inl.hpp"
+#include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -214,9 +215,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(split_x_of);
-HWY_EXPORT(split_w_of);
-HWY_EXPORT(multiply_split);
+ATTN_FOR_TARGETS(split_x_of);
+ATTN_FOR_TARGETS(split_w_of);
+ATTN_FOR_TARGETS(multiply_split);
 
 bool splits_product(std::size_t rows, std::size_t width) noexcept {
   constexpr std::size_t least_rows = 48, least_width = 32;
@@ -232,15 +233,15 @@ std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept {
 }
 
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept {
-  return HWY_DYNAMIC_DISPATCH(split_x_of)(rows, to);
+  return ATTN_OF_TARGET(split_x_of)(rows, to);
 }
 
 bool split_w_rows(const SplitSource& rows, std::uint16_t* to) noexcept {
-  return HWY_DYNAMIC_DISPATCH(split_w_of)(rows, to);
+  return ATTN_OF_TARGET(split_w_of)(rows, to);
 }
 
 void multiply_split_rows(const SplitRowProduct& product) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply_split)(product);
+  ATTN_OF_TARGET(multiply_split)(product);
 }
 
 }  // namespace attn::kernels

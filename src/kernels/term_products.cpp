@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/target_dispatch.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
@@ -102,20 +104,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-HWY_EXPORT(all_products);
-HWY_EXPORT(float_forms);
-HWY_EXPORT(double_forms);
+ATTN_FOR_TARGETS(all_products);
+ATTN_FOR_TARGETS(float_forms);
+ATTN_FOR_TARGETS(double_forms);
 
 void pair_products(const double* vectors, std::size_t count, std::size_t padded,
                    double* products) noexcept {
-  HWY_DYNAMIC_DISPATCH(all_products)(vectors, count, padded, products);
+  ATTN_OF_TARGET(all_products)(vectors, count, padded, products);
 }
 
 bool quadratic_forms(const QuadraticForms<float>& task) noexcept {
-  return HWY_DYNAMIC_DISPATCH(float_forms)(task);
+  return ATTN_OF_TARGET(float_forms)(task);
 }
 bool quadratic_forms(const QuadraticForms<double>& task) noexcept {
-  return HWY_DYNAMIC_DISPATCH(double_forms)(task);
+  return ATTN_OF_TARGET(double_forms)(task);
 }
 
 }  // namespace attn::kernels
