@@ -75,6 +75,18 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where)
   }
 }
 
+void PrecompiledMap::check_every_way() const {
+  constexpr std::size_t labels = 256;
+  constexpr std::uint32_t is_value = 0x80000000;
+  for (std::size_t node = 0; node < trie_.size(); ++node) {
+    const std::uint32_t here = trie_[node];
+    if ((here & is_value) != 0) continue;
+    const std::size_t next = node ^ offset(here);
+    if ((next | (labels - 1)) >= trie_.size()) throw damaged(where_);
+    if (has_leaf(here) && value(trie_[next]) >= replacements_.size()) throw damaged(where_);
+  }
+}
+
 // What the shortest entry that the text begins with becomes.
 std::optional<std::string_view> PrecompiledMap::find(std::string_view text) const {
   const auto unit = [&](std::size_t at) {

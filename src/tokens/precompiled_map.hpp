@@ -18,6 +18,10 @@ class PrecompiledMap {
   /// Throws Error(input) at `where` if that does not fit.
   PrecompiledMap(std::string_view bytes, const std::string& where);
 
+  /// For readers that follow the trie and look at nothing: throws Error(input) unless whatever they
+  /// are given leads them to places within it and within the replacements.
+  void check_every_way() const;
+
   /// Replaces whole grapheme clusters of fewer than six bytes where the table knows the beginning
   /// of one, and the characters of all others one by one, as Hugging Face's library does.
   void normalize(AlignedText& text) const;

@@ -1,12 +1,68 @@
 #include "tokens/sentence_piece.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
 #include <sentencepiece_processor.h>
 
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
+#include "tokens/precompiled_map.hpp"
 
 namespace attn {
+namespace {
+
+Error no_model() {
+  return input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
+                     translated("take the file as it was published"));
+}
+
+// A number in a message of protobuf: seven bits a byte, the lowest first.
+std::uint64_t take_number(std::string_view& bytes) {
+  constexpr unsigned int most_bits = 64;
+  std::uint64_t number = 0;
+  for (unsigned int bits = 0; !bytes.empty() && bits < most_bits; bits += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    number |= static_cast<std::uint64_t>(byte & 0x7FU) << bits;
+    if ((byte & 0x80U) == 0) return number;
+  }
+  throw no_model();
+}
+
+// Calls `each` with what every field of that number holds in a message of protobuf
+// (protobuf.dev/programming-guides/encoding), of which a later one counts.
+template <class Each>
+void for_each_field(std::string_view message, std::uint32_t number, const Each& each) {
+  enum : std::uint32_t { varying = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
+  while (!message.empty()) {
+    const auto tag = static_cast<std::uint32_t>(take_number(message));
+    const std::uint32_t type = tag & 7U;
+    std::uint64_t length = 0;
+    if (type == varying) take_number(message);
+    if (type == eight_bytes) length = 8;
+    if (type == with_length) length = take_number(message);
+    if (type == four_bytes) length = 4;
+    if (length > message.size()) throw no_model();
+    if (type == with_length && tag >> 3U == number) each(message.substr(0, length));
+    message.remove_prefix(length);
+  }
+}
+
+// The library follows the table of characters wherever it leads.
+void check_table_of_characters(std::string_view model) {
+  // As sentencepiece_model.proto numbers them.
+  constexpr std::uint32_t normalizer_spec = 3, precompiled_charsmap = 2;
+  for_each_field(model, normalizer_spec, [&](std::string_view normalizer) {
+    for_each_field(normalizer, precompiled_charsmap, [&](std::string_view table) {
+      if (!table.empty()) PrecompiledMap(table, "").check_every_way();
+    });
+  });
+}
+
+}  // namespace
 
 SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   constexpr std::size_t most = std::size_t{64} << 20;
@@ -18,9 +74,9 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   const auto status = processor->LoadFromSerializedProto({bytes.data(), bytes.size()});
   if (!status.ok() || processor->GetPieceSize() <= 0) {
-    throw input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
-                      translated("take the file as it was published"));
+    throw no_model();
   }
+  check_table_of_characters(bytes);
   processor_ = std::move(processor);
 }
 

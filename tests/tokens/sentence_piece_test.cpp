@@ -186,6 +186,37 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
         "  help:  no SentencePiece model is so large: take the file as it was published");
 }
 
+TEST_CASE(
+    "a table of characters that leads out of itself is refused before the library follows it") {
+  Folder folder("unigram.model", "t5");
+  const std::string whole = folder.bytes;
+  // The name of the normalization, the field's number and length, the length of the trie.
+  const std::size_t trie = whole.find("user_defined") + 12 + 3 + 4;
+  constexpr std::size_t units = 256;
+  const auto is_value = [&](std::size_t unit) {
+    return (static_cast<unsigned char>(whole[trie + 4 * unit + 3]) & 0x80U) != 0;
+  };
+  std::size_t value = 0;
+  while (value < units && !is_value(value)) ++value;
+  REQUIRE(value < units);
+  struct {
+    std::size_t unit;
+    std::string bytes;                                    // lowest first
+  } const changes[] = {{0, {0, '\xFC', '\xFF', '\x7F'}},  // far behind the trie
+                       {0, {0, 0, 4, 0}},                 // to its end
+                       {value, {'\xFF', 0, 0, '\x80'}}};  // to a replacement that there is not
+  for (const auto& change : changes) {
+    CAPTURE(change.bytes);
+    folder.bytes = whole;
+    folder.bytes.replace(trie + 4 * change.unit, 4, change.bytes);
+    folder.files.sentencepiece = folder.bytes;
+    CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) ==
+          "the precompiled table of characters is damaged\n"
+          "  where: tokenizer.model\n"
+          "  help:  take the file as it was published");
+  }
+}
+
 TEST_CASE("a text of more than a mebibyte is refused") {
   const Folder folder("bpe.model", "llama");
   const std::string text((std::size_t{1} << 20) + 1, 'a');
