@@ -1,7 +1,8 @@
 #include "tokens/sentence_piece.hpp"
 
 #include <cstdint>
-#include <optional>
+#include <exception>
+#include <new>
 #include <string_view>
 
 #include <sentencepiece_processor.h>
@@ -17,6 +18,16 @@ namespace {
 Error no_model() {
   return input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
                      translated("take the file as it was published"));
+}
+
+bool loads(sentencepiece::SentencePieceProcessor& processor, std::string_view bytes) {
+  try {
+    return processor.LoadFromSerializedProto({bytes.data(), bytes.size()}).ok();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {  // such as its tries', of pieces that have no text
+    return false;
+  }
 }
 
 // A number in a message of protobuf: seven bits a byte, the lowest first.
@@ -72,10 +83,7 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
         translated("no SentencePiece model is so large: take the file as it was published"));
   }
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
-  const auto status = processor->LoadFromSerializedProto({bytes.data(), bytes.size()});
-  if (!status.ok() || processor->GetPieceSize() <= 0) {
-    throw no_model();
-  }
+  if (!loads(*processor, bytes) || processor->GetPieceSize() <= 0) throw no_model();
   check_table_of_characters(bytes);
   processor_ = std::move(processor);
 }

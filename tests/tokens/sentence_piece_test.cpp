@@ -165,9 +165,12 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
       "this is no SentencePiece model, or not the whole of one\n"
       "  where: tokenizer.model\n"
       "  help:  take the file as it was published";
+  // A piece that the library's trie takes for none: it throws.
+  const std::string no_text =
+      read_text(models + "unigram.model") + std::string("\x0A\x03\x0A\x01\x00", 5);
   for (const std::string& bytes :
        {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), std::string("IQ== 0\n"),
-        std::string(64, '\0')}) {
+        std::string(64, '\0'), no_text}) {
     folder.bytes = bytes;
     folder.files.sentencepiece = folder.bytes;
     CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) == wrong);
