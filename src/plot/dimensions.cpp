@@ -102,11 +102,12 @@ class DimensionFigure {
                                   united(decorations.bounds, values_bounds(area, figure_)));
     };
     figure_.fit(3, lay_out);
+    const std::vector<PlacedText> values = values_at(area, figure_);
     return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
                            [&](Canvas& canvas) {
                              draw_bars(canvas, area);
                              draw_axes(canvas, axes, decorations, figure_);
-                             for (const PlacedText& value : values_at(area, figure_))
+                             for (const PlacedText& value : values)
                                canvas.text(value, figure_.paper().ink);
                            });
   }

@@ -261,18 +261,22 @@ class MaskFigure {
         raster ? static_cast<std::size_t>(area.width) : std::min(columns_, most_across);
     const std::size_t height =
         raster ? static_cast<std::size_t>(area.height) : std::min(rows_, most_across);
-    Pixels pixels(width * height);
+    const auto shown = canvas.rows_on_band(area, box);
+    const std::size_t before = raster ? static_cast<std::size_t>(shown.top - area.top) : 0;
+    const std::size_t count = raster ? static_cast<std::size_t>(shown.height) : height;
+    Pixels pixels(width * count);
     const std::size_t threads = rows_ >= many_cells / columns_ ? options_.threads : 1;
     const auto first_row = [&](std::size_t y) { return y * rows_ / height; };
     const auto end_row = [&](std::size_t y) {
       return std::max(first_row(y) + 1, (y + 1) * rows_ / height);
     };
-    const auto is_as_above = [&](std::size_t y) {
-      return y > 0 && first_row(y) == first_row(y - 1) && end_row(y) == end_row(y - 1);
+    const auto is_as_above = [&](std::size_t line) {
+      const std::size_t y = before + line;
+      return line > 0 && first_row(y) == first_row(y - 1) && end_row(y) == end_row(y - 1);
     };
-    parallel_for(height, threads, [&](std::size_t y) {
+    parallel_for(count, threads, [&](std::size_t y) {
       if (is_as_above(y)) return;
-      const std::size_t top = first_row(y), bottom = end_row(y);
+      const std::size_t top = first_row(before + y), bottom = end_row(before + y);
       std::size_t last_left = columns_, last_right = columns_;
       Reason last = reason(top * columns_);
       Colour colour = looks_.at(last).colour;
@@ -302,13 +306,17 @@ class MaskFigure {
             static_cast<std::uint32_t>(red / count << 16 | green / count << 8 | blue / count);
       }
     });
+    if (raster) {
+      PixelRows rows{std::move(pixels), {}};
+      for (std::size_t y = 0; y < count; ++y) {
+        rows.line_of_row.push_back(is_as_above(y) ? rows.line_of_row.back() : y);
+      }
+      canvas.copy(rows, shown, box);
+      return;
+    }
     for (std::size_t y = 0; y < height; ++y) {
       auto* const line = pixels.data() + y * width;
       if (is_as_above(y)) std::copy(line - width, line, line);
-    }
-    if (raster) {
-      canvas.copy(pixels, area, box);
-      return;
     }
     canvas.image(std::move(pixels), width, height, box);
   }

@@ -39,4 +39,33 @@ void parallel_for(std::size_t count, std::size_t threads,
   if (failure) std::rethrow_exception(failure);
 }
 
+void run_beside(std::size_t threads, const std::function<void()>& here,
+                const std::function<void()>& beside) {
+  if (ThreadPool::of_process().working() >= thread_count(threads)) {
+    here();
+    beside();
+    return;
+  }
+  std::atomic<bool> begun{false};
+  std::exception_ptr failure_here, failure_beside;
+  const auto caller = std::this_thread::get_id();
+  ThreadPool::of_process().run(1, [&] {
+    if (std::this_thread::get_id() == caller) {
+      try {
+        here();
+      } catch (...) {
+        failure_here = std::current_exception();
+      }
+    }
+    if (begun.exchange(true)) return;
+    try {
+      beside();
+    } catch (...) {
+      failure_beside = std::current_exception();
+    }
+  });
+  if (failure_here) std::rethrow_exception(failure_here);
+  if (failure_beside) std::rethrow_exception(failure_beside);
+}
+
 }  // namespace attn

@@ -160,6 +160,11 @@ ThreadPool::Worker* ThreadPool::give(Job& job) noexcept {
   return worker;
 }
 
+std::size_t ThreadPool::working() {
+  const std::lock_guard lock(guard_);
+  return workers_.size() - idle_.size() + 1;
+}
+
 void ThreadPool::run(std::size_t others, const std::function<void()>& work) {
   Job job(work);
   std::vector<Worker*> given;

@@ -24,6 +24,9 @@ class ThreadPool {
   /// that began have ended. `work` must not throw; it may call run() itself.
   void run(std::size_t others, const std::function<void()>& work);
 
+  /// How many threads work now, the calling one among them.
+  std::size_t working();
+
  private:
   struct Job;
   struct Worker;

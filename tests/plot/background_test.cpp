@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/memory.hpp"
 #include "attn/plot.hpp"
 
 #include "plot/decoded_picture.hpp"
@@ -52,6 +53,20 @@ TEST_CASE("a dark background is dark up to the edges, and a transparent one has 
   CHECK(has_alpha(clear));
   CHECK_FALSE(
       has_alpha(draw_heatmap(heatmap, options_of(Background::white), PictureFormat::png).bytes));
+}
+
+// Blocks that were freed hold what was drawn, and are taken again for the next picture.
+TEST_CASE("nothing shines through a transparent picture of those that were drawn before") {
+  PlotOptions clear = options_of(Background::transparent);
+  clear.dpi = 300;  // large enough to be kept
+  const Heatmap heatmap = heatmap_of(5), other = heatmap_of(9);
+  const std::string alone = draw_heatmap(heatmap, clear, PictureFormat::png).bytes;
+  keep_freed_tensors(std::size_t{1} << 28U);
+  for (int i = 0; i < 3; ++i) {
+    draw_heatmap(other, clear, PictureFormat::png);
+    CHECK((draw_heatmap(heatmap, clear, PictureFormat::png).bytes == alone));
+  }
+  keep_freed_tensors(0);
 }
 
 TEST_CASE("the matplotlib style stands on white whatever is asked for") {

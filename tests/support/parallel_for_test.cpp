@@ -14,6 +14,7 @@
 namespace {
 
 using attn::parallel_for;
+using attn::run_beside;
 
 TEST_CASE("parallel_for calls each task once, whatever the number of threads") {
   for (const std::size_t threads : {0U, 1U, 2U, 3U, 7U, 100U}) {
@@ -87,6 +88,54 @@ TEST_CASE("parallel_for starts no more threads than there are tasks") {
   std::atomic<int> calls = 0;
   parallel_for(2, std::numeric_limits<std::size_t>::max(), [&](std::size_t) { ++calls; });
   CHECK(calls == 2);
+}
+
+TEST_CASE("run_beside calls both once, the first on the calling thread") {
+  for (const std::size_t threads : {0U, 1U, 2U, 50U}) {
+    CAPTURE(threads);
+    for (int round = 0; round < 200; ++round) {
+      int here = 0, beside = 0;
+      std::thread::id thread;
+      run_beside(
+          threads,
+          [&] {
+            ++here;
+            thread = std::this_thread::get_id();
+          },
+          [&] { ++beside; });
+      CHECK(here == 1);
+      CHECK(beside == 1);
+      CHECK(thread == std::this_thread::get_id());
+    }
+  }
+}
+
+TEST_CASE("run_beside runs both at once where a thread is free, and in order where none is") {
+  std::atomic<int> arrived = 0;
+  const auto meet = [&] {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  };
+  run_beside(50, meet, meet);
+  CHECK(arrived == 2);
+  std::vector<int> order;
+  run_beside(
+      1, [&] { order.push_back(1); }, [&] { order.push_back(2); });
+  CHECK(order == std::vector<int>{1, 2});
+}
+
+TEST_CASE("run_beside throws what one of both threw, after both have ended") {
+  const auto fail = [](const char* what) { return [what] { throw std::runtime_error(what); }; };
+  for (const std::size_t threads : {1U, 50U}) {
+    CAPTURE(threads);
+    std::atomic<int> ended = 0;
+    const auto end = [&] { ++ended; };
+    CHECK_THROWS_WITH_AS(run_beside(threads, fail("here"), end), "here", std::runtime_error);
+    CHECK(ended <= 1);
+    ended = 0;
+    CHECK_THROWS_WITH_AS(run_beside(threads, end, fail("beside")), "beside", std::runtime_error);
+    CHECK(ended == 1);
+  }
 }
 
 }  // namespace

@@ -127,11 +127,11 @@ void draw_colour_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) 
     return;
   }
   const double step = box.height() / static_cast<double>(ColourMap::size());
-  // Each colour is drawn from its lower edge to the top, under the next ones, so that no seams
-  // show.
+  // Both edges of a colour are the same whole pixels as its neighbours', so that no seams show.
+  const auto edge = [&](std::size_t i) { return box.bottom - static_cast<double>(i) * step; };
   for (std::size_t i = 0; i < ColourMap::size(); ++i) {
-    const double bottom = box.bottom - static_cast<double>(i) * step;
-    canvas.fill({box.left, box.top, box.right, bottom}, map[i]);
+    const double top = i + 1 == ColourMap::size() ? box.top : edge(i + 1);
+    canvas.fill({box.left, top, box.right, edge(i)}, map[i]);
   }
 }
 

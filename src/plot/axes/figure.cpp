@@ -88,6 +88,7 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
   letters_ = options.letters;
+  threads_ = options.threads;
   typesetter_.set_font_scale(checked_font_scale(options.font_scale));
 }
 
@@ -182,7 +183,7 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   const Point lower_left = {left * scale, height_ - low * scale};
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,
                 letters_);
-  draw(canvas);
+  canvas.draw(draw, threads_);
   return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(), canvas.frames(),
           words_.description};
 }

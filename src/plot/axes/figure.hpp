@@ -58,7 +58,8 @@ class Figure {
   /// What the figure shows, in words, for those who cannot see it; the title names it.
   void describe(const std::string& title, const std::string& description);
 
-  /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws.
+  /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws,
+  /// whenever it is asked to: a large raster is drawn in bands.
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
 
  private:
@@ -71,6 +72,7 @@ class Figure {
   FileText words_;
   Paper paper_;
   Letters letters_ = Letters::text;
+  std::size_t threads_ = 0;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
   bool wraps_ = false;  ///< whether titles are broken into lines

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <new>
 #include <numbers>
 
@@ -14,6 +15,7 @@
 
 #include "plot/canvas/drawing_room.hpp"
 #include "plot/canvas/png.hpp"
+#include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -21,7 +23,10 @@ namespace attn::plot {
 namespace {
 
 constexpr double longest_pixels = 30000;  // pixels; Cairo's rasters end at 32767
-constexpr double largest_area = 250e6;    // pixels; 1 GB
+constexpr double largest_area = 250e6;    // pixels
+// Pixels: a larger raster is drawn in bands of so many, but of no more than so many bands.
+constexpr int undivided = 1 << 20, pixels_a_band = 372'000, most_bands = 16;
+constexpr std::size_t large_pages = std::size_t{4} << 20U;  // what two such bands and a file take
 
 // The whole pixel edge nearest to a place.
 double edge(double place) {
@@ -94,6 +99,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
     : format_(format),
       dpi_(dpi),
       clear_(paper.clear),
+      ground_(paper.ground),
       letters_(letters),
       outlines_(is_raster() ? Curves::straight : Curves::kept) {
   // Where the crop is no whole number of pixels, frames keep their distance to its lower edge and
@@ -111,45 +117,110 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
                            static_cast<long long>(width), static_cast<long long>(height)),
                 "", translated("ask for a smaller figure size or fewer dots per inch"));
   }
+  Sheet sheet;
   switch (format) {
-    case PictureFormat::png:
-      surface_ = image_surface(static_cast<int>(width), static_cast<int>(height));
+    case PictureFormat::png: {
+      width_ = static_cast<int>(width);
+      height_ = static_cast<int>(height);
+      begin_raster();
+      sheet = raster_sheet(0);
       break;
+    }
     case PictureFormat::svg:
-      surface_ = cairo_svg_surface_create_for_stream(append, &stream_, width, height);
-      cairo_svg_surface_set_document_unit(surface_, CAIRO_SVG_UNIT_PT);
+      sheet.surface.reset(cairo_svg_surface_create_for_stream(append, &stream_, width, height));
+      cairo_svg_surface_set_document_unit(sheet.surface.get(), CAIRO_SVG_UNIT_PT);
       break;
     case PictureFormat::pdf:
-      surface_ = cairo_pdf_surface_create_for_stream(append, &stream_, width, height);
+      sheet.surface.reset(cairo_pdf_surface_create_for_stream(append, &stream_, width, height));
       // Equal figures must be equal files, so the time of drawing is left out.
-      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "");
-      cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATOR, maker);
+      cairo_pdf_surface_set_metadata(sheet.surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
+      cairo_pdf_surface_set_metadata(sheet.surface.get(), CAIRO_PDF_METADATA_CREATOR, maker);
       break;
   }
-  cairo_ = cairo_create(surface_);
+  if (!is_raster()) sheet.cairo.reset(cairo_create(sheet.surface.get()));
+  draw_on(std::move(sheet));
   if (clear_) return;
   if (format_ == PictureFormat::svg) {
-    svg_.set_paper(paper.ground);
+    svg_.set_paper(ground_);
     return;
   }
-  set_colour(paper.ground);
+  begin_band();
+}
+
+void Canvas::begin_raster() {
+  // What lets the ground through is encoded as a whole.
+  const bool whole = clear_ || width_ <= undivided / height_;
+  band_rows_ =
+      whole ? height_ : std::max(pixels_a_band / width_, (height_ + most_bands - 1) / most_bands);
+  const auto columns = static_cast<std::size_t>(width_);
+  const auto rows = static_cast<std::size_t>(band_rows_);
+  // One block for all, so that it is made of large pages.
+  const std::size_t in_sheets = (whole ? 1 : 2) * columns * rows * sizeof(std::uint32_t);
+  std::size_t bytes = in_sheets + (clear_ ? 0 : PngFile::bytes_for(columns, rows));
+  if (!whole) bytes = std::max(bytes, large_pages);
+  DrawingRoom::check(bytes);
+  memory_.reset(allocate_block(bytes));
+  if (!memory_) throw std::bad_alloc();
+  if (clear_) {
+    // A block may hold what was drawn before.
+    std::memset(memory_.get(), 0, bytes);
+    return;
+  }
+  file_.emplace(columns, static_cast<std::size_t>(height_),
+                static_cast<unsigned char*>(memory_.get()) + in_sheets);
+}
+
+Canvas::Sheet Canvas::raster_sheet(std::size_t number) const {
+  const auto pixels = static_cast<std::size_t>(width_) * static_cast<std::size_t>(band_rows_);
+  Sheet sheet;
+  sheet.pixels = static_cast<std::uint32_t*>(memory_.get()) + number * pixels;
+  sheet.surface.reset(cairo_image_surface_create_for_data(
+      reinterpret_cast<unsigned char*>(sheet.pixels),
+      clear_ ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24, width_, band_rows_,
+      static_cast<int>(sizeof(std::uint32_t)) * width_));
+  sheet.cairo.reset(cairo_create(sheet.surface.get()));
+  return sheet;
+}
+
+void Canvas::draw_on(Sheet sheet) {
+  sheet_ = std::move(sheet);
+  pixels_ = sheet_.pixels;
+  surface_ = sheet_.surface.get();
+  cairo_ = sheet_.cairo.get();
+}
+
+void Canvas::begin_band() {
+  cairo_identity_matrix(cairo_);
+  cairo_translate(cairo_, 0, -band_top_);
+  set_colour(ground_);
   cairo_paint(cairo_);
 }
 
-cairo_surface_t* Canvas::image_surface(int width, int height) {
-  const cairo_format_t format = clear_ ? CAIRO_FORMAT_ARGB32 : CAIRO_FORMAT_RGB24;
-  const int stride = cairo_format_stride_for_width(format, width);
-  DrawingRoom::check(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height));
-  pixels_.reset(
-      allocate_block(static_cast<std::size_t>(stride) * static_cast<std::size_t>(height)));
-  if (!pixels_) throw std::bad_alloc();
-  return cairo_image_surface_create_for_data(static_cast<unsigned char*>(pixels_.get()), format,
-                                             width, height, stride);
+void Canvas::add_to_file(const Sheet& band, int top) {
+  check(cairo_status(band.cairo.get()));
+  cairo_surface_flush(band.surface.get());
+  const auto rows = static_cast<std::size_t>(std::min(band_rows_, height_ - top));
+  const auto columns = static_cast<std::size_t>(width_);
+  file_->add({band.pixels, rows * columns}, rows, columns);
 }
 
-Canvas::~Canvas() {
-  cairo_destroy(cairo_);
-  cairo_surface_destroy(surface_);
+void Canvas::draw(const std::function<void(Canvas&)>& draw_all, std::size_t threads) {
+  draw_all(*this);
+  Sheet drawn;
+  while (file_ && band_top_ + band_rows_ < height_) {
+    const int top = band_top_;
+    Sheet next = drawn.cairo ? std::move(drawn) : raster_sheet(1);
+    drawn = std::move(sheet_);
+    draw_on(std::move(next));
+    band_top_ += band_rows_;
+    begin_band();
+    run_beside(
+        threads, [&] { draw_all(*this); }, [&] { add_to_file(drawn, top); });
+  }
+}
+
+bool Canvas::on_band(double top, double bottom) const {
+  return !is_raster() || (bottom >= band_top_ && top <= band_top_ + band_rows_);
 }
 
 void Canvas::set_colour(Colour colour) {
@@ -164,6 +235,7 @@ Box Canvas::snapped(const Box& box) const {
 
 void Canvas::fill(const Box& box, Colour colour) {
   const Box area = snapped(box);
+  if (!on_band(area.top, area.bottom)) return;
   set_colour(colour);
   cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
   cairo_fill(cairo_);
@@ -192,6 +264,7 @@ void Canvas::stroke(const Box& box, Colour colour, double line_width) {
 
 void Canvas::frame(const Box& box, Colour colour, double line_width) {
   stroke(box, colour, line_width);
+  if (band_top_ > 0) return;
   const Box place = box.moved(dx_, dy_);
   frames_.push_back({place.left, place.top, place.right, place.bottom});
 }
@@ -208,6 +281,9 @@ void Canvas::ticks(const std::vector<Tick>& ticks, Colour colour, double line_wi
       start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
       end = {start.x + edge(tick.dx), start.y + edge(tick.dy)};
     }
+    if (!on_band(std::min(start.y, end.y) - line_width, std::max(start.y, end.y) + line_width)) {
+      continue;
+    }
     cairo_move_to(cairo_, start.x, start.y);
     cairo_line_to(cairo_, end.x, end.y);
   }
@@ -222,6 +298,7 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
   for (const Box& box : boxes) {
     const Box area = snapped(box);
     around = united(around, area);
+    if (!on_band(area.top, area.bottom)) continue;
     cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
   }
   cairo_clip(cairo_);
@@ -286,8 +363,20 @@ void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_wid
 void Canvas::text(const PlacedText& placed, Colour colour) {
   const Point origin = {placed.origin.x + dx_, placed.origin.y + text_dy_};
   const Box& ink = placed.text->ink;
-  texts_.push_back({std::string(placed.text->string), origin.x, origin.y, ink.left, ink.top,
-                    ink.right, ink.bottom, placed.degrees});
+  if (band_top_ == 0) {
+    texts_.push_back({std::string(placed.text->string), origin.x, origin.y, ink.left, ink.top,
+                      ink.right, ink.bottom, placed.degrees});
+  }
+  // However it is turned, and with what hinting moves.
+  constexpr double moved_by_hinting = 8;  // pixels
+  const double reach = std::hypot(std::max(std::abs(ink.left), std::abs(ink.right)),
+                                  std::max(std::abs(ink.top), std::abs(ink.bottom))) +
+                       moved_by_hinting;
+  const bool level = placed.degrees == 0;
+  if (!on_band(origin.y + (level ? ink.top - moved_by_hinting : -reach),
+               origin.y + (level ? ink.bottom + moved_by_hinting : reach))) {
+    return;
+  }
   set_colour(colour);
   cairo_save(cairo_);
   if (placed.text->hinted) {
@@ -334,21 +423,25 @@ Canvas::PixelArea Canvas::pixel_area(const Box& box) const {
           height};
 }
 
-void Canvas::copy(const Pixels& pixels, const PixelArea& area, const Box& clip) {
+Canvas::PixelArea Canvas::rows_on_band(const PixelArea& area, const Box& clip) const {
+  const Box inside = snapped(clip);
+  const int top = std::max({area.top, band_top_, static_cast<int>(inside.top)});
+  const int bottom = std::min(
+      {area.top + area.height, height_, band_top_ + band_rows_, static_cast<int>(inside.bottom)});
+  return {area.left, top, area.width, std::max(0, bottom - top)};
+}
+
+void Canvas::copy(const PixelRows& rows, const PixelArea& area, const Box& clip) {
   cairo_surface_flush(surface_);
   const Box inside = snapped(clip);
   const int left = std::max({0, area.left, static_cast<int>(inside.left)});
-  const int top = std::max({0, area.top, static_cast<int>(inside.top)});
-  const int right = std::min({cairo_image_surface_get_width(surface_), area.left + area.width,
-                              static_cast<int>(inside.right)});
-  const int bottom = std::min({cairo_image_surface_get_height(surface_), area.top + area.height,
-                               static_cast<int>(inside.bottom)});
-  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
-  const auto stride = cairo_image_surface_get_stride(surface_) / 4;
-  for (int y = top; y < bottom && left < right; ++y) {
+  const int right = std::min({width_, area.left + area.width, static_cast<int>(inside.right)});
+  const PixelArea shown = rows_on_band(area, clip);
+  for (int y = shown.top; y < shown.top + shown.height && left < right; ++y) {
+    const std::size_t line = rows.line_of_row[static_cast<std::size_t>(y - area.top)];
     const auto* from =
-        pixels.data() + std::ptrdiff_t{y - area.top} * area.width + (left - area.left);
-    auto* const to = data + std::ptrdiff_t{y} * stride + left;
+        rows.lines.data() + line * static_cast<std::size_t>(area.width) + (left - area.left);
+    auto* const to = pixels_ + std::ptrdiff_t{y - band_top_} * width_ + left;
     if (clear_) {
       constexpr std::uint32_t opaque = 0xFF000000;
       std::transform(from, from + (right - left), to,
@@ -403,12 +496,12 @@ std::string Canvas::finish(const FileText& given) {
     check(cairo_surface_status(surface_));
     return format_ == PictureFormat::svg ? svg_.finished(stream_, words) : std::move(stream_);
   }
-  const auto height = static_cast<std::size_t>(cairo_image_surface_get_height(surface_));
-  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface_)) / 4;
-  auto* data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
-  return encode_png({data, height * stride},
-                    static_cast<std::size_t>(cairo_image_surface_get_width(surface_)), height,
-                    stride, dpi_, provenance, clear_);
+  if (file_) {
+    add_to_file(sheet_, band_top_);
+    return file_->finish(dpi_, provenance);
+  }
+  const auto width = static_cast<std::size_t>(width_), height = static_cast<std::size_t>(height_);
+  return encode_transparent_png({pixels_, width * height}, width, height, width, dpi_, provenance);
 }
 
 }  // namespace attn::plot

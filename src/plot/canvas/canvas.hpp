@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "attn/plot.hpp"
 
 #include "plot/canvas/file_text.hpp"
+#include "plot/canvas/png.hpp"
 #include "plot/canvas/svg_file.hpp"
 #include "plot/colour/colour.hpp"
 #include "plot/colour/paper.hpp"
@@ -25,16 +27,22 @@ namespace attn::plot {
 /// 0xXXRRGGBB each.
 using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
 
+/// Rows of pixels, of which many may be alike: each is one of some lines.
+struct PixelRows {
+  Pixels lines;
+  std::vector<std::size_t> line_of_row;
+};
+
 /// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
 /// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
-/// are sharp and equally thick.
+/// are sharp and equally thick. A large raster is drawn in bands, from top to bottom, so that only
+/// one or two are in memory, near the processor.
 class Canvas {
  public:
   /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the
   /// picture would be too large.
   Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
          const Paper& paper, Letters letters);
-  ~Canvas();
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
 
@@ -43,6 +51,10 @@ class Canvas {
   static double pixels_per_point(PictureFormat format, double dpi);
 
   bool is_raster() const { return format_ == PictureFormat::png; }
+
+  /// Calls `draw_all` once for each band. While it draws on one, another of so many threads writes
+  /// the one before, if it has nothing else to do; 0 = as many as the machine has.
+  void draw(const std::function<void(Canvas&)>& draw_all, std::size_t threads);
 
   void fill(const Box& box, Colour colour);
   void stroke(const Box& box, Colour colour, double line_width);
@@ -84,8 +96,11 @@ class Canvas {
   /// The same box on the canvas after edges have been moved to whole pixels.
   Box snapped(const Box& box) const;
 
-  /// Copies `area.width` × `area.height` pixels, 0xRRGGBB, onto a raster, those inside `clip`.
-  void copy(const Pixels& pixels, const PixelArea& area, const Box& clip);
+  /// The rows of an area that lie on the band and, by their height, in `clip`.
+  PixelArea rows_on_band(const PixelArea& area, const Box& clip) const;
+
+  /// Copies rows of `area.width` pixels, 0xRRGGBB, onto an area of a raster, those inside `clip`.
+  void copy(const PixelRows& rows, const PixelArea& area, const Box& clip);
 
   /// Spreads `width` × `height` pixels, 0xRRGGBB, over a box of a vector format, under all that is
   /// drawn but the paper.
@@ -94,14 +109,32 @@ class Canvas {
   /// The finished file. Nothing can be drawn after it.
   std::string finish(const FileText& words = {});
 
-  /// All that was written and framed so far.
+  /// All that was written and framed.
   std::vector<PictureText> texts() const { return texts_; }
   std::vector<PictureFrame> frames() const { return frames_; }
 
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
   void set_colour(Colour colour);
-  cairo_surface_t* image_surface(int width, int height);
+  struct Release {
+    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+    void operator()(cairo_t* cairo) const { cairo_destroy(cairo); }
+  };
+  /// What is drawn on.
+  struct Sheet {
+    std::uint32_t* pixels = nullptr;  ///< of a raster
+    std::unique_ptr<cairo_surface_t, Release> surface;
+    std::unique_ptr<cairo_t, Release> cairo;
+  };
+  /// The first or the second raster that bands are drawn on, by turns.
+  Sheet raster_sheet(std::size_t number) const;
+  void begin_raster();
+  void draw_on(Sheet sheet);
+  void begin_band();
+  /// Adds the rows of the raster from `top` on that a band has.
+  void add_to_file(const Sheet& band, int top);
+  /// Whether anything between two heights of the canvas is on the band.
+  bool on_band(double top, double bottom) const;
   void blend_line(Point from, Point to, const Stroke& stroke);
   void outlined_text(const Text& text, Point origin, double degrees, Colour colour);
   void hinted_text(const HintedLine& line, Point origin, double degrees);
@@ -109,6 +142,7 @@ class Canvas {
   PictureFormat format_;
   double dpi_;
   bool clear_;
+  Colour ground_;
   Letters letters_;
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
   double text_dy_ = 0;      ///< the same for texts
@@ -116,7 +150,12 @@ class Canvas {
   std::vector<PictureText> texts_;
   std::vector<PictureFrame> frames_;
   SvgFile svg_;
-  std::unique_ptr<void, FreeBlock> pixels_;  ///< what a raster surface draws on
+  int width_ = 0, height_ = 0;               ///< of a raster
+  int band_top_ = 0, band_rows_ = 0;         ///< the last band may reach beyond the raster
+  std::unique_ptr<void, FreeBlock> memory_;  ///< of the sheets and the file
+  std::optional<PngFile> file_;              ///< what bands are added to
+  Sheet sheet_;
+  std::uint32_t* pixels_ = nullptr;  ///< those of the sheet, as are the next
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;
   GlyphOutlines outlines_;

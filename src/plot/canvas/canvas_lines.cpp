@@ -41,23 +41,42 @@ void Canvas::line(Point from, Point to, const Stroke& stroke) {
 // Cairo takes half a millisecond for a long slanted line; figures may have thousands. For each
 // pixel along the longer direction, the line covers an interval of pixels across it.
 void Canvas::blend_line(Point from, Point to, const Stroke& stroke) {
+  const bool steep = std::abs(to.y - from.y) > std::abs(to.x - from.x);
+  const double longer = steep ? to.y - from.y : to.x - from.x;
+  if (longer == 0) return;
+  const double slope = (steep ? to.x - from.x : to.y - from.y) / longer;
+  const double half = stroke.width / 2 * std::sqrt(1 + slope * slope);
+  if (!on_band(std::min(from.y, to.y) - half, std::max(from.y, to.y) + half)) return;
   const Colour colour = stroke.colour;
   cairo_surface_flush(surface_);
-  auto* const data = reinterpret_cast<std::uint32_t*>(cairo_image_surface_get_data(surface_));
-  std::ptrdiff_t along = 1, across = cairo_image_surface_get_stride(surface_) / 4;
-  double length = cairo_image_surface_get_width(surface_);
-  double breadth = cairo_image_surface_get_height(surface_);
-  if (std::abs(to.y - from.y) > std::abs(to.x - from.x)) {
+  std::ptrdiff_t along = 1, across = width_;
+  // The pixels of the canvas that the band has, along the longer direction and across it; the first
+  // in memory is at the corner of both.
+  struct Span {
+    double begin, end;
+  };
+  Span length{0, static_cast<double>(width_)};
+  Span breadth{static_cast<double>(band_top_),
+               static_cast<double>(std::min(band_top_ + band_rows_, height_))};
+  if (steep) {
     std::swap(from.x, from.y);
     std::swap(to.x, to.y);
     std::swap(along, across);
     std::swap(length, breadth);
   }
   if (from.x > to.x) std::swap(from, to);
-  if (from.x == to.x) return;
-  const double slope = (to.y - from.y) / (to.x - from.x);
-  const double half = stroke.width / 2 * std::sqrt(1 + slope * slope);
-  const double end = std::min(std::ceil(to.x), length);
+  double begin = std::max(length.begin, std::floor(from.x));
+  double end = std::min(std::ceil(to.x), length.end);
+  if (!steep && slope != 0) {
+    // Where the line is on the band at all, and a little more.
+    constexpr double more = 2;
+    const auto place_of = [&](double height) { return from.x + (height - from.y) / slope; };
+    const Span crossed = slope > 0
+                             ? Span{place_of(breadth.begin - half), place_of(breadth.end + half)}
+                             : Span{place_of(breadth.end + half), place_of(breadth.begin - half)};
+    begin = std::max(begin, std::floor(crossed.begin) - more);
+    end = std::min(end, std::ceil(crossed.end) + more);
+  }
   const auto mix = [&](std::uint32_t& pixel, double share) {
     constexpr int one = 1 << 16;
     const int weight = static_cast<int>(share * one + 0.5);  // NOLINT(bugprone-*): not negative
@@ -68,15 +87,16 @@ void Canvas::blend_line(Point from, Point to, const Stroke& stroke) {
     };
     pixel = mixed(16, colour.red) | mixed(8, colour.green) | mixed(0, colour.blue);
   };
-  for (double u = std::max(0.0, std::floor(from.x)); u < end; ++u) {  // NOLINT: whole numbers
+  for (double u = begin; u < end; ++u) {  // NOLINT: whole numbers
     const double middle = from.y + slope * (u + 0.5 - from.x);
-    const double low = std::clamp(middle - half, 0.0, breadth);
-    const double high = std::clamp(middle + half, 0.0, breadth);
+    const double low = std::clamp(middle - half, breadth.begin, breadth.end);
+    const double high = std::clamp(middle + half, breadth.begin, breadth.end);
     if (low >= high) continue;
     const double covered = stroke.opacity * (std::min(u + 1, to.x) - std::max(u, from.x));
     const auto first = static_cast<std::ptrdiff_t>(low);
     const auto last = static_cast<std::ptrdiff_t>(std::ceil(high)) - 1;
-    std::uint32_t* pixel = data + static_cast<std::ptrdiff_t>(u) * along + first * across;
+    std::uint32_t* pixel = pixels_ + static_cast<std::ptrdiff_t>(u - length.begin) * along +
+                           (first - static_cast<std::ptrdiff_t>(breadth.begin)) * across;
     if (first == last) {
       mix(*pixel, covered * (high - low));
       continue;
@@ -90,6 +110,9 @@ void Canvas::blend_line(Point from, Point to, const Stroke& stroke) {
 
 void Canvas::curve(std::span<const Point> points, const Stroke& stroke) {
   if (points.size() < 2) return;
+  const auto [highest, lowest] = std::minmax_element(
+      points.begin(), points.end(), [](const Point& a, const Point& b) { return a.y < b.y; });
+  if (!on_band(highest->y + dy_ - stroke.width, lowest->y + dy_ + stroke.width)) return;
   cairo_save(cairo_);
   const Colour colour = stroke.colour;
   cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <libdeflate.h>
@@ -13,7 +14,8 @@
 namespace attn::plot {
 namespace {
 
-constexpr std::size_t least_match = 3, most_match = 258, most_distance = 32768;
+constexpr std::size_t least_match = 3, most_match = 258;
+constexpr std::size_t most_distance = PictureStream::reach;
 constexpr std::size_t end_of_block = 256, literal_codes = 286, distance_codes = 30;
 constexpr std::size_t lengths_codes = 19;
 constexpr int most_bits = 15, most_bits_of_lengths = 7;
@@ -261,35 +263,69 @@ std::size_t match(const unsigned char* at, std::size_t distance, std::size_t mos
   return count;
 }
 
+constexpr std::size_t tokens_a_block = std::size_t{1} << 15U;
+constexpr unsigned hash_bits = 14;
+
 }  // namespace
 
-std::string picture_stream(std::span<const unsigned char> bytes, const PictureRows& rows) {
-  // 1. The header: a window of 32 KiB, the fastest way.
-  std::string stream("\x78\x01");
-  BitWriter to(stream);
-  constexpr std::size_t tokens_a_block = std::size_t{1} << 15U;
+struct PictureStream::State {
+  explicit State(const PictureRows& rows)
+      : near{rows.row, rows.pixel, rows.row - rows.pixel, rows.row + rows.pixel} {
+    tokens.reserve(tokens_a_block);
+  }
+
+  void add(const Token& token) {
+    tokens.push_back(token);
+    if (tokens.size() < tokens_a_block) return;
+    write_block(tokens, false, to);
+    tokens.clear();
+  }
+
+  void add_repetition(std::size_t count, std::size_t distance) {
+    while (count > 0) {
+      // None is left over that would be too short to be repeated.
+      std::size_t taken = std::min(count, most_match);
+      if (count - taken > 0 && count - taken < least_match) taken -= least_match;
+      add({static_cast<std::uint16_t>(taken),
+           static_cast<std::uint16_t>(distance % most_distance)});
+      count -= taken;
+    }
+  }
+
+  std::array<std::size_t, 4> near;
+  std::string stream = "\x78\x01";  // a window of 32 KiB, the fastest way
+  BitWriter to{stream};
   std::vector<Token> tokens;
-  tokens.reserve(tokens_a_block);
-  // 2. Where four bytes were last seen that nothing nearer repeats.
-  constexpr unsigned hash_bits = 14;
-  constexpr std::size_t hashed = 4;
-  std::vector<std::uint32_t> seen(std::size_t{1} << hash_bits, 0);
-  const std::array<std::size_t, 4> near{rows.pixel, rows.row, rows.row - rows.pixel,
-                                        rows.row + rows.pixel};
-  // 3. Each byte is repeated from where most can be, or stands for itself.
-  for (std::size_t at = 0; at < bytes.size();) {
-    const unsigned char* const here = bytes.data() + at;
-    const std::size_t left = bytes.size() - at;
+  // Where four bytes were last seen that nothing nearer repeats.
+  std::vector<std::uint32_t> seen = std::vector<std::uint32_t>(std::size_t{1} << hash_bits, 0);
+  std::size_t added = 0;  // bytes
+  std::uint32_t sum = 1;  // their checksum
+};
+
+PictureStream::PictureStream(const PictureRows& rows) : state_(std::make_unique<State>(rows)) {}
+
+PictureStream::~PictureStream() = default;
+
+void PictureStream::add(std::span<const unsigned char> bytes) {
+  if (bytes.empty()) return;
+  State& state = *state_;
+  const std::size_t pixel = state.near[1], end = state.added + bytes.size();
+  constexpr std::size_t hashed = 4, long_match = 32;
+  // Each byte is repeated from where most can be, or stands for itself.
+  for (std::size_t at = state.added; at < end;) {
+    const unsigned char* const here = bytes.data() + (at - state.added);
+    const std::size_t left = end - at;
     std::size_t longest = 0, from = 0;
-    for (const std::size_t distance : near) {
+    for (const std::size_t distance : state.near) {
       if (distance > at || distance > most_distance || distance == 0) continue;
       const std::size_t length = match(here, distance, left);
       // A farther one costs more bits.
       if (length > longest + (longest > 0 ? 2 : 0)) longest = length, from = distance;
       if (longest >= most_match) break;
     }
-    if (left >= hashed && longest < 32) {
-      std::uint32_t& last = seen[(word_at<std::uint32_t>(here) * 2654435761U) >> (32U - hash_bits)];
+    if (left >= hashed && longest < long_match) {
+      std::uint32_t& last =
+          state.seen[(word_at<std::uint32_t>(here) * 2654435761U) >> (32U - hash_bits)];
       const std::size_t distance = at - last;
       if (last != 0 && distance <= most_distance) {
         const std::size_t length = match(here, distance, left);
@@ -297,36 +333,49 @@ std::string picture_stream(std::span<const unsigned char> bytes, const PictureRo
       }
       last = static_cast<std::uint32_t>(at);
     }
-    const bool worth = longest > least_match || (longest == least_match && from == rows.pixel);
-    if (!worth) {
-      tokens.push_back({0, *here});
+    const bool worth = longest > least_match || (longest == least_match && from == pixel);
+    if (worth) {
+      state.add_repetition(longest, from);
+      at += longest;
+    } else {
+      state.add({0, *here});
       ++at;
     }
-    for (std::size_t count = worth ? longest : 0; count > 0;) {
-      // None is left over that would be too short to be repeated.
-      std::size_t taken = std::min(count, most_match);
-      if (count - taken > 0 && count - taken < least_match) taken -= least_match;
-      tokens.push_back(
-          {static_cast<std::uint16_t>(taken), static_cast<std::uint16_t>(from % most_distance)});
-      at += taken;
-      count -= taken;
-      if (tokens.size() == tokens_a_block) {
-        write_block(tokens, false, to);
-        tokens.clear();
-      }
-    }
-    if (tokens.size() == tokens_a_block) {
-      write_block(tokens, false, to);
-      tokens.clear();
-    }
   }
-  write_block(tokens, true, to);
-  to.finish();
-  // 4. The checksum of the bytes.
-  constexpr std::uint32_t none = 1;
-  const std::uint32_t sum = libdeflate_adler32(none, bytes.data(), bytes.size());
-  for (int shift = 24; shift >= 0; shift -= 8) stream += static_cast<char>(sum >> shift);
-  return stream;
+  state.sum = libdeflate_adler32(state.sum, bytes.data(), bytes.size());
+  state.added = end;
+}
+
+void PictureStream::repeat(std::span<const unsigned char> bytes, std::size_t count) {
+  State& state = *state_;
+  state.add_repetition(count * bytes.size(), bytes.size());
+  state.added += count * bytes.size();
+  // RFC 1950, section 8.2: the sum of all bytes, and the sum of these sums. Those of the bytes
+  // alone tell how each repetition changes both.
+  constexpr std::uint64_t modulus = 65521;
+  const std::uint32_t of_bytes = libdeflate_adler32(0, bytes.data(), bytes.size());
+  std::uint64_t low = state.sum & 0xFFFFU, high = state.sum >> 16U;
+  for (std::size_t i = 0; i < count; ++i) {
+    high = (high + low * bytes.size() + (of_bytes >> 16U)) % modulus;
+    low = (low + (of_bytes & 0xFFFFU)) % modulus;
+  }
+  state.sum = static_cast<std::uint32_t>(high << 16U | low);
+}
+
+std::string PictureStream::finish() {
+  State& state = *state_;
+  write_block(state.tokens, true, state.to);
+  state.to.finish();
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    state.stream += static_cast<char>(state.sum >> shift);
+  }
+  return std::move(state.stream);
+}
+
+std::string picture_stream(std::span<const unsigned char> bytes, const PictureRows& rows) {
+  PictureStream stream(rows);
+  stream.add(bytes);
+  return stream.finish();
 }
 
 }  // namespace attn::plot

@@ -22,24 +22,14 @@
 
 namespace {
 
-// The picture that stb_image_write is given next, on this thread: how its bytes lie, and how many
-// its filtered rows have. These go where its pixels were: a row is read before it is written, and
-// never overtakes one that is still to be read.
+// How the rows lie of the picture that stb_image_write is given next, on this thread.
 thread_local attn::plot::PictureRows rows_to_compress{};
-thread_local void* pixels_to_filter = nullptr;
-thread_local std::size_t filtered_size = 0;
-
-void* allocate(std::size_t size) {
-  if (size != filtered_size) return attn::allocate_block(size);
-  filtered_size = 0;  // what has the same size later is something else
-  return pixels_to_filter;
-}
 
 // What stb_image_write is given as the compressed picture.
 thread_local std::string stream;
 
 void release(void* block) {
-  if (block != pixels_to_filter && block != stream.data()) std::free(block);
+  if (block != stream.data()) std::free(block);
 }
 
 // What stb_image_write calls to compress: a zlib stream.
@@ -52,7 +42,7 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 }  // namespace
 
 #define STBIW_ZLIB_COMPRESS compress
-#define STBIW_MALLOC(size) allocate(size)
+#define STBIW_MALLOC(size) attn::allocate_block(size)
 #define STBIW_REALLOC(block, size) std::realloc(block, size)
 #define STBIW_FREE(block) release(block)
 #define STBI_WRITE_NO_STDIO
@@ -71,6 +61,7 @@ constexpr std::size_t channels = 3;
 constexpr int image_compression_level = 8;  // of small images, whose size counts
 constexpr std::size_t header_end =
     8 + 25;  // the signature and the IHDR chunk, which must come first
+constexpr char of_channels = 2, of_palette = 3;  // what a pixel is
 constexpr double metres_per_inch = 0.0254;
 
 void append_number(std::string& bytes, std::uint32_t number) {
@@ -94,34 +85,20 @@ std::string resolution_chunk(double dpi) {
   return chunk("pHYs", content);
 }
 
-// Packs the pixels into three bytes each, from where their row begins, in their own memory. Most
-// rows of a figure are like the one before and are copied as a whole.
-const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                            std::size_t stride) {
-  auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
-  const std::size_t step = stride * sizeof(std::uint32_t);
-  std::vector<std::uint32_t> row_before(width);
-  for (std::size_t y = 0; y < height; ++y) {
-    const auto row = pixels.subspan(y * stride, width);
-    unsigned char* out = bytes + y * step;
-    if (y > 0 && std::memcmp(row.data(), row_before.data(), row.size_bytes()) == 0) {
-      std::memcpy(out, out - step, channels * width);
-      continue;
-    }
-    std::copy(row.begin(), row.end(), row_before.begin());
-    for (const std::uint32_t pixel : row_before) {
-      // Four bytes are one move; the fourth falls where the next pixel goes, or where one was read.
-      const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
-                                             static_cast<unsigned char>(pixel >> 8),
-                                             static_cast<unsigned char>(pixel), 0};
-      std::memcpy(out, rgb.data(), rgb.size());
-      out += channels;
-    }
+// Three bytes of each pixel and, behind them, any fourth.
+void pack(std::span<const std::uint32_t> row, unsigned char* out) {
+  for (const std::uint32_t pixel : row) {
+    // Four bytes are one move; the fourth falls where the next pixel goes.
+    const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
+                                           static_cast<unsigned char>(pixel >> 8),
+                                           static_cast<unsigned char>(pixel), 0};
+    std::memcpy(out, rgb.data(), rgb.size());
+    out += channels;
   }
-  return bytes;
 }
 
-// The same with four bytes each, no longer multiplied by their alpha, one row after the other.
+// Four bytes of each pixel, no longer multiplied by their alpha, one row after the other, in the
+// memory of the pixels.
 const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::size_t width,
                                        std::size_t height, std::size_t stride) {
   auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
@@ -140,6 +117,28 @@ const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::siz
     }
   }
   return bytes;
+}
+
+// The signature and the first chunk: a byte for each channel or a number of a colour.
+std::string header(std::size_t width, std::size_t height, char kind) {
+  std::string content;
+  append_number(content, static_cast<std::uint32_t>(width));
+  append_number(content, static_cast<std::uint32_t>(height));
+  content += '\x8';  // bits
+  content += kind;
+  content.append(3, '\0');  // compression, filters and interlacing
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", content);
+}
+
+// What a picture tells of itself.
+std::string statements(double dpi, std::string_view provenance) {
+  std::string chunks = resolution_chunk(dpi);
+  chunks += chunk("tEXt", std::string("Software\0", 9) + maker);
+  if (!provenance.empty()) {
+    // International text: a keyword, not compressed, no language, no translated keyword.
+    chunks += chunk("iTXt", std::string("Comment\0\0\0\0\0", 12) + std::string(provenance));
+  }
+  return chunks;
 }
 
 std::string deflated(const std::vector<unsigned char>& bytes) {
@@ -183,38 +182,26 @@ std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t widt
       for (const int shift : {16, 8, 0}) rows.push_back(static_cast<unsigned char>(pixel >> shift));
     }
   }
-  constexpr char of_palette = 3, of_channels = 2;
-  std::string header;
-  append_number(header, static_cast<std::uint32_t>(width));
-  append_number(header, static_cast<std::uint32_t>(height));
-  header += '\x8';  // bits
-  header += palette.empty() ? of_channels : of_palette;
-  header.append(3, '\0');  // compression, filters and interlacing
-  std::string file = "\x89PNG\r\n\x1a\n" + chunk("IHDR", header);
+  std::string file = header(width, height, palette.empty() ? of_channels : of_palette);
   if (!palette.empty()) file += chunk("PLTE", palette);
   return file + chunk("IDAT", deflated(rows)) + chunk("IEND", "");
 }
 
-std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, double dpi, std::string_view provenance,
-                       bool transparent) {
+std::string encode_transparent_png(std::span<std::uint32_t> pixels, std::size_t width,
+                                   std::size_t height, std::size_t stride, double dpi,
+                                   std::string_view provenance) {
   // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
   // The setting belongs to this file and is made once, before the first use in any thread.
   static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
   static_cast<void>(unfiltered);
 
-  const std::size_t bytes_a_pixel = transparent ? channels + 1 : channels;
-  const unsigned char* rows = transparent ? packed_with_alpha(pixels, width, height, stride)
-                                          : packed(pixels, width, height, stride);
-  const std::size_t step = transparent ? bytes_a_pixel * width : stride * sizeof(std::uint32_t);
-  rows_to_compress = {bytes_a_pixel, bytes_a_pixel * width + 1};
-  // With a filter's number before them, rows of four bytes a pixel are longer than they were.
-  pixels_to_filter = transparent ? nullptr : pixels.data();
-  filtered_size = transparent ? 0 : rows_to_compress.row * height;
+  const std::size_t row = (channels + 1) * width;
+  rows_to_compress = {channels + 1, row + 1};
   int size = 0;
   const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(rows, static_cast<int>(step), static_cast<int>(width),
-                            static_cast<int>(height), static_cast<int>(bytes_a_pixel), &size),
+      stbi_write_png_to_mem(packed_with_alpha(pixels, width, height, stride), static_cast<int>(row),
+                            static_cast<int>(width), static_cast<int>(height),
+                            static_cast<int>(channels + 1), &size),
       std::free);
   stream = {};
   if (png == nullptr) {
@@ -223,16 +210,60 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
   const std::string_view bytes(reinterpret_cast<const char*>(png.get()),
                                static_cast<std::size_t>(size));
   std::string file;
-  file.reserve(bytes.size() + 128);
   file.append(bytes.substr(0, header_end));
-  file += resolution_chunk(dpi);
-  file += chunk("tEXt", std::string("Software\0", 9) + maker);
-  if (!provenance.empty()) {
-    // International text: a keyword, not compressed, no language, no translated keyword.
-    file += chunk("iTXt", std::string("Comment\0\0\0\0\0", 12) + std::string(provenance));
-  }
+  file += statements(dpi, provenance);
   file.append(bytes.substr(header_end));
   return file;
+}
+
+PngFile::PngFile(std::size_t width, std::size_t height, unsigned char* memory)
+    : width_(width), height_(height), packed_(memory), stream_({channels, channels * width + 1}) {}
+
+std::size_t PngFile::bytes_for(std::size_t width, std::size_t most_rows) {
+  return PictureStream::reach + most_rows * (channels * width + 1) + 1;
+}
+
+void PngFile::add(std::span<const std::uint32_t> pixels, std::size_t rows, std::size_t stride) {
+  const std::size_t length = channels * width_ + 1;
+  unsigned char* begin = packed_ + held_;  // of what the stream does not have yet
+  unsigned char* out = begin;
+  const auto copy_last = [&](std::size_t count) {
+    for (; count > 0; --count, out += length) std::memcpy(out, out - length, length);
+  };
+  for (std::size_t y = 0; y < rows;) {
+    // 1. Each row begins with the number of its filter, none.
+    const auto* row = pixels.data() + y * stride;
+    *out = 0;
+    pack({row, width_}, out + 1);
+    out += length;
+    ++y;
+    // 2. Most rows of a figure are like the one before. The stream is told how many; of them only
+    //    those are made that it may look back to.
+    std::size_t alike = 0;
+    for (; y < rows && std::memcmp(row, row + stride, width_ * sizeof *row) == 0; row += stride) {
+      ++alike;
+      ++y;
+    }
+    if (alike == 0) continue;
+    if (length > PictureStream::reach) {
+      copy_last(alike);
+      continue;
+    }
+    stream_.add({begin, out});
+    stream_.repeat({out - length, length}, alike);
+    copy_last(std::min(alike, PictureStream::reach / length + 1));
+    begin = out;
+  }
+  stream_.add({begin, out});
+  // 3. The last bytes, and what was held before where they are few, stay for the next rows.
+  const auto all = static_cast<std::size_t>(out - packed_);
+  held_ = std::min(all, PictureStream::reach);
+  std::memmove(packed_, out - held_, held_);
+}
+
+std::string PngFile::finish(double dpi, std::string_view provenance) {
+  return header(width_, height_, of_channels) + statements(dpi, provenance) +
+         chunk("IDAT", stream_.finish()) + chunk("IEND", "");
 }
 
 }  // namespace attn::plot

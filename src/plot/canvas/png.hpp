@@ -6,18 +6,42 @@
 #include <string>
 #include <string_view>
 
+#include "plot/canvas/picture_stream.hpp"
+
 namespace attn::plot {
 
-/// A PNG file of `width` × `height` opaque pixels, 0xXXRRGGBB each, in rows of `stride` pixels; it
-/// states its resolution, the program that made it and, if it is not empty, its provenance. With
-/// `transparent` pixels are 0xAARRGGBB, the colours multiplied by their alpha as Cairo has them.
-/// The pixels are used up.
-std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, double dpi, std::string_view provenance = {},
-                       bool transparent = false);
+/// A PNG file of opaque pixels, 0xXXRRGGBB each, that are given from top to bottom, some rows at a
+/// time, so that a large picture never is in memory as a whole. It states its resolution, the
+/// program that made it and, if it is not empty, its provenance.
+class PngFile {
+ public:
+  /// The memory that a file of so many pixels a row needs to be given so many rows at a time.
+  static std::size_t bytes_for(std::size_t width, std::size_t most_rows);
 
-/// The same without any statement, for an image within another file: one byte a pixel if there are
-/// at most 256 colours.
+  /// Of `width` × `height` pixels. The memory is its own for as long as rows are added.
+  PngFile(std::size_t width, std::size_t height, unsigned char* memory);
+
+  /// Rows of `stride` pixels, of which the first `width` count.
+  void add(std::span<const std::uint32_t> pixels, std::size_t rows, std::size_t stride);
+
+  /// The whole file, after all rows.
+  std::string finish(double dpi, std::string_view provenance = {});
+
+ private:
+  std::size_t width_, height_;
+  std::size_t held_ = 0;  ///< bytes at the beginning of packed_ that the stream may look back to
+  unsigned char* packed_;
+  PictureStream stream_;
+};
+
+/// Such a file of pixels that let through what is below, 0xAARRGGBB, the colours multiplied by
+/// their alpha as Cairo has them. The pixels are used up.
+std::string encode_transparent_png(std::span<std::uint32_t> pixels, std::size_t width,
+                                   std::size_t height, std::size_t stride, double dpi,
+                                   std::string_view provenance = {});
+
+/// A PNG file without any statement, for an image within another file: one byte a pixel if there
+/// are at most 256 colours.
 std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t width,
                          std::size_t height);
 

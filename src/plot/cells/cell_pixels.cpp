@@ -231,58 +231,91 @@ class Blending {
   Pixels pixels_;
 };
 
-// The way for most figures, where each pixel shows one cell: lines of a row of cells are alike.
-Pixels plain_pixels(const Matrix& matrix, const CellColours& colours,
-                    const std::vector<PixelShares>& across, const std::vector<PixelShares>& down) {
-  const std::size_t width = across.size(), height = down.size();
+// The way for most figures, where each pixel shows one cell: rows of pixels are alike that show one
+// row of cells.
+PixelRows plain_rows(const Matrix& matrix, const CellColours& colours,
+                     const std::vector<PixelShares>& across, std::span<const PixelShares> down) {
+  const std::size_t width = across.size();
   const bool shows = colours.shows_hidden(matrix);
-  Pixels pixels(width * height), cells(matrix.columns());
-  for (std::size_t y = 0; y < height; ++y) {
-    auto* line = pixels.data() + y * width;
+  PixelRows rows;
+  rows.line_of_row.reserve(down.size());
+  std::size_t lines = 0;
+  for (std::size_t y = 0; y < down.size(); ++y) {
+    lines += y == 0 || down[y - 1].first != down[y].first ? 1 : 0;
+    rows.line_of_row.push_back(lines - 1);
+  }
+  rows.lines.resize(width * lines);
+  Pixels cells(matrix.columns());
+  for (std::size_t y = 0; y < down.size(); ++y) {
+    if (y > 0 && rows.line_of_row[y] == rows.line_of_row[y - 1]) continue;
     const std::size_t i = down[y].first;
-    if (y > 0 && down[y - 1].first == i) {
-      std::copy(line - width, line, line);
-      continue;
-    }
     for (std::size_t j = 0; j < cells.size(); ++j) {
       cells[j] = packed(shows && matrix.hidden(i, j)    ? colours.paper.hidden
                         : shows && matrix.missing(i, j) ? colours.paper.missing
                                                         : colours.of(matrix.at(i, j)));
     }
+    auto* const line = rows.lines.data() + rows.line_of_row[y] * width;
     for (std::size_t x = 0; x < width; ++x) line[x] = cells[across[x].first];
   }
-  return pixels;
+  return rows;
+}
+
+// Where pixels show shares of cells. Those that show one and the same cell are blended once.
+PixelRows blended_rows(const Matrix& matrix, const CellColours& colours, const CellPixels& pixels,
+                       const std::vector<PixelShares>& across, std::span<const PixelShares> down) {
+  const auto each_cell = [](std::size_t cells, std::size_t shown, Resampling by) {
+    return by == Resampling::nearest && cells < shown;
+  };
+  const bool columns = each_cell(matrix.columns(), pixels.width, pixels.across_by);
+  const bool rows = each_cell(matrix.rows(), pixels.height, pixels.down_by);
+  const auto column_shares =
+      columns ? pixel_shares(matrix.columns(), matrix.columns(), Resampling::nearest) : across;
+  PixelRows shown;
+  std::vector<PixelShares> row_shares;
+  for (std::size_t y = 0; y < down.size(); ++y) {
+    if (!rows || y == 0 || down[y - 1].first != down[y].first) row_shares.push_back(down[y]);
+    shown.line_of_row.push_back(row_shares.size() - 1);
+  }
+  Pixels blended = Blending(matrix, colours, column_shares, row_shares).run();
+  if (!columns) {
+    shown.lines = std::move(blended);
+    return shown;
+  }
+  shown.lines.resize(pixels.width * row_shares.size());
+  for (std::size_t y = 0; y < row_shares.size(); ++y) {
+    const auto* const from = blended.data() + y * column_shares.size();
+    auto* const line = shown.lines.data() + y * pixels.width;
+    for (std::size_t x = 0; x < pixels.width; ++x) line[x] = from[across[x].first];
+  }
+  return shown;
 }
 
 }  // namespace
 
-Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, std::size_t width,
-                   std::size_t height, Resampling across_by, Resampling down_by) {
-  if (width == matrix.columns()) across_by = Resampling::nearest;
-  if (height == matrix.rows()) down_by = Resampling::nearest;
-  const auto across = pixel_shares(matrix.columns(), width, across_by);
-  const auto down = pixel_shares(matrix.rows(), height, down_by);
-  const bool plain = across_by == Resampling::nearest && down_by == Resampling::nearest;
-  if (plain) return plain_pixels(matrix, colours, across, down);
-  // Pixels that show one and the same cell are blended once.
-  const auto each_cell = [](std::size_t cells, std::size_t pixels, Resampling by) {
-    return by == Resampling::nearest && cells < pixels;
-  };
-  const bool columns = each_cell(matrix.columns(), width, across_by);
-  const bool rows = each_cell(matrix.rows(), height, down_by);
-  if (!columns && !rows) return Blending(matrix, colours, across, down).run();
-  const auto column_shares =
-      columns ? pixel_shares(matrix.columns(), matrix.columns(), Resampling::nearest) : across;
-  const auto row_shares =
-      rows ? pixel_shares(matrix.rows(), matrix.rows(), Resampling::nearest) : down;
-  const Pixels blended = Blending(matrix, colours, column_shares, row_shares).run();
-  Pixels pixels(width * height);
-  for (std::size_t y = 0; y < height; ++y) {
-    const auto* const from = blended.data() + (rows ? down[y].first : y) * column_shares.size();
-    for (std::size_t x = 0; x < width; ++x)
-      pixels[y * width + x] = from[columns ? across[x].first : x];
+PixelRows cell_rows(const Matrix& matrix, const CellColours& colours, const CellPixels& all,
+                    std::size_t first, std::size_t count) {
+  CellPixels pixels = all;
+  if (pixels.width == matrix.columns()) pixels.across_by = Resampling::nearest;
+  if (pixels.height == matrix.rows()) pixels.down_by = Resampling::nearest;
+  const auto across = pixel_shares(matrix.columns(), pixels.width, pixels.across_by);
+  const auto down = pixel_shares(matrix.rows(), pixels.height, pixels.down_by);
+  const auto shown = std::span(down).subspan(first, count);
+  const bool plain =
+      pixels.across_by == Resampling::nearest && pixels.down_by == Resampling::nearest;
+  return plain ? plain_rows(matrix, colours, across, shown)
+               : blended_rows(matrix, colours, pixels, across, shown);
+}
+
+Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, const CellPixels& pixels) {
+  PixelRows rows = cell_rows(matrix, colours, pixels, 0, pixels.height);
+  if (rows.lines.size() == pixels.width * pixels.height) return std::move(rows.lines);
+  Pixels all(pixels.width * pixels.height);
+  for (std::size_t y = 0; y < pixels.height; ++y) {
+    const auto from =
+        rows.lines.begin() + static_cast<std::ptrdiff_t>(rows.line_of_row[y] * pixels.width);
+    std::copy_n(from, pixels.width, all.begin() + static_cast<std::ptrdiff_t>(y * pixels.width));
   }
-  return pixels;
+  return all;
 }
 
 std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,

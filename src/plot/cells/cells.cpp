@@ -43,7 +43,12 @@ void draw_on_raster(Canvas& canvas, const Box& box, const Matrix& matrix,
   if (across_by == Resampling::hann || down_by == Resampling::hann) {
     across_by = down_by = Resampling::hann;
   }
-  canvas.copy(cell_pixels(matrix, colours, width, height, across_by, down_by), area, box);
+  const auto shown = canvas.rows_on_band(area, box);
+  if (shown.height == 0) return;
+  const auto first = static_cast<std::size_t>(shown.top - area.top);
+  const CellPixels all{width, height, across_by, down_by};
+  canvas.copy(cell_rows(matrix, colours, all, first, static_cast<std::size_t>(shown.height)), shown,
+              box);
 }
 
 Box cell_box(const Box& box, const Matrix& matrix, std::size_t row, std::size_t column) {
@@ -59,10 +64,10 @@ void draw_as_image(Canvas& canvas, const Box& box, const Matrix& matrix,
                    const CellColours& colours) {
   const std::size_t width = std::min(matrix.columns(), colours.in_file.most_across);
   const std::size_t height = std::min(matrix.rows(), colours.in_file.most_across);
-  canvas.image(
-      cell_pixels(matrix, colours, width, height, sharp_resampling(matrix.columns(), width),
-                  sharp_resampling(matrix.rows(), height)),
-      width, height, box);
+  canvas.image(cell_pixels(matrix, colours,
+                           {width, height, sharp_resampling(matrix.columns(), width),
+                            sharp_resampling(matrix.rows(), height)}),
+               width, height, box);
 }
 
 // Each run of equal cells reaches a little under the next ones, which are drawn over it:
@@ -71,7 +76,7 @@ void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
                         const CellColours& colours) {
   const std::size_t width = matrix.columns(), height = matrix.rows();
   const auto pixels =
-      cell_pixels(matrix, colours, width, height, Resampling::nearest, Resampling::nearest);
+      cell_pixels(matrix, colours, {width, height, Resampling::nearest, Resampling::nearest});
   const auto edge = [](double from, double to, std::size_t i, std::size_t count) {
     return from + (to - from) * static_cast<double>(i) / static_cast<double>(count);
   };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,34 @@ TEST_CASE("flat areas take next to nothing, noise no more than a hundredth of it
   for (unsigned char& byte : noise) byte = static_cast<unsigned char>(random());
   CHECK(picture_stream(noise, {3, row}).size() < noise.size() + noise.size() / 100);
   check_whole(noise, {3, row});
+}
+
+// The stream of bytes that come in parts of random lengths, and again and again.
+TEST_CASE("parts of any length and repetitions make one stream") {
+  std::mt19937 random(21);
+  const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    const std::size_t row = 1 + 3 * (1 + below(round % 10 == 0 ? 10000 : 60));
+    attn::plot::PictureStream stream({3, row});
+    Bytes all;
+    for (std::size_t part = 0; part < 12; ++part) {
+      // Bytes of a few values, some of them like those a row before.
+      const std::size_t begin = all.size(), count = below(4 * row);
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool as_above = all.size() >= row && below(9) > 0;
+        all.push_back(as_above ? all[all.size() - row] : static_cast<unsigned char>(below(3)));
+      }
+      stream.add(std::span(all).subspan(begin));
+      if (all.size() < row || below(2) == 0) continue;
+      const Bytes last(all.end() - static_cast<std::ptrdiff_t>(row), all.end());
+      const std::size_t times = 1 + below(300);
+      stream.repeat(std::span(all).last(row), times);
+      for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), last.begin(), last.end());
+    }
+    const bool same = unpacked(stream.finish(), all.size()) == all;
+    CHECK(same);
+  }
 }
 
 TEST_CASE("equal bytes give equal streams") {

@@ -1,6 +1,11 @@
 #include "plot/canvas/png.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,7 +16,19 @@
 
 namespace {
 
-using attn::plot::encode_png;
+using attn::plot::PngFile;
+
+// The file of pixels that are given so many rows at a time; 0 = all at once.
+std::string encode_png(std::span<const std::uint32_t> pixels, std::size_t width, std::size_t height,
+                       std::size_t stride, double dpi, std::size_t rows_at_once = 0) {
+  const std::size_t most = rows_at_once == 0 ? height : rows_at_once;
+  std::vector<unsigned char> memory(PngFile::bytes_for(width, most));
+  PngFile file(width, height, memory.data());
+  for (std::size_t y = 0; y < height; y += most) {
+    file.add(pixels.subspan(y * stride), std::min(most, height - y), stride);
+  }
+  return file.finish(dpi);
+}
 
 std::uint32_t number_at(const std::string& bytes, std::size_t at) {
   std::uint32_t number = 0;
@@ -83,6 +100,62 @@ TEST_CASE("pixels that hardly compress are written whole") {
     wrong += decoded == expected[i] ? 0 : 1;
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a file of rows that are given in parts shows the same pixels") {
+  constexpr std::size_t side = 301;
+  for (const std::size_t width : {side, std::size_t{1}, std::size_t{11000}}) {
+    std::vector<std::uint32_t> pixels(width * side);
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      const std::size_t x = i % width, y = i / width;
+      // Rows that are alike for a while, and rows that are not.
+      pixels[i] = static_cast<std::uint32_t>(y % 100 < 60 ? x / 3 * 0x10305 + y / 20
+                                                          : x * 0x123 + y * 0x4567) &
+                  0xFFFFFFU;
+    }
+    const auto whole = attn::test::decode_png(encode_png(pixels, width, side, width, 300));
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      const auto* rgb = &whole.rgb[3 * i];
+      wrong += (rgb[0] << 16 | rgb[1] << 8 | rgb[2]) == static_cast<int>(pixels[i]) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    for (const std::size_t rows : {1U, 7U, 60U, 300U}) {
+      CAPTURE(width);
+      CAPTURE(rows);
+      const auto parts = attn::test::decode_png(encode_png(pixels, width, side, width, 300, rows));
+      CHECK((parts.rgb == whole.rgb));
+    }
+  }
+}
+
+TEST_CASE("a file may look back to what was given before, but not into the memory before it") {
+  constexpr std::size_t width = 20, height = 40;
+  std::vector<std::uint32_t> pixels(width * height, 0x102030);
+  std::vector<unsigned char> memory(PngFile::bytes_for(width, height), 0x77);
+  PngFile file(width, height, memory.data());
+  file.add(pixels, height, width);
+  const auto picture = attn::test::decode_png(file.finish(300));
+  CHECK(picture.rgb.size() == 3 * width * height);
+  CHECK(std::count(picture.rgb.begin(), picture.rgb.end(), 0x77) == 0);
+}
+
+TEST_CASE("pixels that let the ground through are those given, not multiplied by their alpha") {
+  // Half of the ground shines through the first; nothing is left of the last.
+  std::vector<std::uint32_t> pixels = {0x80402010, 0xFFFF8000, 0xbad, 0xFF00FF00, 0, 0xbad};
+  const std::string png = attn::plot::encode_transparent_png(pixels, 2, 2, 3, 300);
+  const auto chunks = chunks_of(png);
+  CHECK(chunks[0].content == std::string("\0\0\0\2\0\0\0\2\x08\6\0\0\0", 13));
+  CHECK(chunks[1].type == "pHYs");
+  std::array<unsigned char, 2 * 9> rows{};
+  std::size_t written = 0;
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> reader(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  const std::string& packed = chunks[chunks.size() - 2].content;
+  REQUIRE(libdeflate_zlib_decompress(reader.get(), packed.data(), packed.size(), rows.data(),
+                                     rows.size(), &written) == LIBDEFLATE_SUCCESS);
+  CHECK(rows == std::array<unsigned char, 18>{0, 128, 64, 32, 128, 255, 128, 0, 255,  //
+                                              0, 0, 255, 0, 255, 0, 0, 0, 0});
 }
 
 // Leaves a stack that holds other bytes than a fresh one.
