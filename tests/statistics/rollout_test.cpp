@@ -1,5 +1,6 @@
 #include "statistics/rollout.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
