@@ -16,7 +16,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "io/json_writer.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
@@ -36,35 +36,24 @@ void write_files(JsonWriter& line, const char* name, const FileValues<Value>& fi
   line.end_object();
 }
 
-const JsonValue& required(const JsonValue& object, const char* key) {
-  const JsonValue* value = object.find(key);
-  if (value == nullptr) {
-    throw input_error(translated("the line has no \"{1}\"", key), "",
-                      translated("this is no summary of a batch"));
-  }
-  return *value;
-}
+constexpr const char* no_summary = to_translate("this is no summary of a batch");
+constexpr JsonObject::Texts texts_of_errors = {.missing = to_translate("the line has no \"{1}\""),
+                                               .missing_help = no_summary,
+                                               .type_help = no_summary,
+                                               .missing_in_object = true};
 
-std::string text_of(const JsonValue& object, const char* key) {
-  return expect_string(required(object, key), pointer_to("", key));
-}
-
-std::size_t count_of(const JsonValue& object, const char* key) {
-  return static_cast<std::size_t>(expect_integer(required(object, key), pointer_to("", key), 0));
-}
-
-std::optional<Error> error_of(const JsonValue& line) {
-  const std::size_t status = count_of(line, "status");
+std::optional<Error> error_of(const JsonObject& line) {
+  const std::size_t status = line.count("status");
   if (status == 0) return std::nullopt;
   constexpr std::array<ErrorKind, 4> kinds{ErrorKind::usage, ErrorKind::input, ErrorKind::file,
                                            ErrorKind::internal};
   const auto kind = std::find(kinds.begin(), kinds.end(), static_cast<ErrorKind>(status));
   if (kind == kinds.end()) {
-    throw input_error(translated("an item cannot end with {1}", status), "/status",
-                      translated("this is no summary of a batch"));
+    throw input_error(translated("an item cannot end with {1}", status), line.place("status"),
+                      translated(no_summary));
   }
-  const JsonValue& error = expect_object(required(line, "error"), "/error");
-  return Error(*kind, text_of(error, "problem"), text_of(error, "where"), text_of(error, "help"));
+  const JsonObject error = line.object("error");
+  return Error(*kind, error.string("problem"), error.string("where"), error.string("help"));
 }
 
 constexpr std::size_t most_warnings = 10;
@@ -134,32 +123,26 @@ std::string record_line(const SummaryRecord& record) {
 }
 
 SummaryRecord read_record(std::string_view text) {
-  const JsonValue line = parse_json(text);
-  expect_object(line, "");
+  const JsonValue root = parse_json(text);
+  const JsonObject line(expect_object(root, ""), "", texts_of_errors);
   SummaryRecord record;
-  record.item.name = text_of(line, "item");
-  record.item.input = text_of(line, "input");
-  record.item.seconds = expect_number(required(line, "seconds"), "/seconds");
-  const JsonValue& warnings = required(line, "warnings");
-  if (!warnings.is(JsonValue::Type::array)) {
-    throw input_error(translated("expected an array, found {1}", translated(type_text(warnings))),
-                      "/warnings", translated("this is no summary of a batch"));
-  }
-  for (std::size_t i = 0; i < warnings.size(); ++i) {
-    record.item.warnings.push_back(expect_string(warnings.element(i), pointer_to("/warnings", i)));
-  }
+  record.item.name = line.string("item");
+  record.item.input = line.string("input");
+  record.item.seconds = line.number("seconds");
+  line.each("warnings", [&](const JsonValue& warning, const std::string& place) {
+    record.item.warnings.push_back(expect_string(warning, place));
+  });
   record.item.error = error_of(line);
-  for (const JsonMember& file : expect_object(required(line, "files"), "/files").members()) {
-    record.files.emplace_back(file.key, static_cast<std::uint64_t>(expect_integer(
-                                            file.value, pointer_to("/files", file.key), 0)));
+  const JsonObject files = line.object("files"), inputs = line.object("inputs");
+  for (const JsonMember& file : files.value().members()) {
+    record.files.emplace_back(file.key, files.count(file.key));
   }
-  for (const JsonMember& file : expect_object(required(line, "inputs"), "/inputs").members()) {
-    record.inputs.emplace_back(file.key,
-                               expect_string(file.value, pointer_to("/inputs", file.key)));
+  for (const JsonMember& file : inputs.value().members()) {
+    record.inputs.emplace_back(file.key, inputs.string(file.key));
   }
-  record.options = text_of(line, "options");
-  record.items = count_of(line, "items");
-  record.finished = text_of(line, "finished");
+  record.options = line.string("options");
+  record.items = line.count("items");
+  record.finished = line.string("finished");
   return record;
 }
 

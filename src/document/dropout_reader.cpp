@@ -9,7 +9,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "document/dropout_reader.hpp"
 #include "document/foreign_keys.hpp"
-#include "document/object.hpp"
 #include "document/pooling_reader.hpp"
 #include "document/position_reader.hpp"
+#include "io/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 

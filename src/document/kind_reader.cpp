@@ -11,11 +11,11 @@
 #include "document/keys.hpp"
 #include "document/kinds.hpp"
 #include "document/mask_reader.hpp"
-#include "document/object.hpp"
 #include "document/parameters.hpp"
 #include "document/plan_assembly.hpp"
 #include "document/position_reader.hpp"
 #include "document/token_reader.hpp"
+#include "io/json_object.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 

@@ -8,8 +8,8 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
 #include "document/position_reader.hpp"
+#include "io/json_object.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"

@@ -11,7 +11,7 @@
 #include "attn/error.hpp"
 
 #include "document/keys.hpp"
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "models/weights_check.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"

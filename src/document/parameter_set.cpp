@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"

@@ -7,9 +7,9 @@
 #include "attn/error.hpp"
 
 #include "attention/transformer.hpp"
-#include "document/object.hpp"
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
+#include "io/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"

@@ -5,7 +5,7 @@
 
 #include "attn/document.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

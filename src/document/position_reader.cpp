@@ -10,8 +10,8 @@
 #include "attn/error.hpp"
 #include "attn/named.hpp"
 
-#include "document/object.hpp"
 #include "document/problems.hpp"
+#include "io/json_object.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

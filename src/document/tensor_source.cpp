@@ -10,8 +10,8 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
 #include "document/tensor_view.hpp"
+#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"

@@ -10,7 +10,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/translated.hpp"
 #include "tensor/shape_only.hpp"
 #include "tensor/tensor_part.hpp"

@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/memory_limit.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"

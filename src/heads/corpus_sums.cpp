@@ -7,8 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
-#include "io/json_value.hpp"
+#include "io/json_object.hpp"
 #include "io/json_writer.hpp"
 #include "pictures/map_selection.hpp"
 #include "statistics/offset_means.hpp"
@@ -31,21 +30,50 @@ void keep(std::vector<KeptText>& most, const KeptText& text, std::size_t count) 
                     translated("give documents of one kind, with as many layers and heads"));
 }
 
-const JsonValue& member(const JsonValue& object, std::string_view key) {
-  const JsonValue* value = object.find(key);
-  if (value == nullptr) {
-    throw input_error(translated("there is no \"{1}\"", key), pointer_to("", key),
-                      translated("the file was changed or is not whole: begin anew without it"));
+constexpr JsonObject::Texts texts_of_errors = {
+    .missing = to_translate("there is no \"{1}\""),
+    .missing_help = to_translate("the file was changed or is not whole: begin anew without it")};
+
+ExactSum sum_of(const JsonValue& value, const std::string& place) {
+  return ExactSum::from_text(expect_string(value, place));
+}
+
+std::vector<KeptText> kept_texts(const JsonObject& statistic) {
+  std::vector<KeptText> texts;
+  statistic.each("most", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject text(value, place, texts_of_errors);
+    texts.push_back({text.number("value"), text.count("line")});
+  });
+  return texts;
+}
+
+HeadSums read_head(const JsonObject& stored) {
+  HeadSums head;
+  for (const HeadStatisticInfo& info : head_statistics()) {
+    const auto at = static_cast<std::size_t>(info.statistic);
+    const JsonObject statistic = stored.object(info.name);
+    head.statistics[at].count = statistic.count("count");
+    head.statistics[at].sum = sum_of(statistic.member("sum"), statistic.place("sum"));
+    head.statistics[at].squares = sum_of(statistic.member("squares"), statistic.place("squares"));
+    head.most[at] = kept_texts(statistic);
   }
-  return *value;
+  stored.each("by_offset", [&](const JsonValue& sum, const std::string& place) {
+    head.by_offset.push_back(sum_of(sum, place));
+  });
+  return head;
 }
 
-std::uint64_t count_of(const JsonValue& value) {
-  return static_cast<std::uint64_t>(expect_integer(value, "", 0));
-}
-
-ExactSum sum_of(const JsonValue& value) {
-  return ExactSum::from_text(expect_string(value, ""));
+AttentionSums read_attention(const JsonObject& stored) {
+  AttentionSums attention;
+  attention.name = stored.string("name");
+  stored.each("texts_by_offset", [&](const JsonValue& count, const std::string& place) {
+    attention.texts_by_offset.push_back(
+        static_cast<std::uint64_t>(expect_integer(count, place, 0)));
+  });
+  stored.each("heads", [&](const JsonValue& head, const std::string& place) {
+    attention.heads.push_back(read_head({head, place, texts_of_errors}));
+  });
+  return attention;
 }
 
 }  // namespace
@@ -241,45 +269,27 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
 
 StoredSums read_sums(std::string_view text) {
   const JsonValue root = parse_json_by_element(text, 16);
+  const JsonObject file(root, "", texts_of_errors);
   StoredSums stored;
-  if (!root.is(JsonValue::Type::object)) member(JsonValue(), "fingerprint");
-  stored.fingerprint = expect_string(member(root, "fingerprint"), "/fingerprint");
-  const JsonValue& shard = member(root, "shard");
-  stored.shard = {static_cast<std::size_t>(count_of(shard.element(0))),
-                  static_cast<std::size_t>(count_of(shard.element(1)))};
-  CorpusSums& sums = stored.sums;
-  sums.done = member(root, "done").boolean();
-  sums.lines = count_of(member(root, "lines"));
-  sums.lines_hash = expect_string(member(root, "lines_hash"), "/lines_hash");
-  sums.texts = count_of(member(root, "texts"));
-  sums.failed = count_of(member(root, "failed"));
-  const auto each = [](const JsonValue& list, const auto& read) {
-    for (std::size_t i = 0; i < list.size(); ++i) read(list.element(i));
-  };
-  each(member(root, "failures"), [&](const JsonValue& failure) {
-    sums.failures.push_back(
-        {count_of(member(failure, "line")), expect_string(member(failure, "problem"), "")});
+  stored.fingerprint = file.string("fingerprint");
+  std::vector<std::size_t> shard;
+  file.each("shard", [&](const JsonValue& number, const std::string& place) {
+    shard.push_back(static_cast<std::size_t>(expect_integer(number, place, 0)));
   });
-  each(member(root, "attentions"), [&](const JsonValue& value) {
-    AttentionSums& attention = sums.attentions.emplace_back();
-    attention.name = expect_string(member(value, "name"), "");
-    each(member(value, "texts_by_offset"),
-         [&](const JsonValue& count) { attention.texts_by_offset.push_back(count_of(count)); });
-    each(member(value, "heads"), [&](const JsonValue& own) {
-      HeadSums& head = attention.heads.emplace_back();
-      for (const HeadStatisticInfo& info : head_statistics()) {
-        const auto at = static_cast<std::size_t>(info.statistic);
-        const JsonValue& statistic = member(own, info.name);
-        head.statistics[at].count = count_of(member(statistic, "count"));
-        head.statistics[at].sum = sum_of(member(statistic, "sum"));
-        head.statistics[at].squares = sum_of(member(statistic, "squares"));
-        each(member(statistic, "most"), [&](const JsonValue& kept) {
-          head.most[at].push_back({member(kept, "value").number(), count_of(member(kept, "line"))});
-        });
-      }
-      each(member(own, "by_offset"),
-           [&](const JsonValue& sum) { head.by_offset.push_back(sum_of(sum)); });
-    });
+  shard.resize(2);
+  stored.shard = {shard[0], shard[1]};
+  CorpusSums& sums = stored.sums;
+  sums.done = file.boolean("done");
+  sums.lines = file.count("lines");
+  sums.lines_hash = file.string("lines_hash");
+  sums.texts = file.count("texts");
+  sums.failed = file.count("failed");
+  file.each("failures", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject failure(value, place, texts_of_errors);
+    sums.failures.push_back({failure.count("line"), failure.string("problem")});
+  });
+  file.each("attentions", [&](const JsonValue& value, const std::string& place) {
+    sums.attentions.push_back(read_attention({value, place, texts_of_errors}));
   });
   return stored;
 }

@@ -214,20 +214,19 @@ Shape shape_of(const JsonValue& value, const std::string& pointer) {
   return shape;
 }
 
-const JsonValue& member(const JsonValue& object, const char* key, const char* beside,
-                        const std::string& pointer) {
-  if (const JsonValue* value = object.find(key)) return *value;
-  const std::string name = in_quotes(key);
-  throw input_error(translated("{1} is given without {2}", in_quotes(beside), name), pointer,
-                    std::string(key) == "data"
-                        ? translated("add \"data\", the numbers as one flat array")
-                        : translated("add \"shape\", such as [2,3,4]"));
-}
-
 Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer) {
-  const JsonValue& data = member(value, "data", "shape", pointer);
-  Shape shape =
-      shape_from_json(member(value, "shape", "data", pointer), pointer_to(pointer, "shape"));
+  const JsonValue *const given_shape = value.find("shape"), *const given_data = value.find("data");
+  if (given_shape == nullptr || given_data == nullptr) {
+    const bool data_is_missing = given_data == nullptr;
+    throw input_error(
+        translated("{1} is given without {2}", in_quotes(data_is_missing ? "shape" : "data"),
+                   in_quotes(data_is_missing ? "data" : "shape")),
+        pointer,
+        data_is_missing ? translated("add \"data\", the numbers as one flat array")
+                        : translated("add \"shape\", such as [2,3,4]"));
+  }
+  const JsonValue& data = *given_data;
+  Shape shape = shape_from_json(*given_shape, pointer_to(pointer, "shape"));
   const std::string data_pointer = pointer_to(pointer, "data");
   if (!data.is(JsonValue::Type::array)) {
     throw input_error(

@@ -9,8 +9,8 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
-#include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/raw_array.hpp"
 #include "support/in_quotes.hpp"
@@ -55,19 +55,8 @@ std::string header_place(const std::string& pointer) {
   throw input_error(problem, header_place(pointer), translated(write_again));
 }
 
-const JsonValue& member(const JsonValue& object, const char* key, const std::string& pointer) {
-  const JsonValue* value = object.find(key);
-  if (value == nullptr) fail(std::string(translated("the tensor has no \"")) + key + "\"", pointer);
-  return *value;
-}
-
-std::vector<std::size_t> sizes(const JsonValue& tensor, const char* key,
-                               const std::string& pointer) {
-  try {
-    return sizes_from_json(member(tensor, key, pointer), 0, pointer_to(pointer, key));
-  } catch (const Error& error) {
-    throw error.where().starts_with("header") ? error : error.inside("header");
-  }
+std::vector<std::size_t> sizes(const JsonObject& tensor, const char* key) {
+  return sizes_from_json(tensor.member(key), 0, tensor.place(key));
 }
 
 std::size_t header_length(std::span<const std::byte> bytes) noexcept {
@@ -129,17 +118,21 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
       fail(translated("{1} stands where a tensor should", translated(type_text(tensor.value))),
            pointer);
     }
+    const JsonObject members(tensor.value, header_place(pointer),
+                             {.missing = to_translate("the tensor has no \"{1}\""),
+                              .missing_help = write_again,
+                              .missing_in_object = true});
     Entry entry;
-    const JsonValue& dtype = member(tensor.value, "dtype", pointer);
+    const JsonValue& dtype = members.member("dtype");
     if (!dtype.is(JsonValue::Type::string)) {
       fail(translated("{1} is no dtype", translated(type_text(dtype))),
            pointer_to(pointer, "dtype"));
     }
     entry.dtype = dtype.string();
     const std::string shape_pointer = pointer_to(pointer, "shape");
-    entry.shape = sizes(tensor.value, "shape", pointer);
+    entry.shape = sizes(members, "shape");
     const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
-    const auto offsets = sizes(tensor.value, "data_offsets", pointer);
+    const auto offsets = sizes(members, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
       fail(translated("data_offsets must be a begin and an end that is no less"), offsets_pointer);
     }

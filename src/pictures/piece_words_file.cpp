@@ -7,7 +7,7 @@
 #include "attn/run.hpp"
 
 #include "document/labels.hpp"
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"

@@ -6,8 +6,8 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
 #include "document/tensor_source.hpp"
+#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_tensor_file.hpp"
 #include "result/seen_keys.hpp"

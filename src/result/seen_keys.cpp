@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/object.hpp"
+#include "io/json_object.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/json_value.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+
+/// Values of JSON whose type is checked. Each function throws Error(input) with the problem
+/// "expected a string, found null" at the JSON pointer `place`; `help` is the error's help,
+/// "give a string" where it is empty.
+
+const JsonValue& expect_object(const JsonValue& value, const std::string& place,
+                               const std::string& help = "");
+const JsonValue& expect_array(const JsonValue& value, const std::string& place,
+                              const std::string& help = "");
+const std::string& expect_string(const JsonValue& value, const std::string& place,
+                                 const std::string& help = "");
+bool expect_boolean(const JsonValue& value, const std::string& place, const std::string& help = "");
+/// A finite number. The strings "nan", "inf" and "-inf", which tensors may hold, are refused in
+/// words of their own.
+double expect_number(const JsonValue& value, const std::string& place,
+                     const std::string& help = "");
+/// A whole number of at least `least`; INT64_MIN is no bound.
+std::int64_t expect_integer(const JsonValue& value, const std::string& place, std::int64_t least,
+                            const std::string& help = "");
+
+/// The index of a string among the names; `noun` is what they name: "unknown activation \"x\"".
+std::size_t expect_name(const JsonValue& value, const std::string& place, const std::string& noun,
+                        std::span<const std::string_view> names);
+
+/// The value that a string names in a table of Named.
+template <class Table>
+auto expect_choice(const JsonValue& value, const std::string& place, const std::string& noun,
+                   const Table& table) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(table));
+  for (const auto& row : table) names.push_back(row.name);
+  return table[expect_name(value, place, noun, names)].value;
+}
+
+/// Throws Error(input) for the first member that is not among `known`, with the nearest known name.
+void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
+                       const std::string& place);
+
+/// An object of JSON and its place. Members are read with presence and type checked: each function
+/// throws Error(input) at the member's JSON pointer, in the words that the constructor was given.
+/// A value that is no object counts as one without members. Refers to the value, which must stay.
+///
+///     const JsonObject scaling(value, "/rotary/scaling", {.missing_help = to_translate("…")});
+///     const double factor = scaling.number("factor");                  // must be there
+///     const auto slow = scaling.optional_number("beta_slow");          // may be absent
+class JsonObject {
+ public:
+  /// Texts of the errors, in English and marked by to_translate().
+  struct Texts {
+    /// The problem of an absent member; {1} is its key.
+    const char* missing = to_translate("\"{1}\" is missing");
+    const char* missing_help = "";
+    /// The help for a value of another type; empty for "give a string" and the like.
+    const char* type_help = "";
+    /// An absent member's error is at the object's place instead of the member's.
+    bool missing_in_object = false;
+    /// A member that is null counts as absent.
+    bool null_is_absent = false;
+  };
+
+  JsonObject(const JsonValue& value, std::string place, const Texts& texts)
+      : value_(value), place_(std::move(place)), texts_(texts) {}
+
+  const JsonValue& value() const noexcept { return value_; }
+  const std::string& place() const noexcept { return place_; }
+  /// The JSON pointer of a member.
+  std::string place(std::string_view key) const { return pointer_to(place_, key); }
+
+  /// The member; null if it is absent.
+  const JsonValue* find(std::string_view key) const noexcept;
+  /// The member, whatever its type. Throws if it is absent, as all functions below do.
+  const JsonValue& member(std::string_view key) const;
+
+  const std::string& string(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  double number(std::string_view key) const;
+  /// A whole number of at least `least`.
+  std::size_t count(std::string_view key, std::size_t least = 0) const;
+  const JsonValue& array(std::string_view key) const;
+  /// An object with the same texts.
+  JsonObject object(std::string_view key) const;
+  /// Calls use(element, place) for each element of an array.
+  template <class Use>
+  void each(std::string_view key, Use&& use) const {
+    const JsonValue& list = array(key);
+    for (std::size_t i = 0; i < list.size(); ++i) use(list.element(i), pointer_to(place(key), i));
+  }
+
+  /// The same for members that may be absent.
+  std::optional<std::string> optional_string(std::string_view key) const;
+  std::optional<bool> optional_boolean(std::string_view key) const;
+  std::optional<double> optional_number(std::string_view key) const;
+  std::optional<std::size_t> optional_count(std::string_view key, std::size_t least = 0) const;
+
+ private:
+  std::string type_help() const;
+
+  const JsonValue& value_;
+  std::string place_;
+  Texts texts_;
+};
+
+}  // namespace attn
