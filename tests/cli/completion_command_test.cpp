@@ -1,5 +1,7 @@
 #include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -28,6 +30,15 @@ std::string bash_offers(const std::string& words, const std::string& count) {
 void fill(const TemporaryFolder& folder) {
   folder.write("document.json", "");
   std::filesystem::create_directory(folder / "results");
+}
+
+/// The kinds of pictures in the order of the alphabet, one a line.
+std::string sorted_plot_kinds() {
+  std::set<std::string_view> names;
+  for (const attn::PlotKindInfo& kind : attn::plot_kinds()) names.insert(kind.name);
+  std::string lines;
+  for (const std::string_view name : names) lines += std::string(name) + "\n";
+  return lines;
 }
 
 /// What fish offers for a begun command line, one a line.
@@ -97,13 +108,12 @@ TEST_CASE("fish completes commands, flags, the values of flags, and files where 
   if (is_missing("fish")) return;
   CHECK(fish_offers("attn-cli exa") == "example\n");
   CHECK(fish_offers("attn-cli --v") == "--version\n");
-  CHECK(fish_offers("attn-cli run --drop") == "--drop-first\n");
+  CHECK(fish_offers("attn-cli run --drop") == "--drop\n--drop-first\n");
   CHECK(fish_offers("attn-cli run --format ") == "pdf\npng\nsvg\n");
   CHECK(fish_offers("attn-cli run --plots grid,m") == "grid,mask\n");
   CHECK(fish_offers("attn-cli run --attention enc") == "encoder_layer\n");
   CHECK(fish_offers("attn-cli show --cmap viridis_") == "viridis_r\n");
-  CHECK(fish_offers("attn-cli plot ") ==
-        "comparison\ndimensions\ngrid\nheatmap\nlines\nmask\nstages\n");
+  CHECK(fish_offers("attn-cli plot ") == sorted_plot_kinds());
   CHECK(fish_offers("attn-cli plot heatmap ") == "document.json\nresults/\n");
   CHECK(fish_offers("attn-cli run ") == "document.json\nresults/\n");
   CHECK(fish_offers("attn-cli run --out ") == "results/\n");
@@ -114,7 +124,6 @@ TEST_CASE("fish completes commands, flags, the values of flags, and files where 
 
 TEST_CASE("zsh completes commands, flags, the values of flags, and files where files belong") {
   if (is_missing("zsh")) return;
-  const std::string kinds = "comparison\ndimensions\ngrid\nheatmap\nlines\nmask\nstages\n";
   const std::string files = "_attn-cli\ndocument.json\nresults\n";
   CHECK(zsh_offers("'attn-cli exa' 'attn-cli --v' 'attn-cli run --drop' 'attn-cli run --format ' "
                    "'attn-cli run --format=p' 'attn-cli run --plots grid,m' "
@@ -124,18 +133,18 @@ TEST_CASE("zsh completes commands, flags, the values of flags, and files where f
                    "'attn-cli schema '") ==
         "attn-cli exa\nexample\n"
         "attn-cli --v\n--version\n"
-        "attn-cli run --drop\n--drop-first\n"
+        "attn-cli run --drop\n--drop\n--drop-first\n"
         "attn-cli run --format \npdf\npng\nsvg\n"
         "attn-cli run --format=p\npdf\npng\n"
         "attn-cli run --plots grid,m\nmask\n"
         "attn-cli run --attention self --att\n--attention\n"
         "attn-cli show --cmap viridis_\nviridis_r\n"
         "attn-cli plot \n" +
-            kinds + "attn-cli plot heatmap \n" + files + "attn-cli run \n" + files +
+            sorted_plot_kinds() + "attn-cli plot heatmap \n" + files + "attn-cli run \n" + files +
             "attn-cli run --out \nresults\n"
             "attn-cli run --threads \n"
             "attn-cli completion \nbash\nfish\nzsh\n"
-            "attn-cli schema \n--help\n-h\n");
+            "attn-cli schema \n--help\n--lang\n-h\n");
 }
 
 TEST_CASE("zsh and fish get every command and every flag") {

@@ -1,7 +1,8 @@
 # Prints what zsh offers for each begun command line among the arguments, one a line below the command line itself.
 # Runs in a folder that holds the completion script _attn-cli; zsh completes on a terminal only, so one is made for it.
 zmodload zsh/zpty
-zpty shell env TERM=xterm zsh -f -i
+# While a command of the shell runs, the terminal itself would clear the line at ^U, before the shell has seen it.
+zpty shell 'stty kill undef; TERM=xterm exec zsh -f -i'
 
 # Sends a line and waits until it has been worked off: what was typed shows the mark with quotes in it.
 answer() {
