@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp named.hpp tensor.hpp)
-set(layers support tensor kernels attention statistics io plot tokens models document result pictures run explain
+set(layers support tensor kernels attention statistics io plot tokens models document result maps pictures run explain
   compare batch heads view program
   cli)
 
@@ -42,8 +42,10 @@ set(document_layers models tokens plot io attention kernels tensor support)
 set(document_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp gradient.hpp io.hpp document.hpp run.hpp)
 set(result_layers document ${document_layers})
 set(result_public ${document_public} cpu.hpp plot.hpp version.hpp)
-set(pictures_layers result ${result_layers})
-set(pictures_public ${result_public})
+set(maps_layers result ${result_layers})
+set(maps_public ${result_public})
+set(pictures_layers maps ${maps_layers})
+set(pictures_public ${maps_public})
 set(run_layers pictures ${pictures_layers})
 set(run_public ${pictures_public})
 set(explain_layers run statistics ${run_layers})

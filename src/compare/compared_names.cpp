@@ -7,9 +7,9 @@
 
 #include "attn/error.hpp"
 
-#include "pictures/chosen_positions.hpp"
-#include "pictures/numbered_names.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/chosen_positions.hpp"
+#include "maps/numbered_names.hpp"
+#include "maps/selected_map.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "pictures/chosen_positions.hpp"
+#include "maps/chosen_positions.hpp"
 
 namespace attn {
 namespace {

@@ -24,7 +24,7 @@
 #include "explain/explanation.hpp"
 #include "explain/explanation_output.hpp"
 #include "explain/shown_number.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/selected_map.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"

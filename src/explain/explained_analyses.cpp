@@ -10,8 +10,8 @@
 #include "attn/error.hpp"
 
 #include "explain/shown_number.hpp"
+#include "maps/model_computation.hpp"
 #include "models/term_norms.hpp"
-#include "run/model_computation.hpp"
 #include "statistics/rollout.hpp"
 #include "support/translated.hpp"
 #include "tensor/tensor_part.hpp"

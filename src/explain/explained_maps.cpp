@@ -17,8 +17,8 @@
 #include "explain/explanation_output.hpp"
 #include "explain/shown_number.hpp"
 #include "io/json_tensor_file.hpp"
-#include "pictures/drawable.hpp"
-#include "pictures/map_stack.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/map_stack.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
@@ -255,7 +255,7 @@ ExplainOutcome explained_maps(const ExplainOptions& options,
                               const std::shared_ptr<const MappedFile>& file) {
   refuse_settings(options.document);
   const PlotRequest request = request_of(options);
-  MapStack stack(request, request.files, PictureKind::Shows::weights,
+  MapStack stack(request, request.files, MapContents::weights,
                  std::make_unique<ResultReader>(file, request.input, request.files));
   const std::vector<Drawable> layers = chosen_maps(stack, request);
   const Drawing drawing{{}, request.sample, request.head, request.selection, {}, {}};

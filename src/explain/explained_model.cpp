@@ -13,7 +13,7 @@
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/shown_number.hpp"
-#include "run/model_computation.hpp"
+#include "maps/model_computation.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

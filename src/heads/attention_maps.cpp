@@ -15,9 +15,9 @@
 
 #include "document/reader.hpp"
 #include "heads/row_reading.hpp"
-#include "pictures/map_selection.hpp"
+#include "maps/computed_maps.hpp"
+#include "maps/map_selection.hpp"
 #include "result/tensor_meaning.hpp"
-#include "run/computation.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/shape_only.hpp"

@@ -11,8 +11,8 @@
 
 #include "document/document.hpp"
 #include "document/plan.hpp"
+#include "maps/computed_maps.hpp"
 #include "result/result_reader.hpp"
-#include "run/computation.hpp"
 #include "statistics/head_values.hpp"
 
 namespace attn {

@@ -9,7 +9,7 @@
 
 #include "io/json_object.hpp"
 #include "io/json_writer.hpp"
-#include "pictures/map_selection.hpp"
+#include "maps/map_selection.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/translated.hpp"
 

@@ -10,9 +10,9 @@
 #include "attn/error.hpp"
 
 #include "document/model_reader.hpp"
+#include "maps/model_computation.hpp"
 #include "models/elementwise.hpp"
 #include "models/term_norms.hpp"
-#include "run/model_computation.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/torch_random.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/visibility.hpp"
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/parallel_for.hpp"
 

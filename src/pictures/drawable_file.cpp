@@ -11,7 +11,7 @@
 
 #include "attn/error.hpp"
 
-#include "pictures/map_stack.hpp"
+#include "maps/map_stack.hpp"
 #include "pictures/mask_picture.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "pictures/position_table.hpp"
@@ -45,7 +45,7 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view name)
 // from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
 // the numbers.
 std::vector<Drawable> read_steps(const PlotRequest& request, const FileAccess& access) {
-  MapStack stack(request, access, PictureKind::Shows::weights);
+  MapStack stack(request, access, MapContents::weights);
   const auto [sort, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
@@ -90,11 +90,12 @@ std::vector<Drawable> read_drawables(const PlotRequest& request, const FileAcces
       };
       return {drawable};
     }
-    return {MapStack(request, access, shows, std::move(opened)).one()};
+    return {MapStack(request, access, MapContents::mask, std::move(opened)).one()};
   }
   if (shows == PictureKind::Shows::steps) return read_steps(request, access);
   if (shows == PictureKind::Shows::positions) return {read_positions(request, access)};
-  MapStack stack(request, access, shows);
+  MapStack stack(request, access,
+                 shows == PictureKind::Shows::stages ? MapContents::stages : MapContents::weights);
   if (kind.unit == PictureKind::Unit::sort && shows == PictureKind::Shows::weights) {
     return stack.chosen();
   }

@@ -3,7 +3,7 @@
 #include "attn/file_access.hpp"
 #include "attn/run.hpp"
 
-#include "pictures/drawable.hpp"
+#include "maps/attention_map.hpp"
 
 namespace attn {
 

@@ -5,7 +5,7 @@
 
 #include "attn/plot.hpp"
 
-#include "pictures/drawable.hpp"
+#include "maps/attention_map.hpp"
 
 namespace attn {
 

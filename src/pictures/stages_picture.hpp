@@ -3,8 +3,8 @@
 #include "attn/plot.hpp"
 
 #include "document/plan.hpp"
-#include "pictures/drawable.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/selected_map.hpp"
 
 namespace attn {
 

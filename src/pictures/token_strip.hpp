@@ -2,8 +2,8 @@
 
 #include "attn/plot.hpp"
 
-#include "pictures/drawable.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/selected_map.hpp"
 
 namespace attn {
 

@@ -8,7 +8,7 @@
 #include "attn/plot.hpp"
 
 #include "document/plan.hpp"
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 
 namespace attn {
 

@@ -11,7 +11,7 @@
 #include "document/options.hpp"
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
-#include "pictures/drawable.hpp"
+#include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/output_folder.hpp"
 #include "run/document_run.hpp"

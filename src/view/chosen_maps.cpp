@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "attention/new_elements.hpp"
-#include "pictures/map_selection.hpp"
+#include "maps/map_selection.hpp"
 
 namespace attn {
 

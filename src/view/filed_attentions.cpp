@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "pictures/chosen_positions.hpp"
-#include "pictures/map_selection.hpp"
-#include "pictures/numbered_names.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
+#include "maps/numbered_names.hpp"
+#include "maps/selected_map.hpp"
 #include "support/translated.hpp"
 #include "view/chosen_maps.hpp"
 #include "view/hidden_reasons.hpp"
@@ -72,9 +72,9 @@ FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<Res
 void FiledAttentions::add(const PlotRequest& request) {
   const auto open = [&](const PlotRequest& asked) {
     requests_.push_back(std::make_unique<PlotRequest>(asked));
-    const auto shows = options_.stages ? PictureKind::Shows::stages : PictureKind::Shows::weights;
+    const auto contents = options_.stages ? MapContents::stages : MapContents::weights;
     stacks_.push_back(
-        std::make_unique<MapStack>(*requests_.back(), options_.document.files, shows, first_));
+        std::make_unique<MapStack>(*requests_.back(), options_.document.files, contents, first_));
   };
   open(request);
   if (!request.axes.empty() || stacks_.back()->shape_of_first().size() != 5) return;

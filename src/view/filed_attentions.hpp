@@ -7,7 +7,7 @@
 
 #include "attn/view.hpp"
 
-#include "pictures/map_stack.hpp"
+#include "maps/map_stack.hpp"
 #include "result/result_reader.hpp"
 #include "view/viewed_attention.hpp"
 

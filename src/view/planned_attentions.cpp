@@ -9,8 +9,8 @@
 
 #include "document/reader.hpp"
 #include "heads/attention_maps.hpp"
-#include "pictures/chosen_positions.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/chosen_positions.hpp"
+#include "maps/selected_map.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "view/chosen_maps.hpp"

@@ -7,7 +7,7 @@
 
 #include "document/document.hpp"
 #include "document/plan.hpp"
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 #include "view/viewed_attention.hpp"
 
 namespace attn {

@@ -9,8 +9,8 @@
 
 #include "document/options.hpp"
 #include "io/json_writer.hpp"
+#include "maps/computed_maps.hpp"
 #include "result/result_reader.hpp"
-#include "run/computation.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"

@@ -4,7 +4,7 @@
 #include "document/kinds.hpp"
 #include "document/reader.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 
 // Whatever a document says, it is computed or refused with a place and a reason. The files that it
 // names are out of reach.

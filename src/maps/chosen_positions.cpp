@@ -1,4 +1,4 @@
-#include "pictures/chosen_positions.hpp"
+#include "maps/chosen_positions.hpp"
 
 #include <cstdint>
 

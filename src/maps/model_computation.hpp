@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 
 namespace attn {
 

@@ -1,4 +1,4 @@
-#include "pictures/selected_map.hpp"
+#include "maps/selected_map.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "run/computation.hpp"
+#include "maps/computed_maps.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include "attn/gradient.hpp"
 
-#include "run/model_computation.hpp"
+#include "maps/model_computation.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"

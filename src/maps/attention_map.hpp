@@ -13,8 +13,8 @@
 #include "attn/tensor.hpp"
 
 #include "document/labels.hpp"
-#include "pictures/map_selection.hpp"
-#include "pictures/selected_map.hpp"
+#include "maps/map_selection.hpp"
+#include "maps/selected_map.hpp"
 #include "result/tensor_meaning.hpp"
 
 namespace attn {

@@ -8,8 +8,8 @@
 #include "attn/run.hpp"
 
 #include "document/labels.hpp"
-#include "pictures/chosen_positions.hpp"
-#include "pictures/map_selection.hpp"
+#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
 
 namespace attn {
 

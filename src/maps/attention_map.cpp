@@ -1,4 +1,4 @@
-#include "pictures/drawable.hpp"
+#include "maps/attention_map.hpp"
 
 #include "attn/error.hpp"
 

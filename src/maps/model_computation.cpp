@@ -1,4 +1,4 @@
-#include "run/model_computation.hpp"
+#include "maps/model_computation.hpp"
 
 #include <algorithm>
 #include <cmath>

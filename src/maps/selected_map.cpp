@@ -1,4 +1,4 @@
-#include "pictures/selected_map.hpp"
+#include "maps/selected_map.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 
 #include "attn/error.hpp"
 
-#include "pictures/merged_words.hpp"
+#include "maps/merged_words.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/translated.hpp"
 

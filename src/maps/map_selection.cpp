@@ -1,4 +1,4 @@
-#include "pictures/map_selection.hpp"
+#include "maps/map_selection.hpp"
 
 #include "attn/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "pictures/map_stack.hpp"
+#include "maps/map_stack.hpp"
 
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ PlotRequest request_for(const std::filesystem::path& path) {
 // The first share of each layer that is chosen.
 std::vector<double> shares(const PlotRequest& request) {
   std::vector<double> found;
-  for (const Drawable& drawable : MapStack(request, {}, PictureKind::Shows::weights).chosen()) {
+  for (const Drawable& drawable : MapStack(request, {}, MapContents::weights).chosen()) {
     found.push_back(drawable.weights.converted(DType::float64).values<double>()[0]);
   }
   return found;
@@ -62,7 +62,7 @@ std::vector<double> shares(const PlotRequest& request) {
 
 std::vector<std::string> places(const PlotRequest& request) {
   std::vector<std::string> found;
-  for (const Drawable& drawable : MapStack(request, {}, PictureKind::Shows::weights).chosen()) {
+  for (const Drawable& drawable : MapStack(request, {}, MapContents::weights).chosen()) {
     found.push_back(drawable.where);
   }
   return found;

@@ -1,4 +1,4 @@
-#include "pictures/map_stack.hpp"
+#include "maps/map_stack.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "attn/error.hpp"
 
 #include "document/tensor_view.hpp"
-#include "pictures/chosen_positions.hpp"
-#include "pictures/numbered_names.hpp"
+#include "maps/chosen_positions.hpp"
+#include "maps/numbered_names.hpp"
 #include "support/in_english.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
@@ -120,9 +120,9 @@ std::span<const Named<MapAxis>> map_axes() noexcept {
   return axes;
 }
 
-MapStack::MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
+MapStack::MapStack(const PlotRequest& request, const FileAccess& access, MapContents contents,
                    std::shared_ptr<ResultReader> first)
-    : request_(request), access_(access), shows_(shows) {
+    : request_(request), access_(access), contents_(contents) {
   std::vector<std::filesystem::path> paths{request.input};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   if (!request.axes.empty()) axes_ = whole(request.axes);
@@ -192,7 +192,7 @@ void MapStack::find_weights(ResultReader& file) {
     if (!first.empty()) break;
   }
   if (first.empty()) {
-    if (file.only_name() || shows_ == PictureKind::Shows::mask) {
+    if (file.only_name() || contents_ == MapContents::mask) {
       add(file, std::vector<std::string>{"weights"});
     } else {
       find_by_values(file);
@@ -396,7 +396,7 @@ Drawable MapStack::read(const Layer& layer) {
       drawable.allowed = file.seen(prefix_of(tensor), drawable.weights.shape());
     }
   }
-  if (shows_ == PictureKind::Shows::stages) {
+  if (contents_ == MapContents::stages) {
     const std::string prefix = prefix_of(tensor);
     drawable.scores = arranged(file.numbers(prefix + "scores"), layer);
     drawable.capped = arranged(file.numbers(prefix + "capped"), layer);

@@ -8,12 +8,18 @@
 
 #include "attn/run.hpp"
 
-#include "pictures/drawable.hpp"
-#include "pictures/numbered_names.hpp"
-#include "pictures/picture_kinds.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/numbered_names.hpp"
 #include "result/result_reader.hpp"
 
 namespace attn {
+
+/// The tensors of an attention that are read beside its weights.
+enum class MapContents {
+  weights,  ///< the weights and the mask
+  stages,   ///< these and the stages of the scores
+  mask,     ///< the mask, with or without weights
+};
 
 /// The maps that a request draws: one, or a stack of layers, in an axis of a tensor, in several
 /// tensors or in several files. What is not chosen is not read.
@@ -22,7 +28,7 @@ class MapStack {
   /// Opens the files and finds the tensors. Throws Error(file), or Error(input) if there are none
   /// of the name, or no weights.
   /// `first` is the first file, if it is open already.
-  MapStack(const PlotRequest& request, const FileAccess& access, PictureKind::Shows shows,
+  MapStack(const PlotRequest& request, const FileAccess& access, MapContents contents,
            std::shared_ptr<ResultReader> first = nullptr);
 
   /// The layers that are chosen, each by itself, or their mean or largest as one.
@@ -74,7 +80,7 @@ class MapStack {
 
   const PlotRequest& request_;
   FileAccess access_;
-  PictureKind::Shows shows_;
+  MapContents contents_;
   std::vector<std::shared_ptr<ResultReader>> files_;
   std::vector<Layer> layers_;
   bool is_stack_ = false;  ///< whether the layers have numbers

@@ -1,4 +1,4 @@
-#include "pictures/numbered_names.hpp"
+#include "maps/numbered_names.hpp"
 
 #include <algorithm>
 #include <charconv>

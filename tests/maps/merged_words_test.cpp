@@ -1,4 +1,4 @@
-#include "pictures/merged_words.hpp"
+#include "maps/merged_words.hpp"
 
 #include <string>
 #include <utility>
