@@ -81,10 +81,10 @@ set(owner_hwy kernels)
 set(owner_Eigen statistics)
 set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
-set(owner_pcre2 tokens)
+set(owner_oniguruma tokens)
 set(owner_sentencepiece tokens)
 set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy Eigen xtensor
-  utf8proc pcre2 sentencepiece)
+  utf8proc oniguruma sentencepiece)
 
 set(violations "")
 foreach(layer ${layers})

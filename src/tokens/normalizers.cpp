@@ -259,23 +259,13 @@ std::vector<Normalizer> read_normalizer(const Stage& stage) {
   return normalizers;
 }
 
-RegularExpression literal_expression(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    constexpr std::string_view special = "\\^$.[]|()?*+{}#- ";
-    if (special.find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c;
-  }
-  return {escaped, ""};
-}
-
 RegularExpression read_pattern(const JsonValue& value, const std::string& where) {
   const Stage pattern{value, where};
   if (value.is(JsonValue::Type::object) && value.members().size() == 1) {
-    if (pattern.find("String") != nullptr) return literal_expression(pattern.string("String"));
-    if (pattern.find("Regex") != nullptr) {
-      return RegularExpression::from_oniguruma(pattern.string("Regex"), pattern.at("Regex"));
+    if (pattern.find("String") != nullptr) {
+      return RegularExpression::literal(pattern.string("String"));
     }
+    if (pattern.find("Regex") != nullptr) return {pattern.string("Regex"), pattern.at("Regex")};
   }
   throw input_error(translated("expected a pattern, found {1}", translated(type_text(value))),
                     where, R"(give {"String": …} or {"Regex": …})");

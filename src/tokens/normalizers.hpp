@@ -51,7 +51,4 @@ void spell_bytes(AlignedText& text);
 /// A pattern, {"String": …} or {"Regex": …}.
 RegularExpression read_pattern(const JsonValue& value, const std::string& where);
 
-/// What finds a text as it is written.
-RegularExpression literal_expression(std::string_view text);
-
 }  // namespace attn

@@ -42,7 +42,7 @@ void append_decoder(const Stage& stage, PieceText& text) {
         {read_pattern(stage.need("pattern"), stage.at("pattern")), stage.string("content")});
   } else if (type == "Metaspace") {
     const Metaspace metaspace = read_metaspace(stage);
-    text.replacements.push_back({literal_expression(metaspace.replacement), " "});
+    text.replacements.push_back({RegularExpression::literal(metaspace.replacement), " "});
     text.drops_first_space = metaspace.prepend != Metaspace::Prepend::never;
   } else if (type == "Strip") {
     stage.expect_keys({"content", "start", "stop"});

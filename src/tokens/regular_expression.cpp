@@ -1,9 +1,9 @@
 #include "tokens/regular_expression.hpp"
 
 #include <array>
+#include <limits>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+#include <oniguruma.h>
 
 #include "attn/error.hpp"
 
@@ -15,95 +15,121 @@ namespace attn {
 namespace {
 
 constexpr std::size_t longest_pattern = 1 << 16;
+constexpr unsigned deepest_nesting = 250;  // of groups and classes in a pattern
 
-// The steps of one match. Patterns of tokenizers take few; those that try exponentially many ways
-// end here.
-constexpr std::uint32_t most_steps = 1'000'000;
-constexpr std::uint32_t most_kilobytes = 64 * 1024;
+// Ways that were left again in a search, about 6 ns each. Patterns of tokenizers take few; those
+// that try exponentially many ways end here.
+constexpr unsigned long most_retries = 1UL << 24;
+// Ways that are kept to come back to, 32 bytes each. \p{L}+ keeps one for each letter.
+constexpr unsigned most_kept_ways = 1U << 23;
 
-PCRE2_SPTR units(std::string_view text) {
-  return reinterpret_cast<PCRE2_SPTR>(text.data());
+const OnigUChar* units(std::string_view text) {
+  return reinterpret_cast<const OnigUChar*>(text.data());
 }
 
-std::string message_of(int code) {
-  std::array<PCRE2_UCHAR, 256> text{};
-  pcre2_get_error_message(code, text.data(), text.size());
-  return reinterpret_cast<const char*>(text.data());
+const OnigUChar* end_of(std::string_view text) {
+  return units(text) + text.size();
+}
+
+// The library's message for a code; `info` holds the part of the pattern that it names.
+std::string message_of(int code, OnigErrorInfo* info = nullptr) {
+  std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> text{};
+  const int length = info == nullptr ? onig_error_code_to_str(text.data(), code)
+                                     : onig_error_code_to_str(text.data(), code, info);
+  return {text.begin(), text.begin() + length};
+}
+
+void initialize_library() {
+  static const bool done = [] {
+    std::array encodings = {ONIG_ENCODING_UTF8};
+    onig_initialize(encodings.data(), static_cast<int>(encodings.size()));
+    onig_set_parse_depth_limit(deepest_nesting);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+// Cuts the text at all places where `literal`, which is not empty, is found.
+void find_literal(std::string_view literal, std::string_view text,
+                  std::vector<Stretch>& stretches) {
+  std::size_t done = 0;
+  for (std::size_t at = text.find(literal); at != std::string_view::npos;
+       at = text.find(literal, done)) {
+    if (done < at) stretches.push_back({done, at, false});
+    done = at + literal.size();
+    stretches.push_back({at, done, true});
+  }
+  if (done < text.size()) stretches.push_back({done, text.size(), false});
 }
 
 }  // namespace
 
 struct RegularExpression::Compiled {
   std::string pattern, where;
-  pcre2_code* code = nullptr;
-  pcre2_match_context* context = nullptr;
+  regex_t* code = nullptr;  // null for a literal text
 
-  Compiled() = default;
+  Compiled(std::string_view own_pattern, const std::string& own_where)
+      : pattern(own_pattern), where(own_where) {}
   Compiled(const Compiled&) = delete;
   Compiled& operator=(const Compiled&) = delete;
   ~Compiled() {
-    pcre2_match_context_free(context);
-    pcre2_code_free(code);
+    if (code != nullptr) onig_free(code);
   }
 };
 
-RegularExpression::RegularExpression(const std::string& pattern, const std::string& where) {
+RegularExpression::RegularExpression(std::string_view pattern, const std::string& where) {
   if (pattern.size() > longest_pattern) {
     throw input_error(
         translated("the pattern has {1} bytes, more than {2}", pattern.size(), longest_pattern),
         where, translated("give a shorter one"));
   }
-  const auto compiled = std::make_shared<Compiled>();
-  compiled->pattern = pattern;
-  compiled->where = where;
-  // Oniguruma's ^ and $ stand at every line in Ruby's syntax.
-  constexpr std::uint32_t options =
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  compiled->code = pcre2_compile(units(pattern), pattern.size(), options, &error, &offset, nullptr);
-  if (compiled->code == nullptr) {
-    throw input_error(translated("the pattern {1} cannot be compiled: {2} at byte {3}",
-                                 in_quotes(pattern), message_of(error), offset),
-                      where, translated("mend the pattern, or use one that PCRE2 can match"));
+  initialize_library();
+  const auto compiled = std::make_shared<Compiled>(pattern, where);
+  OnigErrorInfo info{};
+  const int result = onig_new(&compiled->code, units(pattern), end_of(pattern), ONIG_OPTION_NONE,
+                              ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &info);
+  if (result != ONIG_NORMAL) {
+    compiled->code = nullptr;
+    throw input_error(translated("the pattern {1} cannot be compiled: {2}", in_quotes(pattern),
+                                 message_of(result, &info)),
+                      where, translated("mend the pattern, or use one that Oniguruma can match"));
   }
-  pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);  // without it matching is slower
-  compiled->context = pcre2_match_context_create(nullptr);
-  pcre2_set_match_limit(compiled->context, most_steps);
-  pcre2_set_heap_limit(compiled->context, most_kilobytes);
   compiled_ = compiled;
 }
 
-RegularExpression RegularExpression::from_oniguruma(std::string_view pattern,
-                                                    const std::string& where) {
-  return {pcre_from_oniguruma(pattern, where), where};
+RegularExpression RegularExpression::literal(std::string_view text) {
+  if (text.empty()) return {"", ""};
+  RegularExpression expression;
+  expression.compiled_ = std::make_shared<const Compiled>(text, "");
+  return expression;
 }
 
 void RegularExpression::find(std::string_view text, std::vector<Stretch>& stretches) const {
-  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> match(
-      pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
-  const auto match_from = [&](std::size_t at) {
-    const auto run = [&](std::uint32_t options) {
-      return pcre2_match(compiled_->code, units(text), text.size(), at,
-                         options | PCRE2_NO_UTF_CHECK, match.get(), compiled_->context);
-    };
-    const int result = run(0);
-    // Compiled code has a small stack; the interpreter takes the heap.
-    return result == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : result;
-  };
+  if (compiled_->code == nullptr) return find_literal(compiled_->pattern, text, stretches);
+  const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(
+      onig_region_new(), [](OnigRegion* own) { onig_region_free(own, 1); });
+  const std::unique_ptr<OnigMatchParam, decltype(&onig_free_match_param)> limits(
+      onig_new_match_param(), onig_free_match_param);
+  onig_initialize_match_param(limits.get());
+  onig_set_match_stack_limit_size_of_match_param(limits.get(), most_kept_ways);
+  onig_set_retry_limit_in_match_of_match_param(limits.get(),
+                                               std::numeric_limits<unsigned long>::max());
+  onig_set_retry_limit_in_search_of_match_param(limits.get(), most_retries);
   std::size_t at = 0, done = 0;
   bool any = false;
   while (at <= text.size()) {
-    const int result = match_from(at);
-    if (result == PCRE2_ERROR_NOMATCH) break;
+    const int result =
+        onig_search_with_param(compiled_->code, units(text), end_of(text), units(text) + at,
+                               end_of(text), region.get(), ONIG_OPTION_NONE, limits.get());
+    if (result == ONIG_MISMATCH) break;
     if (result < 0) {
       throw input_error(translated("the pattern {1} takes too long on this text: {2}",
                                    in_quotes(compiled_->pattern), message_of(result)),
                         compiled_->where,
                         translated("use a pattern with fewer ways to match the same text"));
     }
-    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match.get());
-    const std::size_t begin = ends[0], end = ends[1];
+    const auto begin = static_cast<std::size_t>(region->beg[0]);
+    const auto end = static_cast<std::size_t>(region->end[0]);
     if (begin < done || end < begin) {
       throw input_error(
           translated("the pattern {1} gives matches that overlap", in_quotes(compiled_->pattern)),

@@ -9,30 +9,31 @@
 
 namespace attn {
 
-/// A compiled regular expression over UTF-8, matched by PCRE2 with Unicode's properties.
+/// A compiled pattern over UTF-8. Copies share it; several threads may use it at a time.
 class RegularExpression {
  public:
-  /// `pattern` is in PCRE2's own syntax. Throws Error(input) at `where` if it cannot be compiled.
-  RegularExpression(const std::string& pattern, const std::string& where);
+  /// Compiles a pattern in Oniguruma's syntax, which is that of tokenizer.json. Throws Error(input)
+  /// at `where` if it cannot be compiled or exceeds 64 KiB.
+  RegularExpression(std::string_view pattern, const std::string& where);
 
-  /// A pattern in Oniguruma's syntax (Ruby's), which tokenizer.json uses. What the two engines read
-  /// differently is translated; what cannot be is refused by name.
-  static RegularExpression from_oniguruma(std::string_view pattern, const std::string& where);
+  /// An expression that finds a text as it is written.
+  static RegularExpression literal(std::string_view text);
 
-  /// All matches from left to right and what lies between them, which together are the text. An
-  /// empty match directly behind another one does not count. Throws Error(input) where matching
-  /// takes too many steps.
+  /// Appends all matches from left to right and the stretches between them, which together cover
+  /// the text. An empty match at the end of the match before it does not count. Throws Error(input)
+  /// if matching takes too many steps or too much memory.
   void find(std::string_view text, std::vector<Stretch>& stretches) const;
 
  private:
   struct Compiled;
+
+  RegularExpression() = default;
+
   std::shared_ptr<const Compiled> compiled_;
 };
 
-/// The same pattern in PCRE2's syntax.
-std::string pcre_from_oniguruma(std::string_view pattern, const std::string& where);
-
-/// Letters, marks, decimal digits, connectors and joiners: \w of Rust's regular expressions.
+/// Whether a character is a letter, mark, decimal digit, connector or joiner: \w of Rust's regular
+/// expressions.
 bool is_word_character(char32_t c);
 
 }  // namespace attn

@@ -325,7 +325,7 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
     });
   }
   parts.written.byte_tokens = parts.written.drops_first_space = true;
-  parts.written.replacements.push_back({literal_expression("\u2581"), " "});
+  parts.written.replacements.push_back({RegularExpression::literal("\u2581"), " "});
   parts.added = added_of(*kind, config, *parts.tokens, parts.normalizers);
   parts.around = template_of(*kind, config, parts, files.sentencepiece_name);
   return parts;

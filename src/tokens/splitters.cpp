@@ -61,7 +61,7 @@ void split_words(SplitText& text) {
   static const RegularExpression words(
       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|"
       "[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}"
-      "\\t-\\r\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"
+      "\\t-\\r\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"
       "\\x{3000}]+",
       "");
   split_pattern(text, SplitBehavior::removed, words, true);
@@ -141,7 +141,7 @@ void split_as_bert(SplitText& text) {
 
 void split_bytes(SplitText& text, bool add_space, bool use_pattern) {
   // Radford et al. 2019, encoder.py of openai/gpt-2.
-  static const RegularExpression words = RegularExpression::from_oniguruma(
+  static const RegularExpression words(
       R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", "");
   if (add_space) {
     rewrite_parts(text, [](AlignedText& part) {
@@ -153,7 +153,7 @@ void split_bytes(SplitText& text, bool add_space, bool use_pattern) {
 }
 
 Splitter isolate(const std::string& pattern) {
-  return [words = RegularExpression::from_oniguruma(pattern, "")](SplitText& text) {
+  return [words = RegularExpression(pattern, "")](SplitText& text) {
     split_pattern(text, SplitBehavior::isolated, words, false);
   };
 }

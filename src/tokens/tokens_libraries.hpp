@@ -4,8 +4,8 @@
 
 namespace attn {
 
-/// The libraries of this layer with their versions: "utf8proc 2.8.0, PCRE2 10.42, SentencePiece",
-/// which does not tell its version.
+/// The libraries of this layer with their versions: "utf8proc 2.8.0, Oniguruma 6.9.8,
+/// SentencePiece", which does not tell its version.
 std::string tokens_libraries();
 
 }  // namespace attn

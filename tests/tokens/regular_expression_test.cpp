@@ -13,10 +13,10 @@ namespace {
 
 using Matches = std::vector<std::string>;
 
-// What a pattern in Oniguruma's syntax matches in the text.
+// The matches of a pattern in the text.
 Matches matches_of(const std::string& pattern, const std::string& text) {
   std::vector<Stretch> stretches;
-  RegularExpression::from_oniguruma(pattern, "/pattern").find(text, stretches);
+  RegularExpression(pattern, "/pattern").find(text, stretches);
   Matches matches;
   std::size_t at = 0;
   for (const Stretch& stretch : stretches) {
@@ -66,39 +66,56 @@ TEST_CASE("escapes of Oniguruma's patterns mean what they mean there") {
   }
 }
 
-TEST_CASE("what cannot be said in PCRE2's syntax is refused by name") {
+TEST_CASE("matches are those of the engine that Hugging Face's library uses") {
+  CHECK(matches_of(R"((?i:ss))", "SSßſs") == Matches{"SS", "ß", "ſs"});
+  CHECK(matches_of(R"((?~b)b)", "aabab") == Matches{"aab", "ab"});
+  CHECK(matches_of(R"((?<n>\(\g<n>?\)))", "(())(") == Matches{"(())"});
+  CHECK(matches_of(R"(\X)", "e\u0301e") == Matches{"e\u0301", "e"});
+}
+
+TEST_CASE("a literal text is found as it is written") {
+  std::vector<Stretch> stretches;
+  RegularExpression::literal("a.").find("a.aba.", stretches);
+  REQUIRE(stretches.size() == 3);
+  CHECK(stretches[1].begin == 2);
+  CHECK(stretches[1].end == 4);
+  CHECK_FALSE(stretches[1].match);
+  stretches.clear();
+  RegularExpression::literal("").find("é", stretches);
+  CHECK(stretches.size() == 3);  // an empty match on each side of the letter
+}
+
+TEST_CASE("a pattern that cannot be compiled is refused with what the library says") {
   struct Refused {
     std::string pattern, what;
   };
-  for (const Refused& refused : std::vector<Refused>{{"a(?#", "a comment without end"},
-                                                     {R"(\x{12)", "half an escape"},
-                                                     {R"(\xg)", "half an escape"},
-                                                     {R"(\u12)", "half an escape"},
-                                                     {R"(\x80)", "the byte of a longer character"},
-                                                     {R"(\x{110000})", "no character"},
-                                                     {R"(\uD800)", "no character"},
-                                                     {R"(\y)", "the escape \"\\y\""},
-                                                     {R"([\y])", "the escape \"\\y\" in a class"},
-                                                     {R"([[:foo:]])", "the class \"[:foo:]\""},
-                                                     {R"((?~a))", "the group \"(?~\""}}) {
+  for (const Refused& refused : std::vector<Refused>{
+           {"a(b", "end pattern with unmatched parenthesis"},
+           {"a(?#", "end pattern in group"},
+           {R"(\x{12)", "invalid code point value"},
+           {R"(\u12)", "invalid code point value"},
+           {R"(\x80)", "invalid code point value"},
+           {R"(\p{Unheard})", "invalid character property name {Unheard}"},
+           {std::string(300, '(') + std::string(300, ')'), "parse depth limit over"}}) {
     CAPTURE(refused.pattern);
-    CHECK(error_from([&] { pcre_from_oniguruma(refused.pattern, "/pattern"); }) ==
-          "the pattern " + in_quotes(refused.pattern) + " holds " + refused.what +
-              ", which is not supported\n  where: /pattern\n  help:  write the pattern without it");
+    CHECK(error_from([&] { RegularExpression(refused.pattern, "/pattern"); }) ==
+          "the pattern " + in_quotes(refused.pattern) + " cannot be compiled: " + refused.what +
+              "\n  where: /pattern\n"
+              "  help:  mend the pattern, or use one that Oniguruma can match");
   }
+  CHECK(error_from([] { RegularExpression(std::string(70'000, 'a'), "/pattern"); }) ==
+        "the pattern has 70000 bytes, more than 65536\n  where: /pattern\n"
+        "  help:  give a shorter one");
 }
 
-TEST_CASE("a pattern that cannot be compiled, or takes too long, is told with what PCRE2 says") {
-  CHECK(error_from([] { RegularExpression("a(b", "/pattern"); }) ==
-        "the pattern \"a(b\" cannot be compiled: missing closing parenthesis at byte 3\n"
-        "  where: /pattern\n  help:  mend the pattern, or use one that PCRE2 can match");
+TEST_CASE("a pattern that takes too long is refused with what the library says") {
   const std::string text = std::string(40, 'a') + "-c";
   const RegularExpression slow("(?:a|aa|a+)+c", "/pattern");
   CHECK(error_from([&] {
           std::vector<Stretch> stretches;
           slow.find(text, stretches);
         }) ==
-        "the pattern \"(?:a|aa|a+)+c\" takes too long on this text: match limit exceeded\n"
+        "the pattern \"(?:a|aa|a+)+c\" takes too long on this text: retry-limit-in-search over\n"
         "  where: /pattern\n  help:  use a pattern with fewer ways to match the same text");
 }
 

@@ -122,7 +122,7 @@ const bytes = (add_prefix_space, use_regex, trim_offsets = true) => ({ type: "By
     },
     model: { type: "WordLevel", vocab: vocabulary(["<unk>", ...stretches]), unk_token: "<unk>" },
   });
-  // What Oniguruma reads otherwise than PCRE2.
+  // Syntax that engines read differently.
   const patterns = {
     bloom: " ?[^(\\s|[.,!?…。，、।۔،])]+", words: "\\w+|\\W", bounds: "\\b|\\B\\d", classes: "[[:alpha:]&&[^a-e]]+|[^\\S\\n]+|\\h{2,3}+", scripts: "\\p{Han}+|\\p{^Han}{1,4}|(?i:E|straße)", lines: "^.*$|\\n",
   };
