@@ -7,9 +7,9 @@
 #include <numbers>
 
 #include "attention/linear.hpp"
-#include "attention/new_elements.hpp"
 #include "kernels/attention_block.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {

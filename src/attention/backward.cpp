@@ -20,6 +20,7 @@
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -384,8 +385,8 @@ class Backward {
     Tensor query = folded(query_gradient_, 0, of.query);
     Tensor key = folded(key_gradient_, geometry_.past, of.key_or_query());
     Tensor value = folded(value_gradient_, geometry_.past, of.value_or_key());
-    if (!of.value) key = sum_of(key, value);
-    if (!of.key) query = sum_of(query, key);
+    if (!of.value) key = sum(key, value);
+    if (!of.key) query = sum(query, key);
     Gradients all;
     const auto add = [&](bool given, const std::string& name, const Tensor& gradient) {
       if (given) all.emplace_back(name, gradient.converted(request_.dtype));

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "attention/geometry.hpp"
-#include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/visibility.hpp"
 #include "kernels/attention_block.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 

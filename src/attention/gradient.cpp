@@ -16,6 +16,7 @@
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -117,8 +118,8 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
     parameters.emplace_back(prefix + ".weight", back.weight);
     if (linear.bias) parameters.emplace_back(prefix + ".bias", back.bias);
   }
-  if (!request.states.value) states[1] = sum_of(states[1], states[2]);
-  if (!request.states.key) states[0] = sum_of(states[0], states[1]);
+  if (!request.states.value) states[1] = sum(states[1], states[2]);
+  if (!request.states.key) states[0] = sum(states[0], states[1]);
   add("query", states[0]);
   if (request.states.key) add("key", states[1]);
   if (request.states.value) add("value", states[2]);

@@ -86,11 +86,4 @@ Back back_through(std::span<const double> x, const Tensor& weight,
   return {std::move(dx), Tensor(weight.shape(), std::move(dw))};
 }
 
-Tensor sum_of(const Tensor& a, const Tensor& b) {
-  const auto x = a.values<double>(), y = b.values<double>();
-  Numbers sums(x.size());
-  std::transform(x.begin(), x.end(), y.begin(), sums.begin(), std::plus<>());
-  return {a.shape(), std::move(sums)};
-}
-
 }  // namespace attn

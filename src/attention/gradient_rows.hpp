@@ -76,7 +76,4 @@ struct Back {
 Back back_through(std::span<const double> x, const Tensor& weight,
                   std::span<const double> y_gradient);
 
-/// The sum of two float64 tensors of one shape.
-Tensor sum_of(const Tensor& a, const Tensor& b);
-
 }  // namespace attn

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "attention/kernel_choice.hpp"
-#include "attention/new_elements.hpp"
 #include "kernels/narrow_attention.hpp"
 #include "kernels/packed_head.hpp"
 #include "kernels/rounded_attention.hpp"
 #include "kernels/split_attention.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 

@@ -12,14 +12,14 @@
 
 #include "attn/error.hpp"
 
-#include "attention/new_elements.hpp"
 #include "attention/position_bias.hpp"
 #include "kernels/head_row_preparation.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/several_errors.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

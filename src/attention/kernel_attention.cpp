@@ -15,7 +15,6 @@
 #include "attention/head_packing.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/kernel_choice.hpp"
-#include "attention/new_elements.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/position_bias.hpp"
 #include "kernels/attention_weights.hpp"
@@ -25,6 +24,7 @@
 #include "kernels/rounded_attention.hpp"
 #include "kernels/split_attention.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {

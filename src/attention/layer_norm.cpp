@@ -8,9 +8,9 @@
 
 #include "attn/error.hpp"
 
-#include "attention/new_elements.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "attn/error.hpp"
 
-#include "attention/new_elements.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -11,7 +11,7 @@
 #include "attention/linear.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -75,21 +75,9 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
   const std::size_t batch = past.size() / (heads * length * width);
   Shape joined(shape.begin(), shape.end() - 3);
   joined.insert(joined.end(), {length, heads * width});
-  if (is_shape_only(past)) return shape_only(std::move(joined));
-  const Tensor numbers = past.converted(DType::float64);
-  const auto from = numbers.values<double>();
-  std::vector<double> to(from.size());
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t h = 0; h < heads; ++h) {
-      for (std::size_t row = 0; row < length; ++row) {
-        const std::size_t source = ((b * heads + h) * length + row) * width;
-        const std::size_t target = ((b * length + row) * heads + h) * width;
-        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(source), width,
-                    to.begin() + static_cast<std::ptrdiff_t>(target));
-      }
-    }
-  }
-  return {std::move(joined), std::move(to)};
+  return permuted(past.converted(DType::float64).reshaped({batch, heads, length, width}),
+                  {0, 2, 1, 3})
+      .reshaped(std::move(joined));
 }
 
 }  // namespace
@@ -97,16 +85,10 @@ Tensor heads_side_by_side(const Tensor& past, std::size_t row_axes) {
 Tensor heads_apart(const Tensor& past, const Shape& shape) {
   const std::size_t rank = shape.size(), width = shape.back(), length = shape[rank - 2],
                     heads = shape[rank - 3];
-  if (is_shape_only(past)) return shape_only(shape);
-  const Tensor numbers = past.converted(DType::float64);
-  const auto from = numbers.values<double>();
-  std::vector<double> to(from.size());
-  for (std::size_t at = 0; at < from.size(); ++at) {
-    const std::size_t c = at % width, h = at / width % heads;
-    const std::size_t row = at / (width * heads) % length, b = at / (width * heads * length);
-    to[((b * heads + h) * length + row) * width + c] = from[at];
-  }
-  return {shape, std::move(to)};
+  const std::size_t batch = past.size() / (heads * length * width);
+  return permuted(past.converted(DType::float64).reshaped({batch, length, heads, width}),
+                  {0, 2, 1, 3})
+      .reshaped(shape);
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #include "attention/query_blocks.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -9,7 +8,7 @@
 #include "attention/geometry.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/visibility.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -22,34 +21,9 @@ Tensor rows_between(const Tensor& x, std::size_t first, std::size_t end) {
 }
 
 // The first rows of [1,L,G·d] as a past [1,G,count,d].
-template <class T>
 Tensor past_of(const Tensor& x, std::size_t count, std::size_t heads) {
-  const std::size_t row = x.shape()[2], width = row / heads;
-  const std::span<const T> from = x.values<T>();
-  std::vector<T> past(count * row);
-  for (std::size_t g = 0; g < heads; ++g) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::copy_n(from.data() + i * row + g * width, width, past.data() + (g * count + i) * width);
-    }
-  }
-  return {{1, heads, count, width}, std::move(past)};
-}
-
-Tensor past_of(const Tensor& x, std::size_t count, std::size_t heads) {
-  return x.dtype() == DType::float32 ? past_of<float>(x, count, heads)
-                                     : past_of<double>(x, count, heads);
-}
-
-template <class T>
-Tensor below_each_other(const std::vector<Tensor>& blocks, std::size_t length) {
-  const std::size_t width = blocks[0].shape()[2];
-  std::vector<T> all;
-  all.reserve(length * width);
-  for (const Tensor& block : blocks) {
-    const auto numbers = block.values<T>();
-    all.insert(all.end(), numbers.begin(), numbers.end());
-  }
-  return {{1, length, width}, std::move(all)};
+  const std::size_t width = x.shape()[2] / heads;
+  return permuted(rows_between(x, 0, count).reshaped({1, count, heads, width}), {0, 2, 1, 3});
 }
 
 }  // namespace
@@ -84,8 +58,7 @@ Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at
     take(first, result.weights);
     outputs.push_back(result.output);
   }
-  return request.dtype == DType::float32 ? below_each_other<float>(outputs, length)
-                                         : below_each_other<double>(outputs, length);
+  return concatenated(outputs, 1);
 }
 
 }  // namespace attn

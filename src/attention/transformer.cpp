@@ -12,32 +12,15 @@
 #include "attention/all_finite.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
-#include "attention/new_elements.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
-
-template <class T>
-Tensor sum_as(const Tensor& a, const Tensor& b, std::size_t threads) {
-  const std::shared_ptr<T> y = new_elements<T>(a.size());
-  const auto left = a.values<T>(), right = b.values<T>();
-  constexpr std::size_t block = 1 << 14U;
-  parallel_for((a.size() + block - 1) / block, threads, [&](std::size_t at) {
-    const std::size_t end = std::min(a.size(), (at + 1) * block);
-    for (std::size_t i = at * block; i < end; ++i) y.get()[i] = left[i] + right[i];
-  });
-  return filled(a.shape(), y);
-}
-
-// Of tensors of one shape and type.
-Tensor sum(const Tensor& a, const Tensor& b, std::size_t threads) {
-  return a.dtype() == DType::float32 ? sum_as<float>(a, b, threads) : sum_as<double>(a, b, threads);
-}
 
 void check_adds_up(const Shape& output, const Shape& x, const std::string& prefix,
                    const std::string& name) {
@@ -94,18 +77,6 @@ Shape states_shape(const TransformerRequest& request) {
     shape[0] = memory[0];
   }
   return shape;
-}
-
-Tensor repeated(const Tensor& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
-  const Tensor numbers = x.converted(DType::float64);
-  const auto sample = numbers.values<double>();
-  std::vector<double> samples;
-  samples.reserve(element_count(shape));
-  for (std::size_t b = 0; b < shape[0]; ++b) {
-    samples.insert(samples.end(), sample.begin(), sample.end());
-  }
-  return {shape, std::move(samples)};
 }
 
 // What is added to it, if anything, is added while the numbers are near.
@@ -238,7 +209,8 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
   inner.dtype = precision;
 
   TransformerResult result;
-  Tensor x = repeated(request.x, states_shape(request)).converted(precision);
+  const std::size_t samples = states_shape(request)[0] / request.x.shape()[0];
+  Tensor x = (samples == 1 ? request.x : repeated(request.x, samples)).converted(precision);
   for (const TransformerLayer& layer : request.layers) {
     TransformerResult::Layer& attentions = result.layers.emplace_back();
     const bool before = request.norm == NormPlace::pre;

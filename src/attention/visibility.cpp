@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

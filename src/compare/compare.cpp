@@ -19,6 +19,7 @@
 #include "result/result_reader.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -35,20 +36,10 @@ Shape index_of(std::size_t element, const Shape& shape) {
 }
 
 TensorComparison::Number number_at(const Tensor& tensor, std::size_t element) {
-  switch (tensor.dtype()) {
-    case DType::float32:
-      return tensor.values<float>()[element];
-    case DType::float64:
-      return tensor.values<double>()[element];
-    case DType::int64:
-      return tensor.values<std::int64_t>()[element];
-    case DType::boolean:
-      return std::int64_t{tensor.values<std::uint8_t>()[element]};
-    case DType::bfloat16:
-    case DType::float16:
-      break;  // files are read as wider types
-  }
-  return 0.0;
+  return with_elements(tensor, [element]<class T>(std::span<const T> values) {
+    using Number = std::conditional_t<std::is_same_v<T, std::uint8_t>, std::int64_t, T>;
+    return TensorComparison::Number(Number{values[element]});
+  });
 }
 
 double ratio(long double a, long double b) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -67,24 +68,6 @@ ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std
     if (found.beyond++ == 0) found.first_beyond = i;
   }
   return found;
-}
-
-template <class Use>
-ElementDifferences with_elements(const Tensor& tensor, const Use& use) {
-  switch (tensor.dtype()) {
-    case DType::float32:
-      return use(tensor.values<float>());
-    case DType::float64:
-      return use(tensor.values<double>());
-    case DType::int64:
-      return use(tensor.values<std::int64_t>());
-    case DType::boolean:
-      return use(tensor.values<std::uint8_t>());
-    case DType::bfloat16:
-    case DType::float16:
-      break;  // files are read as wider types
-  }
-  return {};
 }
 
 }  // namespace

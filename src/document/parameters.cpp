@@ -12,7 +12,7 @@
 #include "io/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

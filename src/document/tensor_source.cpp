@@ -16,7 +16,8 @@
 #include "support/memory_limit.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -76,29 +77,13 @@ void check_limit(double count, std::uint64_t most, const std::string& what,
       pointer, translated("make it smaller, or raise the limit with Limits::elements"));
 }
 
-template <class T>
-Tensor filled(Shape shape, const Tensor& one) {
-  std::vector<T> numbers(element_count(shape), one.values<T>()[0]);
-  return {std::move(shape), std::move(numbers)};
-}
-
 // All elements are the number, which need not fit the dtype.
 Tensor filled(Shape shape, double number, DType dtype, const std::string& pointer) {
   const Tensor one = checked_conversion(Tensor({1}, std::vector{number}), dtype, pointer);
-  switch (dtype) {
-    case DType::float32:
-      return filled<float>(std::move(shape), one);
-    case DType::float64:
-      return filled<double>(std::move(shape), one);
-    case DType::int64:
-      return filled<std::int64_t>(std::move(shape), one);
-    case DType::boolean:
-      return filled<std::uint8_t>(std::move(shape), one);
-    case DType::bfloat16:
-    case DType::float16:
-      break;  // nothing is read as these
-  }
-  return {};
+  return with_element_type(dtype, [&]<class T>() {
+    std::vector<T> numbers(element_count(shape), one.values<T>()[0]);
+    return Tensor(std::move(shape), std::move(numbers));
+  });
 }
 
 // 0, 1, 2…

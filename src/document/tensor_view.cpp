@@ -12,8 +12,7 @@
 
 #include "io/json_object.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -101,40 +100,6 @@ Tensor reshaped(const Tensor& tensor, Shape sizes, const std::string& at) {
                       at, translated("give sizes whose product is {1}", tensor.size()));
   }
   return tensor.reshaped(std::move(sizes));
-}
-
-// Axis i of the result is axis order[i] of the tensor.
-Tensor permuted(const Tensor& tensor, const Shape& order) {
-  const Shape& from = tensor.shape();
-  const std::size_t rank = from.size();
-  Shape shape(rank), strides(rank), stride_of(rank);
-  std::size_t stride = 1;
-  for (std::size_t i = rank; i-- > 0;) {
-    strides[i] = stride;
-    stride *= from[i];
-  }
-  for (std::size_t i = 0; i < rank; ++i) {
-    shape[i] = from[order[i]];
-    stride_of[i] = strides[order[i]];
-  }
-  if (is_shape_only(tensor)) return shape_only(shape, tensor.dtype());
-  const std::size_t bytes = size_of(tensor.dtype());
-  auto elements = std::make_shared<std::vector<std::byte>>(tensor.size() * bytes);
-  const auto* source = static_cast<const std::byte*>(tensor.bytes());
-  std::byte* to = elements->data();
-  Shape at(rank, 0);
-  for (std::size_t done = 0, offset = 0; done < tensor.size(); ++done) {
-    std::memcpy(to, source + offset * bytes, bytes);
-    to += bytes;
-    for (std::size_t i = rank; i-- > 0;) {
-      offset += stride_of[i];
-      if (++at[i] < shape[i]) break;
-      offset -= shape[i] * stride_of[i];
-      at[i] = 0;
-    }
-  }
-  const std::byte* start = elements->data();
-  return Tensor::borrowed(std::move(shape), tensor.dtype(), start, std::move(elements));
 }
 
 Tensor transposed(const Tensor& tensor, const TensorView& view, const std::string& at) {

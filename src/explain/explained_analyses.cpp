@@ -14,7 +14,7 @@
 #include "models/term_norms.hpp"
 #include "statistics/rollout.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -20,8 +20,7 @@
 #include "result/tensor_meaning.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -12,6 +12,7 @@
 #include "maps/map_selection.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -115,14 +116,9 @@ TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& op
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor map = matrices.matrix(0, h);
     OffsetMeans means(length, options.reach);
-    const auto read = [&](const auto weights) {
+    with_floats(map, [&](const auto weights) {
       for (std::size_t i = 0; i < length; ++i) means.add(weights.data() + i * length);
-    };
-    if (map.dtype() == DType::float32) {
-      read(map.values<float>());
-    } else {
-      read(map.values<double>());
-    }
+    });
     numbers.by_offset.push_back(means.means());
   }
   return numbers;

@@ -11,10 +11,10 @@
 
 #include "document/model_reader.hpp"
 #include "maps/model_computation.hpp"
-#include "models/elementwise.hpp"
 #include "models/term_norms.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
 
 namespace attn {
@@ -77,10 +77,10 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
     layer->of_block.push_back(norms.of_block.reshaped({1, n, n}));
     layer->mixing.push_back(norms.mixing.reshaped({1, n}));
     if (sample + 1 < samples) return;
-    tensors.emplace_back(name + "norms", joined(layer->of_heads));
-    tensors.emplace_back(name + "norms_of_all_heads", joined(layer->of_all_heads));
-    tensors.emplace_back(name + "block_norms", joined(layer->of_block));
-    tensors.emplace_back(name + "mixing", joined(layer->mixing));
+    tensors.emplace_back(name + "norms", batched(layer->of_heads));
+    tensors.emplace_back(name + "norms_of_all_heads", batched(layer->of_all_heads));
+    tensors.emplace_back(name + "block_norms", batched(layer->of_block));
+    tensors.emplace_back(name + "mixing", batched(layer->mixing));
     *layer = {};
   };
 }

@@ -11,6 +11,7 @@
 #include "maps/computed_maps.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -28,18 +29,13 @@ class SampleReading {
   void add(const Tensor& rows, const std::size_t* seen, std::size_t threads) {
     const std::size_t count = rows.shape()[2];
     parallel_for(heads_.size(), threads, [&](std::size_t h) {
-      const auto read = [&](const auto numbers) {
+      with_floats(rows, [&](const auto numbers) {
         for (std::size_t i = 0; i < count; ++i) {
           const auto* row = numbers.data() + (h * count + i) * columns_;
           heads_[h].add(row, seen[i]);
           if (!offsets_.empty()) offsets_[h].add(row);
         }
-      };
-      if (rows.dtype() == DType::float32) {
-        read(rows.values<float>());
-      } else {
-        read(rows.values<double>());
-      }
+      });
     });
   }
 

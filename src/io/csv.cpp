@@ -5,6 +5,8 @@
 #include "attn/io.hpp"
 
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -41,20 +43,8 @@ std::string csv_text(const Tensor& matrix) {
                                  text(matrix.shape())),
                       "", translated("choose another format, or one matrix of the tensor"));
   }
-  switch (matrix.dtype()) {
-    case DType::float32:
-      return comma_separated<float>(matrix);
-    case DType::float64:
-      return comma_separated<double>(matrix);
-    case DType::int64:
-      return comma_separated<std::int64_t>(matrix);
-    case DType::boolean:
-      return comma_separated<std::uint8_t>(matrix);
-    case DType::bfloat16:
-    case DType::float16:
-      return csv_text(matrix.converted(DType::float32));
-  }
-  return {};
+  const Tensor wide = matrix.converted(widened(matrix.dtype()));
+  return with_element_type(wide.dtype(), [&]<class T>() { return comma_separated<T>(wide); });
 }
 
 }  // namespace attn

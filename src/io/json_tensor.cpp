@@ -11,6 +11,7 @@
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -182,20 +183,8 @@ Tensor read_elements(const JsonValue& value, DType dtype, Shape shape, const std
   if (block != nullptr && block->shape() == shape) {
     if (Tensor tensor = block->as(dtype)) return tensor;
   }
-  switch (dtype) {
-    case DType::float32:
-      return Reader<float>(std::move(shape), pointer).read(value);
-    case DType::float64:
-      return Reader<double>(std::move(shape), pointer).read(value);
-    case DType::int64:
-      return Reader<std::int64_t>(std::move(shape), pointer).read(value);
-    case DType::boolean:
-      return Reader<std::uint8_t>(std::move(shape), pointer).read(value);
-    case DType::bfloat16:
-    case DType::float16:
-      break;  // nothing is read as these
-  }
-  return {};
+  return with_element_type(
+      dtype, [&]<class T>() { return Reader<T>(std::move(shape), pointer).read(value); });
 }
 
 // The shape that the first of each array's elements give; the rest are checked against it while

@@ -14,6 +14,8 @@
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -358,19 +360,8 @@ void JsonWriter::value(const Tensor& tensor) {
   if (!tensor || tensor.size() == 0) {
     throw Error(ErrorKind::internal, translated("an absent tensor was written as JSON"), "", "");
   }
-  switch (tensor.dtype()) {
-    case DType::float32:
-      return state_->tensor<float>(tensor);
-    case DType::float64:
-      return state_->tensor<double>(tensor);
-    case DType::int64:
-      return state_->tensor<std::int64_t>(tensor);
-    case DType::boolean:
-      return state_->tensor<std::uint8_t>(tensor);
-    case DType::bfloat16:
-    case DType::float16:
-      return value(tensor.converted(DType::float32));
-  }
+  const Tensor wide = tensor.converted(widened(tensor.dtype()));
+  with_element_type(wide.dtype(), [&]<class T>() { state_->tensor<T>(wide); });
 }
 
 void JsonWriter::value(const Shape& shape) {

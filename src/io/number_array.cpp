@@ -17,6 +17,7 @@
 #include "io/raw_array.hpp"
 #include "support/large_block.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -365,20 +366,7 @@ std::vector<NumberArray> find_number_arrays(std::string_view text) {
 }
 
 NumberArrayContent read_number_array(const NumberArray& array, DType dtype, std::size_t threads) {
-  switch (dtype) {
-    case DType::float32:
-      return read_as<float>(array, threads);
-    case DType::float64:
-      return read_as<double>(array, threads);
-    case DType::int64:
-      return read_as<std::int64_t>(array, threads);
-    case DType::boolean:
-      return read_as<std::uint8_t>(array, threads);
-    case DType::bfloat16:
-    case DType::float16:
-      break;  // nothing is read as these
-  }
-  return {};
+  return with_element_type(dtype, [&]<class T>() { return read_as<T>(array, threads); });
 }
 
 }  // namespace attn

@@ -10,6 +10,7 @@
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -122,23 +123,6 @@ Computed named_results(const Plan& plan, const Attended& attended_plan) {
   return computed;
 }
 
-// a and b, rows below rows.
-Tensor stacked(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
-  std::vector<double> all(x.values<double>().begin(), x.values<double>().end());
-  all.insert(all.end(), y.values<double>().begin(), y.values<double>().end());
-  Shape shape = a.shape();
-  shape[0] += b.shape()[0];
-  return Tensor(std::move(shape), std::move(all)).converted(a.dtype());
-}
-
-Tensor sum(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
-  std::vector<double> all(x.values<double>().begin(), x.values<double>().end());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] += y.values<double>()[i];
-  return Tensor(a.shape(), std::move(all)).converted(a.dtype());
-}
-
 // Under the document's names: "gradient.x".
 Gradients named_gradients(const Plan& plan) {
   const Gradients computed = std::visit(
@@ -162,7 +146,9 @@ Gradients named_gradients(const Plan& plan) {
     if (known == named.end()) {
       named.emplace_back(name, gradient);
     } else {
-      known->second = parameter ? stacked(known->second, gradient) : sum(known->second, gradient);
+      const Tensor own = gradient.converted(known->second.dtype());
+      known->second =
+          parameter ? concatenated(std::array{known->second, own}) : sum(known->second, own);
     }
   }
   return named;

@@ -3,7 +3,7 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -17,7 +17,7 @@
 #include "support/mapped_file.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -14,6 +14,7 @@
 #include "models/elementwise.hpp"
 #include "models/stored_matrix.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

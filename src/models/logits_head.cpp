@@ -11,6 +11,7 @@
 #include "attention/linear.hpp"
 #include "models/elementwise.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 

@@ -11,7 +11,7 @@
 #include "models/logits_head.hpp"
 #include "models/stack_pass.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -129,7 +129,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       states.push_back(
           pass.embedding().embed(ids[b], decoder || texts.types.empty() ? none : texts.types[b]));
     }
-    take(before + "embedded", joined(states));
+    take(before + "embedded", batched(states));
     std::optional<LogitsHead> lens;
     if (options.lens && !encoder) lens.emplace(model, weights, pass.embedding().table(), options);
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
@@ -149,9 +149,9 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         }
       }
       const std::string name = before + "layers." + std::to_string(n) + ".";
-      if (!self.empty()) take(name + "self.weights", joined(self));
-      if (!cross.empty()) take(name + "cross.weights", joined(cross));
-      if (options.stages) take(name + "output", joined(states));
+      if (!self.empty()) take(name + "self.weights", batched(self));
+      if (!cross.empty()) take(name + "cross.weights", batched(cross));
+      if (options.stages) take(name + "output", batched(states));
       if (!lens) continue;
       for (std::size_t b = 0; b < ids.size(); ++b) {
         options.lens(b, n, lens->logits(pass.finish(states[b])));
@@ -159,11 +159,11 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     for (Tensor& x : states) x = pass.finish(x);
     if (encoder) {
-      take("encoder.output", joined(states));
+      take("encoder.output", batched(states));
       memory = states;
       continue;
     }
-    take("output", joined(states));
+    take("output", batched(states));
     if (!options.logits && options.predicted.empty()) continue;
     const LogitsHead head(model, weights, pass.embedding().table(), options);
     for (std::size_t b = 0; b < options.predicted.size(); ++b) {
@@ -177,7 +177,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     std::vector<Tensor> logits;
     logits.reserve(states.size());
     for (const Tensor& x : states) logits.push_back(head.logits(x));
-    take("logits", joined(logits));
+    take("logits", batched(logits));
   }
 }
 

@@ -12,7 +12,8 @@
 #include "attention/query_blocks.hpp"
 #include "models/elementwise.hpp"
 #include "models/experts.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -26,7 +27,7 @@ StoredLinear rows_of(const StoredLinear& linear, std::size_t first, std::size_t 
 // [1,L,H·d] with zeros for some heads.
 Tensor without_heads(const Tensor& x, const std::vector<std::size_t>& off, std::size_t head_width) {
   const std::size_t row = x.shape().back();
-  const auto clear = [&]<class T>(std::span<const T> from) {
+  return with_floats(x, [&]<class T>(std::span<const T> from) {
     std::vector<T> y(from.begin(), from.end());
     for (std::size_t at = 0; at < y.size(); at += row) {
       for (const std::size_t head : off) {
@@ -35,8 +36,7 @@ Tensor without_heads(const Tensor& x, const std::vector<std::size_t>& off, std::
       }
     }
     return Tensor(x.shape(), std::move(y));
-  };
-  return x.dtype() == DType::float32 ? clear(x.values<float>()) : clear(x.values<double>());
+  });
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "attention/linear.hpp"
-#include "attention/new_elements.hpp"
 #include "kernels/term_products.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {

@@ -9,6 +9,8 @@
 
 #include "attention/linear.hpp"
 #include "models/elementwise.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 

@@ -6,7 +6,7 @@
 
 #include "result/tensor_meaning.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -16,7 +16,7 @@
 #include "result/result_reader.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 #include "tokens/embedding.hpp"
 
 namespace attn {

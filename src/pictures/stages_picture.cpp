@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -26,14 +27,6 @@ std::string short_number(double number) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.4g", number);
   return buffer;
-}
-
-Tensor divided(const Tensor& tensor, double divisor) {
-  const Tensor numbers = tensor.converted(DType::float64);
-  std::vector<double> quotients;
-  quotients.reserve(numbers.size());
-  for (const double number : numbers.values<double>()) quotients.push_back(number / divisor);
-  return Tensor(tensor.shape(), std::move(quotients));
 }
 
 bool differ(const Tensor& a, const Tensor& b) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -5,7 +5,7 @@
 #include "attn/io.hpp"
 
 #include "support/atomic_file.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

@@ -22,7 +22,7 @@
 #include "support/in_english.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

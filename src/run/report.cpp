@@ -15,7 +15,7 @@
 #include "support/printable.hpp"
 #include "support/text_table.hpp"
 #include "support/translated.hpp"
-#include "tensor/tensor_part.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

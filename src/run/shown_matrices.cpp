@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "attention/new_elements.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 

@@ -9,6 +9,7 @@
 
 #include "kernels/row_sums.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -216,17 +217,12 @@ HeadValues head_values(const CountedMap& map, const HeadCounting& counting) {
 HeadValues head_values(const CountedMap& map, const MapPositions& positions,
                        const HeadCounting& counting) {
   HeadReading reading(positions, counting);
-  const auto read = [&](const auto numbers) {
+  with_floats(map.weights, [&](const auto numbers) {
     for (std::size_t i = 0; i < positions.rows; ++i) {
       reading.add(numbers.data() + i * positions.columns,
                   map.seen.empty() ? std::nullopt : std::optional(map.seen[i]));
     }
-  };
-  if (map.weights.dtype() == DType::float32) {
-    read(map.weights.values<float>());
-  } else {
-    read(map.weights.values<double>());
-  }
+  });
   return reading.values();
 }
 

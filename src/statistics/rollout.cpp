@@ -8,6 +8,7 @@
 
 #include "attention/linear.hpp"
 #include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -106,7 +107,7 @@ Tensor Rollout::joined_layer(const Tensor& maps, std::size_t sample) const {
 
 Tensor Rollout::next(const Tensor& maps) {
   const std::size_t length = maps.shape()[2];
-  const auto all = [&]<class T>(const T*) {
+  return with_float_type(maps.dtype(), [&]<class T>() {
     for (std::size_t b = 0; b < lengths_.size(); ++b) {
       const Tensor layer = joined_layer<T>(maps, b);
       Tensor& rollout = rollouts_[b];
@@ -122,9 +123,7 @@ Tensor Rollout::next(const Tensor& maps) {
       }
     }
     return Tensor({lengths_.size(), length, length}, std::move(padded));
-  };
-  return maps.dtype() == DType::float32 ? all(static_cast<const float*>(nullptr))
-                                        : all(static_cast<const double*>(nullptr));
+  });
 }
 
 }  // namespace attn

@@ -6,8 +6,9 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -77,24 +78,6 @@ Tensor narrowed(const Tensor& from, DType dtype) {
                                [dtype](double x) { return narrow_bits(x, dtype); });
   }
   return Tensor::borrowed(from.shape(), dtype, bits.get(), bits);
-}
-
-template <class To>
-Tensor convert_to(const Tensor& from) {
-  switch (from.dtype()) {
-    case DType::float32:
-      return convert<To, float>(from);
-    case DType::float64:
-      return convert<To, double>(from);
-    case DType::int64:
-      return convert<To, std::int64_t>(from);
-    case DType::boolean:
-      return convert<To, std::uint8_t>(from);
-    case DType::bfloat16:
-    case DType::float16:
-      return widened_numbers(from).converted(dtype_of<To>());
-  }
-  return {};
 }
 
 }  // namespace
@@ -174,20 +157,11 @@ Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
 Tensor Tensor::converted(DType dtype) const {
   if (!*this || dtype == dtype_) return *this;
   if (is_shape_only(*this)) return shape_only(shape_, dtype);
-  switch (dtype) {
-    case DType::float32:
-      return convert_to<float>(*this);
-    case DType::float64:
-      return convert_to<double>(*this);
-    case DType::int64:
-      return convert_to<std::int64_t>(*this);
-    case DType::boolean:
-      return convert_to<std::uint8_t>(*this);
-    case DType::bfloat16:
-    case DType::float16:
-      return narrowed(*this, dtype);
-  }
-  return {};
+  if (is_narrow(dtype_)) return widened_numbers(*this).converted(dtype);
+  if (is_narrow(dtype)) return narrowed(*this, dtype);
+  return with_element_type(dtype, [&]<class To>() {
+    return with_element_type(dtype_, [&]<class From>() { return convert<To, From>(*this); });
+  });
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
@@ -222,6 +196,11 @@ void Tensor::check_stored(DType dtype) const {
         translated("the elements of {1} were read, of which only the shape is known", text(shape_)),
         "", "");
   }
+}
+
+void refuse_element_type(DType dtype) {
+  throw Error(ErrorKind::internal, translated("elements of {1} are not computed with", name(dtype)),
+              "", "");
 }
 
 Tensor shape_only(Shape shape, DType dtype) {

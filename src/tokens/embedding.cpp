@@ -14,22 +14,11 @@
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
-
-template <class T>
-Tensor rows_of(const Tensor& table, const Tensor& ids) {
-  const std::size_t dimension = table.shape()[1];
-  const std::span<const T> numbers = table.values<T>();
-  std::vector<T> result;
-  result.reserve(ids.size() * dimension);
-  for (const std::int64_t id : ids.values<std::int64_t>()) {
-    const auto row = numbers.subspan(static_cast<std::size_t>(id) * dimension, dimension);
-    result.insert(result.end(), row.begin(), row.end());
-  }
-  return {{ids.shape()[0], ids.shape()[1], dimension}, std::move(result)};
-}
 
 template <class T>
 Tensor positions_of(std::size_t length, std::size_t dimension) {
@@ -44,15 +33,6 @@ Tensor positions_of(std::size_t length, std::size_t dimension) {
     }
   }
   return {{length, dimension}, std::move(result)};
-}
-
-template <class T>
-Tensor sum_over_samples(const Tensor& embedded, const Tensor& positions) {
-  const std::span<const T> places = positions.values<T>();
-  const std::span<const T> numbers = embedded.values<T>();
-  std::vector<T> result(numbers.begin(), numbers.end());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] += places[i % places.size()];
-  return {embedded.shape(), std::move(result)};
 }
 
 // Eight sums side by side, so that the compiler may use vectors without reordering additions.
@@ -141,19 +121,18 @@ Tensor embedded(const Tensor& table, const Tensor& ids, const std::string& where
   const Shape shape{ids.shape()[0], length, table.shape()[1]};
   check_memory(element_count(shape), size_of(table.dtype()),
                translated("the embeddings {1}", text(shape)), where);
-  return table.dtype() == DType::float64 ? rows_of<double>(table, ids) : rows_of<float>(table, ids);
+  const std::vector<std::size_t> rows(numbers.begin(), numbers.end());
+  return picked(table, rows).reshaped(shape);
 }
 
 Tensor sinusoidal_positions(std::size_t length, std::size_t dimension, DType dtype) {
-  return dtype == DType::float64 ? positions_of<double>(length, dimension)
-                                 : positions_of<float>(length, dimension);
+  return with_float_type(dtype, [&]<class T>() { return positions_of<T>(length, dimension); });
 }
 
 Tensor with_sinusoidal_positions(const Tensor& embedded) {
   const Tensor positions =
       sinusoidal_positions(embedded.shape()[1], embedded.shape()[2], embedded.dtype());
-  return embedded.dtype() == DType::float64 ? sum_over_samples<double>(embedded, positions)
-                                            : sum_over_samples<float>(embedded, positions);
+  return sum(embedded, positions);
 }
 
 Tensor recovered_ids(const Tensor& table, const Tensor& ids, std::size_t threads) {
@@ -166,9 +145,9 @@ Tensor recovered_ids(const Tensor& table, const Tensor& ids, std::size_t threads
   std::vector<std::int64_t> answers(distinct.size());
   const std::size_t dimension = table.shape()[1];
   parallel_for(distinct.size(), threads, [&](std::size_t i) {
-    answers[i] = table.dtype() == DType::float64
-                     ? most_similar_row(table.values<double>(), dimension, distinct[i])
-                     : most_similar_row(table.values<float>(), dimension, distinct[i]);
+    answers[i] = with_floats(table, [&](auto numbers_of_rows) {
+      return most_similar_row(numbers_of_rows, dimension, distinct[i]);
+    });
   });
 
   std::vector<std::int64_t> result;

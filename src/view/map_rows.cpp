@@ -5,7 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "tensor/tensor_part.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -36,14 +37,9 @@ MapRows::MapRows(const Tensor& maps, const Tensor& allowed, std::size_t sample, 
 
 void MapRows::read(std::size_t row, std::span<double> values,
                    std::span<std::uint8_t> hidden) const {
-  const auto copy = [&](const auto* from) {
-    std::copy_n(from + row * columns_, columns_, values.begin());
-  };
-  if (map_.dtype() == DType::float32) {
-    copy(static_cast<const float*>(map_.bytes()));
-  } else {
-    copy(static_cast<const double*>(map_.bytes()));
-  }
+  with_floats(map_, [&](const auto from) {
+    std::copy_n(from.data() + row * columns_, columns_, values.begin());
+  });
   if (seen_ == nullptr) {
     std::fill(hidden.begin(), hidden.end(), std::uint8_t{0});
     return;

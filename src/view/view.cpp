@@ -15,7 +15,7 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 #include "view/filed_attentions.hpp"
 #include "view/page_maker.hpp"
 #include "view/planned_attentions.hpp"

@@ -12,7 +12,7 @@
 #include "document/tensor_source.hpp"
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
-#include "tensor/shape_only.hpp"
+#include "tensor/operations.hpp"
 
 namespace {
 

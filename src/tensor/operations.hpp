@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// The vocabulary of tensors. Unless stated otherwise a function takes tensors of any dtype and
+/// keeps it, gives a shape alone for tensors that are one (see shape_only()), and throws
+/// Error(internal) where shapes or dtypes do not fit together.
+
+/// A tensor of which only shape and dtype may be read, to check sizes before anything is computed.
+/// Its conversions, parts and other shapes are such tensors too; reading its elements throws
+/// Error(internal).
+Tensor shape_only(Shape shape, DType dtype = DType::float64);
+bool is_shape_only(const Tensor& tensor) noexcept;
+
+/// The elements from number `first` on, in row-major order, as a tensor of this shape that shares
+/// them.
+Tensor part_of(const Tensor& tensor, std::size_t first, Shape shape);
+
+/// Rows `first` … `first` + count − 1: [n,…] → [count,…], shared.
+Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
+
+/// Slices of one axis in the order of `indices`, which may repeat: [n,…] → [indices,…] for axis 0,
+/// [b,n,…] → [b,indices,…] for axis 1.
+Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis = 0);
+
+/// The tensors one after the other along an axis; all other sizes and the dtype are the same.
+/// [a,…], [b,…] → [a+b,…] for axis 0.
+Tensor concatenated(std::span<const Tensor> tensors, std::size_t axis = 0);
+
+/// Samples [1,…] of one rank and dtype whose other sizes may differ as one tensor [samples,…] of
+/// the largest sizes. Zeros fill the end of each axis of a smaller sample. A single sample is
+/// shared.
+Tensor batched(std::span<const Tensor> samples);
+
+/// The tensor `count` times along its first axis: [n,…] → [count·n,…].
+Tensor repeated(const Tensor& tensor, std::size_t count);
+
+/// Axes in another order: axis i of the result is axis order[i] of the tensor.
+Tensor permuted(const Tensor& tensor, const Shape& order);
+
+/// a + b in their dtype, float32 or float64, which is the result's. b has the shape of a, or that
+/// of a's last axes and is then added to each part of a: [B,L,D] + [L,D]. Not for shapes alone.
+/// `threads` 0 = as many as the machine has.
+Tensor sum(const Tensor& a, const Tensor& b, std::size_t threads = 1);
+
+/// Each element divided by the number, in float64 whatever the dtype. Not for shapes alone.
+Tensor divided(const Tensor& tensor, double divisor);
+
+}  // namespace attn
