@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(public_base error.hpp named.hpp tensor.hpp)
-set(layers support tensor kernels attention statistics io plot tokens models document result maps pictures run explain
+set(layers support tensor kernels attention statistics io report plot tokens models document result maps pictures run explain
   compare batch heads view program
   cli)
 
@@ -22,6 +22,9 @@ set(statistics_layers attention kernels tensor support)
 set(statistics_public ${public_base} spec.hpp attention.hpp layers.hpp heads.hpp)
 set(io_layers tensor support)
 set(io_public ${public_base} file_access.hpp io.hpp)
+# Reports for people and programs, of whatever room.
+set(report_layers io tensor support)
+set(report_public ${public_base})
 set(plot_layers tensor support)
 # Its rooms: each includes those named for it, what stands in plot/ itself all of them.
 set(plot_numbers)
@@ -35,10 +38,10 @@ set(plot_public ${public_base} plot.hpp version.hpp)
 set(tokens_layers attention io kernels tensor support)
 set(tokens_public ${public_base} spec.hpp attention.hpp layers.hpp)
 # Checkpoints are files, and what computes them is attention.
-set(models_layers tokens io attention kernels tensor support)
+set(models_layers tokens report io attention kernels tensor support)
 set(models_public ${public_base} document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp)
 # What flows through a document: each room sees those before it.
-set(document_layers models tokens plot io attention kernels tensor support)
+set(document_layers models tokens plot report io attention kernels tensor support)
 set(document_public ${public_base} file_access.hpp spec.hpp attention.hpp layers.hpp rotary.hpp gradient.hpp io.hpp document.hpp run.hpp)
 set(result_layers document ${document_layers})
 set(result_public ${document_public} cpu.hpp plot.hpp version.hpp)
@@ -58,7 +61,7 @@ set(heads_layers batch run statistics ${run_layers})
 set(heads_public ${run_public} batch.hpp heads.hpp model.hpp)
 set(view_layers heads ${heads_layers})
 set(view_public ${heads_public} view.hpp)
-set(program_layers models tokens plot io attention kernels tensor support)
+set(program_layers models tokens plot report io attention kernels tensor support)
 set(program_public ${public_base} io.hpp spec.hpp attention.hpp plot.hpp run.hpp document.hpp bench.hpp cpu.hpp version.hpp)
 set(cli_layers)
 set(cli_public ${public_base} language.hpp memory.hpp batch.hpp heads.hpp view.hpp document.hpp model.hpp file_access.hpp spec.hpp attention.hpp layers.hpp io.hpp plot.hpp run.hpp compare.hpp explain.hpp bench.hpp cpu.hpp version.hpp)

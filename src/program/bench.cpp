@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <numbers>
 #include <numeric>
@@ -16,10 +15,11 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
-#include "io/json_writer.hpp"
 #include "kernels/fma_peak.hpp"
+#include "report/facts.hpp"
 #include "support/display_width.hpp"
 #include "support/memory_limit.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
@@ -146,12 +146,6 @@ std::string shape_text(const BenchRequest& request) {
          std::to_string(request.width);
 }
 
-std::string formatted(const char* format, double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
-
 std::string side_text(const std::optional<std::size_t>& side) {
   return side ? std::to_string(*side) : "-1";
 }
@@ -254,20 +248,15 @@ std::string bench_text(const BenchResult& result) {
 
 std::string bench_json(const BenchResult& result) {
   const BenchRequest& request = result.request;
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
-  json.begin_object();
-  json.member("shape",
-              Shape{request.batch, request.heads, request.queries, request.keys, request.width});
-  json.member("seconds", result.seconds);
-  json.member(counts_tanh(request) ? "gtanh" : "gflops", result.giga_rate);
-  json.member("peak_gflops", result.peak_gflops);
-  if (!counts_tanh(request)) {
-    json.member("fraction_of_peak", result.giga_rate / result.peak_gflops);
-  }
-  json.end_object();
-  json.finish();
-  return text;
+  const bool tanh = counts_tanh(request);
+  return json_text(
+      object({{"shape",
+               Shape{request.batch, request.heads, request.queries, request.keys, request.width}},
+              {"seconds", result.seconds},
+              {tanh ? "gtanh" : "gflops", result.giga_rate},
+              {"peak_gflops", result.peak_gflops},
+              {"fraction_of_peak", only_if(!tanh, result.giga_rate / result.peak_gflops)}}),
+      JsonLayout::line);
 }
 
 }  // namespace attn

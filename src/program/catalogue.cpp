@@ -1,4 +1,3 @@
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +8,9 @@
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
-#include "io/json_writer.hpp"
 #include "models/architecture.hpp"
-#include "support/text_table.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -32,50 +31,32 @@ std::string joined(const Names& names, std::string_view between) {
   return text;
 }
 
-template <class Names>
-void write_names(JsonWriter& json, const char* key, const Names& names) {
-  json.key(key);
-  json.begin_array();
-  for (const std::string_view name : names) json.value(name);
-  json.end_array();
-}
-
-template <class Table>
-void write_meanings(JsonWriter& json, const Table& table) {
-  json.begin_array();
-  for (const auto& row : table) {
-    json.begin_object();
-    json.key("name");
-    json.value(row.name);
-    json.key("meaning");
-    json.value(translated(row.meaning));
-    json.end_object();
-  }
-  json.end_array();
-}
-
+// Rows of a name and what it means: a table to read, and objects for programs.
 template <class Table>
 std::string meanings(const Table& table) {
-  std::array<TextColumn, 2> columns;
-  for (const auto& row : table) {
-    columns[0].cells.emplace_back(row.name);
-    columns[1].cells.push_back(translated(row.meaning));
-  }
-  return text_table(columns);
+  TextTable text{{{""}, {""}}};
+  for (const auto& row : table) text.add({std::string(row.name), translated(row.meaning)});
+  return text.text();
+}
+
+template <class Table>
+Fact meaning_facts(const Table& table) {
+  return list_of(table, [](const auto& row) {
+    return object({{"name", row.name}, {"meaning", translated(row.meaning)}});
+  });
 }
 
 }  // namespace
 
 std::string catalogue_text() {
   std::string text = translated("Kinds of attention\n");
-  std::array<TextColumn, 2> all_kinds;
+  TextTable all_kinds{{{""}, {""}}};
   for (const KindInfo& kind : kinds()) {
     std::string name(kind.name);
     if (!kind.aliases.empty()) name += " (" + joined(kind.aliases, ", ") + ")";
-    all_kinds[0].cells.push_back(name);
-    all_kinds[1].cells.push_back(translated(kind.score));
+    all_kinds.add({name, translated(kind.score)});
   }
-  text += text_table(all_kinds);
+  text += all_kinds.text();
   text += translated("\nFamilies of models\n");
   std::string line = " ";
   for (const std::string& family : known_families()) {
@@ -99,50 +80,25 @@ std::string catalogue_text() {
 }
 
 std::string catalogue_json() {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  json.begin_object();
-  json.key("kinds");
-  json.begin_array();
-  for (const KindInfo& kind : kinds()) {
-    json.begin_object();
-    json.key("name");
-    json.value(kind.name);
-    write_names(json, "aliases", kind.aliases);
-    json.key("score");
-    json.value(kind.score);
-    json.key("parameters");
-    json.begin_array();
-    for (const ParameterInfo& parameter : kind.parameters) {
-      json.begin_object();
-      json.key("name");
-      json.value(parameter.name);
-      json.key("shape");
-      json.value(parameter.shape);
-      json.key("optional");
-      json.value(parameter.optional);
-      json.end_object();
-    }
-    json.end_array();
-    json.key("source");
-    json.value(kind.source);
-    json.end_object();
-  }
-  json.end_array();
-  const std::vector<std::string> families = known_families();
-  write_names(json, "models", families);
-  json.key("mask");
-  write_meanings(json, mask_parts());
-  write_names(json, "colour_maps", colour_maps());
-  write_names(json, "tensor_files_read", TensorFile::formats());
-  write_names(json, "tensor_files_written", names_of(tensor_formats()));
-  json.key("picture_kinds");
-  write_meanings(json, plot_kinds());
-  write_names(json, "pictures", names_of(picture_formats()));
-  write_names(json, "cpu_targets", cpu_targets());
-  json.end_object();
-  json.finish();
-  return text;
+  const auto parameter = [](const ParameterInfo& info) {
+    return object({{"name", info.name}, {"shape", info.shape}, {"optional", info.optional}});
+  };
+  const auto kind = [&](const KindInfo& info) {
+    return object({{"name", info.name},
+                   {"aliases", info.aliases},
+                   {"score", info.score},
+                   {"parameters", list_of(info.parameters, parameter)},
+                   {"source", info.source}});
+  };
+  return json_text(object({{"kinds", list_of(kinds(), kind)},
+                           {"models", known_families()},
+                           {"mask", meaning_facts(mask_parts())},
+                           {"colour_maps", colour_maps()},
+                           {"tensor_files_read", TensorFile::formats()},
+                           {"tensor_files_written", names_of(tensor_formats())},
+                           {"picture_kinds", meaning_facts(plot_kinds())},
+                           {"pictures", names_of(picture_formats())},
+                           {"cpu_targets", cpu_targets()}}));
 }
 
 }  // namespace attn
