@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
 #include "support/translated.hpp"

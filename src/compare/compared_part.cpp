@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
 
 namespace attn {
 namespace {

@@ -17,8 +17,8 @@
 #include "explain/explanation_output.hpp"
 #include "explain/shown_number.hpp"
 #include "io/json_tensor_file.hpp"
-#include "maps/attention_map.hpp"
 #include "maps/map_stack.hpp"
+#include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
@@ -59,52 +59,43 @@ PlotRequest request_of(const ExplainOptions& options) {
   return request;
 }
 
-// The stack's maps to explain: those that are chosen, else of one file the first.
-std::vector<Drawable> chosen_maps(MapStack& stack, const PlotRequest& request) {
+// Whether the maps to explain are those of chosen layers or files, and not the first of one file.
+bool chooses_layers(const PlotRequest& request) {
   const MapSelection& selection = request.selection;
-  const bool chosen = selection.layers || !request.others.empty() ||
-                      selection.layers_together != MapSelection::Layers::each;
-  if (chosen) return stack.chosen();
-  std::vector<Drawable> one;
-  one.push_back(stack.one());
-  return one;
+  return selection.layers || !request.others.empty() ||
+         selection.layers_together != MapSelection::Layers::each;
 }
 
 /// One layer of the maps, of which heads are taken.
 class MapOfLayer {
  public:
-  MapOfLayer(const Drawable& drawable, const Drawing& drawing)
-      : drawable_(drawable),
-        maps_(maps_of(drawable)),
-        selected_(selected(maps_, drawing, drawable)) {
-    if (drawable.holds_weights() || drawable.tensor.ends_with("dropped")) return;
-    throw input_error(translated("{1} holds no weights", in_quotes(drawable.tensor)),
+  MapOfLayer(const AttentionMap& map, const MapChoice& choice) : selected_(map, choice) {
+    if (map.holds_weights() || map.tensor.ends_with("dropped")) return;
+    throw input_error(translated("{1} holds no weights", in_quotes(map.tensor)),
                       "PlotRequest::name",
                       translated("name a tensor of weights; if rows are queries and columns keys, "
                                  "say so with PlotRequest::axes"));
   }
 
-  std::size_t queries() const noexcept { return maps_.weights.queries(); }
-  std::size_t samples() const noexcept { return maps_.weights.samples(); }
-  std::size_t all_heads() const noexcept { return maps_.weights.heads(); }
-  const Drawable& drawable() const noexcept { return drawable_; }
+  std::size_t queries() const noexcept { return selected_.numbers.queries(); }
+  std::size_t samples() const noexcept { return selected_.numbers.samples(); }
+  std::size_t all_heads() const noexcept { return selected_.numbers.heads(); }
+  const AttentionMap& map() const noexcept { return selected_.map; }
   std::string where() const { return selected_.where; }
 
-  bool heads_are_one() const { return heads_together(selected_.selection); }
+  bool heads_are_one() const { return heads_together(selected_.choice.selection); }
   std::string heads_in_words() const { return heads_text(selected_); }
   std::vector<std::size_t> heads() const {
-    if (selected_.selection.heads == MapSelection::Heads::all) return drawn_heads(selected_);
-    return {selected_.head};
+    if (selected_.choice.selection.heads == MapSelection::Heads::all) return drawn_heads(selected_);
+    return {selected_.choice.head};
   }
 
   Heatmap heatmap(std::size_t head) const {
-    return selected_heatmap(selected_, selected_.sample, head);
+    return selected_heatmap(selected_, selected_.choice.sample, head);
   }
 
  private:
-  const Drawable& drawable_;
-  DrawableMaps maps_;
-  SelectedMaps selected_;
+  SelectedMap selected_;
 };
 
 /// The rows of one head of a layer, or of several taken together.
@@ -137,7 +128,7 @@ class HeadRowsExplained {
       row.allowed.assign(allowed.begin(), allowed.end());
     }
     row.same_positions = weights_.shape()[0] == keys && query_labels_ == key_labels_ &&
-                         layer_.drawable().tensor.find("cross") == std::string::npos;
+                         layer_.map().tensor.find("cross") == std::string::npos;
     return row;
   }
 
@@ -165,12 +156,11 @@ class HeadRowsExplained {
 
 void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const MapRow& row,
                const ExplainOptions& options, std::size_t layers, Explanation& to) {
-  const Drawable& drawable = layer.drawable();
-  to.item(drawable.tensor.empty()
-              ? translated("file: {1}, a tensor {2}", one_line(drawable.name),
-                           text(drawable.weights.shape()))
-              : translated("file: {1}, tensor {2} {3}", one_line(drawable.name),
-                           in_quotes(drawable.tensor), text(drawable.weights.shape())));
+  const AttentionMap& map = layer.map();
+  to.item(map.tensor.empty()
+              ? translated("file: {1}, a tensor {2}", one_line(map.file), text(map.numbers.shape()))
+              : translated("file: {1}, tensor {2} {3}", one_line(map.file), in_quotes(map.tensor),
+                           text(map.numbers.shape())));
   if (!layer.where().empty()) {
     to.item(layers > 1 ? translated("{1}, of {2} in all", layer.where(), layers) : layer.where());
   }
@@ -188,12 +178,12 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
 void write_about(JsonWriter& json, const MapOfLayer& layer, std::size_t head,
                  const ExplainOptions& options, std::size_t query) {
   json.key("file");
-  json.value(layer.drawable().name);
+  json.value(layer.map().file);
   json.key("tensor");
-  json.value(layer.drawable().tensor);
-  if (layer.drawable().layer) {
+  json.value(layer.map().tensor);
+  if (layer.map().layer) {
     json.key("layer");
-    json.value(*layer.drawable().layer);
+    json.value(*layer.map().layer);
   }
   json.key("sample");
   json.value(options.sample);
@@ -228,9 +218,9 @@ void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::
   }
 }
 
-std::string left_out(const Drawable& drawable) {
+std::string left_out_text(const std::vector<std::string>& tensors) {
   std::string names;
-  for (const std::string& name : drawable.left_out) {
+  for (const std::string& name : tensors) {
     names += (names.empty() ? "" : translated(", ")) + in_quotes(name);
   }
   return translated("the explanation leaves out {1}: name one of them to explain it", names);
@@ -257,21 +247,24 @@ ExplainOutcome explained_maps(const ExplainOptions& options,
   const PlotRequest request = request_of(options);
   MapStack stack(request, request.files, MapContents::weights,
                  std::make_unique<ResultReader>(file, request.input, request.files));
-  const std::vector<Drawable> layers = chosen_maps(stack, request);
-  const Drawing drawing{{}, request.sample, request.head, request.selection, {}, {}};
+  const bool chosen = chooses_layers(request);
+  const std::vector<AttentionMap> layers = chosen ? stack.chosen() : std::vector{stack.one()};
+  const MapChoice choice{request.sample, request.head, request.selection};
   ExplainOutcome outcome;
   const bool list = options.every_query || layers.size() > 1 ||
                     request.selection.heads == MapSelection::Heads::all;
   ExplanationOutput output(options.format, list);
-  for (const Drawable& drawable : layers) {
+  for (const AttentionMap& map : layers) {
     try {
-      explain_layer(MapOfLayer(drawable, drawing), options, stack.layers(), output);
+      explain_layer(MapOfLayer(map, choice), options, stack.layers(), output);
     } catch (const Error& error) {
-      throw placed(error, drawable);
+      throw placed(error, map);
     }
   }
   outcome.text = output.finish();
-  if (!layers[0].left_out.empty()) outcome.warnings.push_back(left_out(layers[0]));
+  if (chosen && !stack.left_out().empty()) {
+    outcome.warnings.push_back(left_out_text(stack.left_out()));
+  }
   return outcome;
 }
 

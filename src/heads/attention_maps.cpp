@@ -15,8 +15,8 @@
 
 #include "document/reader.hpp"
 #include "heads/row_reading.hpp"
+#include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
-#include "maps/map_selection.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"

@@ -9,7 +9,7 @@
 
 #include "io/json_object.hpp"
 #include "io/json_writer.hpp"
-#include "maps/map_selection.hpp"
+#include "maps/attention_map.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

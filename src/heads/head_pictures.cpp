@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "heads/attention_maps.hpp"
-#include "maps/map_selection.hpp"
+#include "maps/attention_map.hpp"
 #include "run/kind_run.hpp"
 #include "support/translated.hpp"
 

@@ -1,92 +1,220 @@
 #include "maps/map_selection.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <system_error>
+
 #include "attn/error.hpp"
 
+#include "plot/text/token_labels.hpp"
+#include "support/count_text.hpp"
+#include "support/nearest_name.hpp"
 #include "support/translated.hpp"
-#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
-std::string only(std::size_t count, const char* noun) {
-  return count == 1 ? std::string(translated("only one ")) + noun
-                    : std::to_string(count) + " " + noun + "s";
+std::string range_text(const PositionRange& range) {
+  const auto end = [](const std::optional<std::int64_t>& position) {
+    return position ? std::to_string(*position) : std::string();
+  };
+  return end(range.first) + ":" + end(range.end);
 }
 
-void check_index(std::size_t index, std::size_t count, const char* noun) {
-  if (index < count) return;
-  throw input_error(
-      translated("there is no {1} {2}: the weights have {3}", noun, index, only(count, noun)),
-      std::string("RunOptions::") + noun,
-      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
+// Keys that the selection leaves out, each named by its position or its label, which may be spelled
+// as in the file or as pictures show it.
+std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t count,
+                                   const std::vector<std::string>& labels) {
+  std::set<std::size_t> dropped;
+  const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
+  for (const std::string& key : selection.drop) {
+    std::size_t position = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
+    if (error == std::errc() && end == key.data() + key.size()) {
+      if (position >= count) {
+        throw input_error(translated("there is no key {1} to leave out of {2}", key,
+                                     translated_count(count, "{1} key", "{1} keys")),
+                          "MapSelection::drop", translated("give 0 to {1}", count - 1));
+      }
+      dropped.insert(position);
+      continue;
+    }
+    bool found = false;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] != key && readable[i] != key) continue;
+      dropped.insert(i);
+      found = true;
+    }
+    if (found) continue;
+    const std::vector<std::string_view> known(labels.begin(), labels.end());
+    throw input_error(translated("no key is called \"{1}\"", key), "MapSelection::drop",
+                      labels.empty()
+                          ? translated("give positions from 0, or labels that name the keys")
+                          : suggestion(key, known));
+  }
+  return dropped;
+}
+
+// "Key 4, [SEP] and Key 8".
+std::string dropped_text(const MapSelection& selection) {
+  std::string text;
+  for (std::size_t i = 0; i < selection.drop.size(); ++i) {
+    const std::string& key = selection.drop[i];
+    std::size_t position = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
+    const bool number = error == std::errc() && end == key.data() + key.size();
+    if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
+    text += number ? translated("Key {1}", position + 1) : key;
+  }
+  return text;
 }
 
 }  // namespace
 
-Maps::Maps(const Tensor& weights, bool heads_only) : weights_(weights) {
-  const Shape& shape = weights.shape();
-  const std::size_t rank = shape.size();
-  if (rank < 2 || rank > 4) {
-    throw input_error(translated("the weights have the shape {1}", text(shape)), "/weights",
-                      rank > 4
-                          ? translated("say with PlotRequest::axes what the axes before queries "
-                                       "and keys are, such as layer,batch,head")
-                          : translated("give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"));
+Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
+                       const std::string& field, const char* noun, const char* nouns) {
+  if (!range) return {0, count};
+  const auto size = static_cast<std::int64_t>(count);
+  if (range->first && range->end && *range->end == *range->first + 1 &&
+      (*range->first >= size || *range->first < -size)) {
+    throw input_error(translated("there is no {1} {2}: there {3}{4}", noun, *range->first,
+                                 count == 1 ? translated("is ") : translated("are "),
+                                 count_text(count, noun, nouns)),
+                      field, translated("give 0 to {1}", count - 1));
   }
-  if (weights.size() == 0) {
-    throw input_error(translated("the weights {1} have an axis of size 0", text(shape)), "/weights",
-                      translated("give every axis at least one element"));
+  const auto absolute = [&](std::int64_t position) {
+    if (position >= -size && position <= size) return position < 0 ? position + size : position;
+    throw input_error(translated("the range {1} goes beyond the {2} there {3}", range_text(*range),
+                                 count_text(count, noun, nouns),
+                                 count == 1 ? translated("is") : translated("are")),
+                      field, translated("give positions from 0 to {1}", count));
+  };
+  const std::int64_t first = absolute(range->first.value_or(0));
+  const std::int64_t end = absolute(range->end.value_or(size));
+  if (first >= end) {
+    throw input_error(translated("the range {1} holds none of the {2}", range_text(*range),
+                                 count_text(count, noun, nouns)),
+                      field, translated("give a start that stands before the end"));
   }
-  keys_ = shape[rank - 1];
-  queries_ = shape[rank - 2];
-  if (rank == 4) {
-    samples_ = shape[0];
-    heads_ = shape[1];
-  } else if (rank == 3) {
-    (heads_only ? heads_ : samples_) = shape[0];
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
+}
+
+std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRange>>& ranges,
+                                    std::size_t count, const std::string& field, const char* noun,
+                                    const char* nouns) {
+  std::vector<std::size_t> numbers;
+  std::vector<bool> taken(count, false);
+  const auto take = [&](const std::optional<PositionRange>& range) {
+    const Positions positions = positions_in(range, count, field, noun, nouns);
+    for (std::size_t i = positions.first; i < positions.end; ++i) {
+      if (!taken[i]) numbers.push_back(i);
+      taken[i] = true;
+    }
+  };
+  if (!ranges) take(std::nullopt);
+  if (ranges) {
+    for (const PositionRange& range : *ranges) take(range);
   }
+  return numbers;
 }
 
-Tensor Maps::matrix(std::size_t sample, std::size_t head) const {
-  // One head may stand for all: what is seen is often the same for each.
-  const std::size_t at = (sample * heads_ + (heads_ == 1 ? 0 : head)) * queries_ * keys_;
-  return part_of(weights_, at, {queries_, keys_});
+std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
+                         NumberedThing thing) {
+  const bool heads = thing == NumberedThing::head;
+  if (numbers.size() == count) {
+    return heads ? translated_count(count, "{1} Head", "{1} Heads")
+                 : translated_count(count, "{1} Layer", "{1} Layers");
+  }
+  if (numbers.size() == 1) {
+    return heads ? translated("Head {1}", numbers[0] + 1) : translated("Layer {1}", numbers[0] + 1);
+  }
+  bool follow = numbers.size() > 2;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    follow = follow && numbers[i] == numbers[i - 1] + 1;
+  }
+  if (follow) {
+    const std::size_t first = numbers.front() + 1, last = numbers.back() + 1;
+    return heads ? translated("Heads {1} to {2}", first, last)
+                 : translated("Layers {1} to {2}", first, last);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) list += i + 1 < numbers.size() ? translated(", ") : translated(" and ");
+    list += std::to_string(numbers[i] + 1);
+  }
+  return heads ? translated("Heads {1}", list) : translated("Layers {1}", list);
 }
 
-void Maps::check(std::size_t sample, std::size_t head) const {
-  check_place(sample, samples_, head, heads_);
+bool heads_together(const MapSelection& selection) {
+  return selection.heads == MapSelection::Heads::mean ||
+         selection.heads == MapSelection::Heads::max;
 }
 
-void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
-  check_index(sample, samples, "sample");
-  check_index(head, heads, "head");
+std::vector<std::string> part_of(const std::vector<std::string>& labels,
+                                 const Positions& positions) {
+  if (labels.empty()) return {};
+  return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
+          labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
 }
 
-void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis) {
-  if (labels == positions) return;
-  throw input_error(
-      translated("{1} for {2}", translated_count(labels, "{1} label", "{1} labels"),
-                 (axis == "query" ? translated_count(positions, "{1} query", "{1} queries")
-                                  : translated_count(positions, "{1} key", "{1} keys"))),
-      "/labels/" + std::string(axis), translated("give one label each"));
+std::vector<std::string> key_labels(const std::vector<std::string>& labels,
+                                    const std::vector<std::size_t>& keys) {
+  std::vector<std::string> part;
+  const bool follow = keys.back() - keys.front() + 1 == keys.size();
+  if (labels.empty() && follow) return part;  // they can be counted
+  for (const std::size_t key : keys) {
+    part.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
+  }
+  return part;
 }
 
-Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
-                       const std::string& title, std::size_t sample, std::size_t head) {
-  Heatmap heatmap;
-  heatmap.weights = weights.matrix(sample, head);
-  if (allowed) heatmap.allowed = allowed->matrix(sample, head);
-  heatmap.query_labels = Labels::of_sample(labels.query, sample);
-  heatmap.key_labels = Labels::of_sample(labels.key, sample);
-  if (!heatmap.query_labels.empty())
-    check_label_count(heatmap.query_labels.size(), weights.queries(), "query");
-  if (!heatmap.key_labels.empty())
-    check_label_count(heatmap.key_labels.size(), weights.keys(), "key");
-  const std::string place =
-      "(Sample " + std::to_string(sample + 1) + ", Head " + std::to_string(head + 1) + ")";
-  heatmap.title =
-      title.empty() ? translated("Attention Weight Heatmap {1}", place) : title + "\n" + place;
-  return heatmap;
+bool MapSelection::plain() const {
+  return !heads_together(*this) && !queries && !keys && drop_first == 0 && drop.empty() &&
+         !renormalize && !merge_pieces;
+}
+
+Positions selected_queries(const MapSelection& selection, std::size_t count) {
+  return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
+}
+
+std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
+                                       const std::vector<std::string>& labels) {
+  Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
+  if (selection.drop_first >= keys.end) {
+    throw input_error(
+        translated("without the first {1} no key is left of {2}", selection.drop_first,
+                   translated_count(count, "{1} key", "{1} keys")),
+        "MapSelection::drop_first", translated("give a number from 0 to {1}", keys.end - 1));
+  }
+  keys.first = std::max(keys.first, selection.drop_first);
+  const std::set<std::size_t> dropped = dropped_keys(selection, count, labels);
+  std::vector<std::size_t> kept;
+  for (std::size_t key = keys.first; key < keys.end; ++key) {
+    if (!dropped.contains(key)) kept.push_back(key);
+  }
+  if (!kept.empty()) return kept;
+  throw input_error(translated("without those that are left out no key is left of {1}",
+                               translated_count(count, "{1} key", "{1} keys")),
+                    "MapSelection::drop", translated("leave some of them in"));
+}
+
+std::string keys_text(const MapSelection& selection) {
+  std::string text;
+  if (selection.drop_first > 0) {
+    text = translated_count(selection.drop_first, "without the First Key",
+                            "without the First {1} Keys");
+  }
+  if (!selection.drop.empty()) {
+    text += text.empty() ? translated("without {1}", dropped_text(selection))
+                         : translated(" and {1}", dropped_text(selection));
+  }
+  if (selection.renormalize) {
+    text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
+  }
+  return text;
 }
 
 }  // namespace attn

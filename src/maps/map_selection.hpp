@@ -1,48 +1,58 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "attn/plot.hpp"
-#include "attn/tensor.hpp"
-
-#include "document/labels.hpp"
+#include "attn/run.hpp"
 
 namespace attn {
 
-/// Weights [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk] seen as samples × heads of matrices. With `heads_only`
-/// a tensor of rank 3 is [H,Lq,Lk], as an attention without a batch axis has it.
-class Maps {
- public:
-  explicit Maps(const Tensor& weights, bool heads_only = false);
-
-  std::size_t samples() const noexcept { return samples_; }
-  std::size_t heads() const noexcept { return heads_; }
-  std::size_t queries() const noexcept { return queries_; }
-  std::size_t keys() const noexcept { return keys_; }
-
-  /// One matrix [Lq,Lk], sharing the elements.
-  Tensor matrix(std::size_t sample, std::size_t head) const;
-
-  /// Throws Error(input) naming the field if there is no such sample or head.
-  void check(std::size_t sample, std::size_t head) const;
-
- private:
-  Tensor weights_;
-  std::size_t samples_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
+/// Positions of a range, from 0, without `end`.
+struct Positions {
+  std::size_t first = 0, end = 0;
+  std::size_t count() const { return end - first; }
 };
 
-/// Throws Error(input) naming the field if there is no such sample or head.
-void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads);
+/// Positions that a range means among `count`. Throws Error(input) naming the field for what is not
+/// there; `noun` and `nouns` name the positions: "query", "queries".
+Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
+                       const std::string& field, const char* noun, const char* nouns);
 
-/// Throws Error(input) unless there are as many labels as positions on the axis, "query" or "key".
-void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis);
+/// Numbers below `count` that the ranges mean, each once, in their order; all of them without
+/// ranges. Throws as positions_in() does.
+std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRange>>& ranges,
+                                    std::size_t count, const std::string& field, const char* noun,
+                                    const char* nouns);
 
-/// The heatmap of one sample and head with its labels and title. `allowed` may be absent.
-/// Throws Error(input) for labels that are neither none nor one for each query and key.
-Heatmap chosen_heatmap(const Maps& weights, const Maps* allowed, const Labels& labels,
-                       const std::string& title, std::size_t sample, std::size_t head);
+enum class NumberedThing { head, layer };
+
+/// "Head 3", "Heads 1 to 6", "Heads 1, 6 and 12" of numbers from 0, or of all "12 Heads".
+std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
+                         NumberedThing thing);
+
+/// Whether the selection makes one matrix of all heads.
+bool heads_together(const MapSelection& selection);
+
+/// Chosen positions among `count` queries. Throws Error(input) naming the field.
+Positions selected_queries(const MapSelection& selection, std::size_t count);
+
+/// Chosen positions among `count` keys, whose labels are given, or none. Throws Error(input) naming
+/// the field.
+std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
+                                       const std::vector<std::string>& labels);
+
+/// Labels of these positions; none if there are none.
+std::vector<std::string> part_of(const std::vector<std::string>& labels,
+                                 const Positions& positions);
+
+/// Labels of these keys. Keys without labels are named by their numbers, K_1…, where some between
+/// them are left out.
+std::vector<std::string> key_labels(const std::vector<std::string>& labels,
+                                    const std::vector<std::size_t>& keys);
+
+/// Words for the changed keys: "without the First Key, Renormalised"; empty if none are changed.
+std::string keys_text(const MapSelection& selection);
 
 }  // namespace attn

@@ -10,8 +10,9 @@
 #include "attn/error.hpp"
 
 #include "document/tensor_view.hpp"
-#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
+#include "maps/selected_map.hpp"
 #include "support/in_english.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
@@ -41,7 +42,7 @@ std::string allowed_of(const std::string& tensor) {
 }
 
 // How many query heads share each key and value head, if the result or its shapes tell.
-std::size_t heads_a_group(const ResultReader& file, const Tensor& weights) {
+std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
   if (const auto kv_heads = file.kv_heads(); kv_heads && weights.rank() >= 3) {
     const std::size_t heads = weights.shape()[weights.rank() - 3];
     return heads % *kv_heads == 0 ? heads / *kv_heads : 1;
@@ -365,83 +366,81 @@ Tensor MapStack::arranged(const Tensor& tensor, const Layer& layer) const {
   return part_of(usual, layer.index * element_count(rest), rest);
 }
 
-Drawable MapStack::read(const Layer& layer) {
+AttentionMap MapStack::read(const Layer& layer) {
   ResultReader& file = *layer.file;
   const std::string& tensor = layer.tensor;
-  Drawable drawable;
-  drawable.name = file.name();
-  drawable.tensor = tensor;
-  drawable.where = layer.where;
-  if (is_stack_) drawable.layer = layer.number;
-  drawable.weights = arranged(numbers(layer), layer);
+  AttentionMap map;
+  map.file = file.name();
+  map.tensor = tensor;
+  map.place = layer.where;
+  if (is_stack_) map.layer = layer.number;
+  map.numbers = arranged(numbers(layer), layer);
   const bool has_head = std::find(axes_.begin(), axes_.end(), MapAxis::head) != axes_.end();
   const bool has_batch = std::find(axes_.begin(), axes_.end(), MapAxis::batch) != axes_.end();
-  drawable.heads_only = has_head && !has_batch;
-  drawable.meaning = meaning_of(tensor);
-  if (!axes_.empty() || (drawable.meaning == TensorMeaning::positions && !file.is_result())) {
-    const bool weights =
-        drawable.meaning == TensorMeaning::weights || has_rows_of_weights(drawable.weights);
+  map.heads_only = has_head && !has_batch;
+  map.meaning = meaning_of(tensor);
+  if (!axes_.empty() || (map.meaning == TensorMeaning::positions && !file.is_result())) {
+    const bool weights = map.meaning == TensorMeaning::weights || has_rows_of_weights(map.numbers);
     if (weights) {
-      drawable.meaning = TensorMeaning::weights;
+      map.meaning = TensorMeaning::weights;
     } else if (!axes_.empty()) {
-      drawable.meaning = TensorMeaning::other_map;
+      map.meaning = TensorMeaning::other_map;
     }
   }
   if (shows_mask(tensor)) {
     const Tensor allowed = file.booleans(allowed_of(tensor));
     if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
-      drawable.allowed = arranged(allowed, layer);
+      map.allowed = arranged(allowed, layer);
     }
-    if (!drawable.allowed && axes_.empty() && drawable.weights) {
-      drawable.allowed = file.seen(prefix_of(tensor), drawable.weights.shape());
+    if (!map.allowed && axes_.empty() && map.numbers) {
+      map.allowed = file.seen(prefix_of(tensor), map.numbers.shape());
     }
   }
   if (contents_ == MapContents::stages) {
     const std::string prefix = prefix_of(tensor);
-    drawable.scores = arranged(file.numbers(prefix + "scores"), layer);
-    drawable.capped = arranged(file.numbers(prefix + "capped"), layer);
-    drawable.masked = arranged(file.numbers(prefix + "masked"), layer);
+    map.scores = arranged(file.numbers(prefix + "scores"), layer);
+    map.capped = arranged(file.numbers(prefix + "capped"), layer);
+    map.masked = arranged(file.numbers(prefix + "masked"), layer);
   }
-  drawable.labels = file.labels(tensor);
+  map.labels = file.labels(tensor);
   std::string pointer = "/labels", place = file.name();
   if (request_.labels) {
-    drawable.labels = read_label_file(*request_.labels, access_);
+    map.labels = read_label_file(*request_.labels, access_);
     pointer = "";
     place = request_.labels->string();
   }
-  if (drawable.is_map() && drawable.weights && drawable.weights.rank() >= 2) {
-    const Shape& shape = drawable.weights.shape();
+  if (map.is_map() && map.numbers && map.numbers.rank() >= 2) {
+    const Shape& shape = map.numbers.shape();
     try {
-      drawable.labels =
-          fitted(drawable.labels, shape[shape.size() - 2], shape[shape.size() - 1], pointer);
+      map.labels = fitted(map.labels, shape[shape.size() - 2], shape[shape.size() - 1], pointer);
     } catch (const Error& error) {
       throw error.inside(place);
     }
   }
-  drawable.title = file.title();
-  drawable.heads_a_group = heads_a_group(file, drawable.weights);
-  return drawable;
+  map.title = file.title();
+  map.heads_per_group = heads_per_group(file, map.numbers);
+  return map;
 }
 
 // The mean or the largest of the layers, element by element.
-Drawable MapStack::together(const std::vector<Layer>& layers) {
+AttentionMap MapStack::together(const std::vector<Layer>& layers) {
   const bool largest = request_.selection.layers_together == MapSelection::Layers::max;
-  Drawable all;
+  AttentionMap all;
   std::vector<double> sum;
   std::vector<std::uint8_t> allowed;
   std::vector<std::size_t> numbers;
   for (const Layer& layer : layers) {
-    const Drawable one = read(layer);
+    const AttentionMap one = read(layer);
     numbers.push_back(layer.number);
-    const Tensor converted = one.weights.converted(DType::float64);
+    const Tensor converted = one.numbers.converted(DType::float64);
     const auto values = converted.values<double>();
     if (sum.empty()) {
       all = one;
       sum.assign(values.begin(), values.end());
-    } else if (one.weights.shape() != all.weights.shape()) {
+    } else if (one.numbers.shape() != all.numbers.shape()) {
       throw input_error(
           translated("layer {1} has the shape {2}, layer {3} {4}", layer.number,
-                     text(one.weights.shape()), numbers[0], text(all.weights.shape())),
+                     text(one.numbers.shape()), numbers[0], text(all.numbers.shape())),
           layers_field, translated("choose layers of one shape"));
     } else {
       for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -460,26 +459,25 @@ Drawable MapStack::together(const std::vector<Layer>& layers) {
   std::sort(numbers.begin(), numbers.end());
   const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
   all.layer.reset();
-  all.where = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
-  all.weights = Tensor(all.weights.shape(), std::move(sum));
+  all.place = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
+  all.numbers = Tensor(all.numbers.shape(), std::move(sum));
   if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
   all.scores = all.capped = all.masked = Tensor();
   return all;
 }
 
-std::vector<Drawable> MapStack::chosen() {
-  std::vector<Drawable> drawables;
+std::vector<AttentionMap> MapStack::chosen() {
+  std::vector<AttentionMap> maps;
   const std::vector<Layer> layers = chosen_layers();
   if (request_.selection.layers_together != MapSelection::Layers::each) {
-    drawables.push_back(together(layers));
+    maps.push_back(together(layers));
   } else {
-    for (const Layer& layer : layers) drawables.push_back(read(layer));
+    for (const Layer& layer : layers) maps.push_back(read(layer));
   }
-  drawables[0].left_out = left_out_;
-  return drawables;
+  return maps;
 }
 
-void MapStack::walk(const std::function<void(const Drawable&, std::size_t)>& take) {
+void MapStack::walk(const std::function<void(const AttentionMap&, std::size_t)>& take) {
   const std::vector<Layer> layers = chosen_layers();
   if (request_.selection.layers_together != MapSelection::Layers::each) {
     take(together(layers), 0);
@@ -488,11 +486,11 @@ void MapStack::walk(const std::function<void(const Drawable&, std::size_t)>& tak
   for (const Layer& layer : layers) take(read(layer), layer.number);
 }
 
-Drawable MapStack::named(const std::string& tensor) {
+AttentionMap MapStack::named(const std::string& tensor) {
   return read({files_[0].get(), tensor, 0, "", false});
 }
 
-Drawable MapStack::one() {
+AttentionMap MapStack::one() {
   const std::vector<Layer> layers = chosen_layers();
   if (request_.selection.layers_together != MapSelection::Layers::each) return together(layers);
   if (files_.size() > 1 && !request_.selection.layers) {

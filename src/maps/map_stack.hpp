@@ -32,14 +32,14 @@ class MapStack {
            std::shared_ptr<ResultReader> first = nullptr);
 
   /// The layers that are chosen, each by itself, or their mean or largest as one.
-  std::vector<Drawable> chosen();
+  std::vector<AttentionMap> chosen();
   /// The same one after the other, so that no more than one needs to be in memory, each with the
   /// number of its layer from 0.
-  void walk(const std::function<void(const Drawable& drawable, std::size_t layer)>& take);
+  void walk(const std::function<void(const AttentionMap& map, std::size_t layer)>& take);
 
   /// The one that is drawn where a picture shows one: the first of a stack of which none is chosen.
   /// Throws Error(input) naming the field if several are.
-  Drawable one();
+  AttentionMap one();
 
   /// How many layers there are, chosen or not.
   std::size_t layers() const noexcept { return layers_.size(); }
@@ -47,7 +47,7 @@ class MapStack {
   /// The tensors of the first file, the one that is drawn first, and any of them as a map.
   const std::vector<std::string>& names() const { return files_[0]->names(); }
   const std::string& first() const { return layers_[0].tensor; }
-  Drawable named(const std::string& tensor);
+  AttentionMap named(const std::string& tensor);
   /// Its shape as the file has it, and other tensors of weights, which are no part of the stack.
   Shape shape_of_first() { return numbers(layers_[0]).shape(); }
   const std::vector<std::string>& left_out() const { return left_out_; }
@@ -74,9 +74,9 @@ class MapStack {
   std::vector<Layer> chosen_layers() const;
   std::string known_layers() const;
   Tensor numbers(const Layer& layer);
-  Drawable read(const Layer& layer);
+  AttentionMap read(const Layer& layer);
   Tensor arranged(const Tensor& tensor, const Layer& layer) const;
-  Drawable together(const std::vector<Layer>& layers);
+  AttentionMap together(const std::vector<Layer>& layers);
 
   const PlotRequest& request_;
   FileAccess access_;

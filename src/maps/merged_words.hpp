@@ -11,20 +11,21 @@
 
 namespace attn {
 
-/// The positions of an axis that are shown, and the labels of all of them, or none.
+/// Shown positions of an axis, and the labels of all its positions, or none.
 struct ShownAxis {
   const std::vector<std::string>& labels;
-  std::size_t count = 0;               ///< of all positions
-  std::vector<std::size_t> positions;  ///< those that are shown
+  std::size_t count = 0;               ///< number of all positions
+  std::vector<std::size_t> positions;  ///< shown ones
 };
 
+/// Words of two axes; their positions count among those that are shown.
 struct WordsOfAxes {
-  std::vector<Word> queries, keys;  ///< of the positions that are shown, counted among these
+  std::vector<Word> queries, keys;
 };
 
-/// Joins pieces of words: those that `given` tells, on the axes whose pieces they fit, else those
-/// that the labels mark. Throws Error(input) naming the field if nothing tells which pieces make a
-/// word, or the words fit neither axis.
+/// Joins pieces of words: into the given words on axes whose pieces fit them, else into the words
+/// that the labels mark. Throws Error(input) naming the field if neither words nor labels are
+/// there, or the words fit neither axis.
 WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis& queries,
                          const ShownAxis& keys);
 

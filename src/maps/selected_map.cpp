@@ -3,21 +3,43 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <numeric>
-#include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
 #include "maps/merged_words.hpp"
-#include "plot/text/token_labels.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
+
+void check_label_count(std::size_t labels, std::size_t positions, std::string_view axis) {
+  if (labels == positions) return;
+  throw input_error(
+      translated("{1} for {2}", translated_count(labels, "{1} label", "{1} labels"),
+                 (axis == "query" ? translated_count(positions, "{1} query", "{1} queries")
+                                  : translated_count(positions, "{1} key", "{1} keys"))),
+      "/labels/" + std::string(axis), translated("give one label each"));
+}
+
+void check_labels(const Labels& labels, const Maps& maps) {
+  const auto check = [&](const std::vector<std::vector<std::string>>& lists, std::size_t length,
+                         const char* axis) {
+    if (lists.size() > 1 && lists.size() != maps.samples()) {
+      throw input_error(translated("{1} of labels for {2}",
+                                   translated_count(lists.size(), "{1} list", "{1} lists"),
+                                   translated_count(maps.samples(), "{1} sample", "{1} samples")),
+                        std::string("/labels/") + axis,
+                        translated("give one list for all samples, or one list a sample"));
+    }
+    for (const auto& list : lists) check_label_count(list.size(), length, axis);
+  };
+  check(labels.query, maps.queries(), "query");
+  check(labels.key, maps.keys(), "key");
+}
 
 // A matrix on its way from one head to what is drawn.
 struct Shown {
@@ -27,12 +49,12 @@ struct Shown {
 };
 
 // Of all heads, for the mean or the largest; a cell is allowed if it is in any head.
-Shown of_heads(const SelectedMaps& maps, std::size_t sample,
+Shown of_heads(const SelectedMap& selected, std::size_t sample,
                const std::vector<std::size_t>& heads) {
-  Shown shown{maps.weights.queries(), maps.weights.keys(), {}, {}};
-  const bool largest = maps.selection.heads == MapSelection::Heads::max;
+  Shown shown{selected.numbers.queries(), selected.numbers.keys(), {}, {}};
+  const bool largest = selected.choice.selection.heads == MapSelection::Heads::max;
   for (const std::size_t head : heads) {
-    const Tensor matrix = maps.weights.matrix(sample, head).converted(DType::float64);
+    const Tensor matrix = selected.numbers.matrix(sample, head).converted(DType::float64);
     const auto values = matrix.values<double>();
     if (head == heads[0]) {
       shown.weights.assign(values.begin(), values.end());
@@ -44,8 +66,8 @@ Shown of_heads(const SelectedMaps& maps, std::size_t sample,
                           : (values[i] > weight || std::isnan(values[i]) ? values[i] : weight);
       }
     }
-    if (!maps.allowed || maps.selection.hide_mask) continue;
-    const Tensor mask = maps.allowed->matrix(sample, head).converted(DType::boolean);
+    if (!selected.allowed || selected.choice.selection.hide_mask) continue;
+    const Tensor mask = selected.allowed->matrix(sample, head).converted(DType::boolean);
     const auto allowed = mask.values<std::uint8_t>();
     shown.allowed.resize(allowed.size());
     for (std::size_t i = 0; i < allowed.size(); ++i) shown.allowed[i] |= allowed[i];
@@ -107,12 +129,12 @@ void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words
 }
 
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
-std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
-  const MapSelection& selection = maps.selection;
+std::string place_text(const SelectedMap& selected, std::size_t sample, std::size_t head) {
+  const MapSelection& selection = selected.choice.selection;
   const std::string between = translated(", ");
-  std::string place = maps.where.empty() ? "" : maps.where + between;
+  std::string place = selected.where.empty() ? "" : selected.where + between;
   place += translated("Sample {1}", sample + 1) + between;
-  const std::string heads = heads_text(maps);
+  const std::string heads = heads_text(selected);
   switch (selection.heads) {
     case MapSelection::Heads::mean:
       place += translated("Mean of {1}", heads);
@@ -131,139 +153,200 @@ std::string place_text(const SelectedMaps& maps, std::size_t sample, std::size_t
   return translated("({1})", place);
 }
 
-}  // namespace
-
-namespace {
-
-// Labels as they stand in files and as people read them both name a key.
-std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t count,
-                                   const std::vector<std::string>& labels) {
-  std::set<std::size_t> dropped;
-  const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
-  for (const std::string& key : selection.drop) {
-    std::size_t position = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
-    if (error == std::errc() && end == key.data() + key.size()) {
-      if (position >= count) {
-        throw input_error(translated("there is no key {1} to leave out of {2}", key,
-                                     translated_count(count, "{1} key", "{1} keys")),
-                          "MapSelection::drop", translated("give 0 to {1}", count - 1));
-      }
-      dropped.insert(position);
-      continue;
-    }
-    bool found = false;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (labels[i] != key && readable[i] != key) continue;
-      dropped.insert(i);
-      found = true;
-    }
-    if (found) continue;
-    const std::vector<std::string_view> known(labels.begin(), labels.end());
-    throw input_error(translated("no key is called \"{1}\"", key), "MapSelection::drop",
-                      labels.empty()
-                          ? translated("give positions from 0, or labels that name the keys")
-                          : suggestion(key, known));
-  }
-  return dropped;
-}
-
-// "Key 4" or the label.
-std::string dropped_text(const MapSelection& selection) {
-  std::string text;
-  for (std::size_t i = 0; i < selection.drop.size(); ++i) {
-    const std::string& key = selection.drop[i];
-    std::size_t position = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
-    const bool number = error == std::errc() && end == key.data() + key.size();
-    if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
-    text += number ? translated("Key {1}", position + 1) : key;
-  }
-  return text;
-}
-
-}  // namespace
-
-bool heads_together(const MapSelection& selection) {
-  return selection.heads == MapSelection::Heads::mean ||
-         selection.heads == MapSelection::Heads::max;
-}
-
-std::vector<std::string> part_of(const std::vector<std::string>& labels,
-                                 const Positions& positions) {
-  if (labels.empty()) return {};
-  return {labels.begin() + static_cast<std::ptrdiff_t>(positions.first),
-          labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
-}
-
-std::vector<std::string> key_labels(const std::vector<std::string>& labels,
-                                    const std::vector<std::size_t>& keys) {
-  std::vector<std::string> part;
-  const bool follow = keys.back() - keys.front() + 1 == keys.size();
-  if (labels.empty() && follow) return part;  // they can be counted
-  for (const std::size_t key : keys) {
-    part.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
-  }
-  return part;
-}
-
-bool MapSelection::plain() const {
-  return !heads_together(*this) && !queries && !keys && drop_first == 0 && drop.empty() &&
-         !renormalize && !merge_pieces;
-}
-
-Positions selected_queries(const MapSelection& selection, std::size_t count) {
-  return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
-}
-
-std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
-                                       const std::vector<std::string>& labels) {
-  Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
-  if (selection.drop_first >= keys.end) {
+Maps numbers_of(const AttentionMap& map) {
+  if (!map.numbers) {
     throw input_error(
-        translated("without the first {1} no key is left of {2}", selection.drop_first,
-                   translated_count(count, "{1} key", "{1} keys")),
-        "MapSelection::drop_first", translated("give a number from 0 to {1}", keys.end - 1));
+        translated("there are no weights to draw"), "",
+        translated("give a result with weights, {\"weights\": …}, or a file with one tensor"));
   }
-  keys.first = std::max(keys.first, selection.drop_first);
-  const std::set<std::size_t> dropped = dropped_keys(selection, count, labels);
-  std::vector<std::size_t> kept;
-  for (std::size_t key = keys.first; key < keys.end; ++key) {
-    if (!dropped.contains(key)) kept.push_back(key);
-  }
-  if (!kept.empty()) return kept;
-  throw input_error(translated("without those that are left out no key is left of {1}",
-                               translated_count(count, "{1} key", "{1} keys")),
-                    "MapSelection::drop", translated("leave some of them in"));
+  return Maps(map.numbers, map.heads_only);
 }
 
-std::vector<std::size_t> drawn_heads(const SelectedMaps& maps) {
-  return numbers_in(maps.selection.chosen_heads, maps.weights.heads(), "MapSelection::chosen_heads",
-                    "head", "heads");
+// Labels are checked too. Those of a tensor that is no map name its rows if they fit.
+std::optional<Maps> allowed_of(const AttentionMap& map, const Maps& numbers) {
+  if (!map.is_map()) return std::nullopt;
+  check_labels(map.labels, numbers);
+  if (!map.allowed) return std::nullopt;
+  Shape once_for_heads = map.numbers.shape();
+  if (once_for_heads.size() == 4) once_for_heads[1] = 1;
+  if (map.allowed.shape() != map.numbers.shape() && map.allowed.shape() != once_for_heads) {
+    throw input_error(translated("allowed {1} does not have the shape of the weights {2}",
+                                 text(map.allowed.shape()), text(map.numbers.shape())),
+                      "/allowed", translated("give both the same shape"));
+  }
+  return Maps(map.allowed, map.heads_only);
 }
 
-std::string heads_text(const SelectedMaps& maps) {
-  return numbers_text(drawn_heads(maps), maps.weights.heads(), NumberedThing::head);
+// Names of positions or dimensions, counted from 0.
+std::vector<std::string> counted(std::size_t first, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(first + i));
+  return names;
 }
 
-std::string keys_text(const MapSelection& selection) {
-  std::string text;
-  if (selection.drop_first > 0) {
-    text = translated_count(selection.drop_first, "without the First Key",
-                            "without the First {1} Keys");
+// Matrix of a tensor whose rows are positions and whose columns are dimensions.
+Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
+  const AttentionMap& map = selected.map;
+  const MapSelection& selection = selected.choice.selection;
+  const std::size_t sample = selected.choice.sample;
+  if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
+      !selection.drop.empty()) {
+    throw input_error(
+        translated("\"{1}\" has no keys", map.tensor), "PlotRequest::name",
+        translated(
+            "leave out MapSelection::drop_first, MapSelection::drop, MapSelection::renormalize and "
+            "MapSelection::merge_pieces, or say with PlotRequest::axes that it is a map"));
   }
-  if (!selection.drop.empty()) {
-    text += text.empty() ? translated("without {1}", dropped_text(selection))
-                         : translated(" and {1}", dropped_text(selection));
+  AttentionMap unlabelled = map;
+  unlabelled.labels = {};
+  Heatmap heatmap = selected_heatmap(SelectedMap(unlabelled, selected.choice), sample, head);
+  const Shape& shape = heatmap.weights.shape();
+  const std::vector<std::string> labels = Labels::of_sample(map.labels.query, sample);
+  if (labels.size() == selected.numbers.queries()) {
+    const auto start = labels.begin() + static_cast<std::ptrdiff_t>(heatmap.first_query);
+    heatmap.query_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[0]));
+  } else {
+    heatmap.query_labels = counted(heatmap.first_query, shape[0]);
   }
-  if (selection.renormalize) {
-    text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
+  heatmap.key_labels = counted(heatmap.first_key, shape[1]);
+  heatmap.title = map.tensor;
+  heatmap.of_positions = heatmap.any_numbers = true;
+  if (selected.numbers.heads() > 1) {
+    heatmap.title += " " + place_text(selected, sample, head);
+  } else if (selected.numbers.samples() > 1) {
+    heatmap.title += " " + translated("({1})", translated("Sample {1}", sample + 1));
   }
-  return text;
+  return heatmap;
 }
 
-std::string place_text(const SelectedMaps& maps) {
-  return place_text(maps, maps.sample, maps.head);
+}  // namespace
+
+SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
+    : map(of), choice(chosen), numbers(numbers_of(of)), allowed(allowed_of(of, numbers)) {
+  check_place(choice.sample, numbers.samples(), choice.head, numbers.heads());
+  where = map.place.empty() ? where_of(map.tensor) : map.place;
+}
+
+Heatmap heatmap_of(const SelectedMap& selected) {
+  const AttentionMap& map = selected.map;
+  if (!map.is_map()) return heatmap_of_positions(selected, selected.choice.head);
+  Heatmap heatmap = selected_heatmap(selected);
+  heatmap.any_numbers = !map.holds_weights();
+  if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
+  return heatmap;
+}
+
+std::vector<Heatmap> heads_of(const SelectedMap& selected) {
+  if (selected.choice.selection.heads != MapSelection::Heads::all) return {heatmap_of(selected)};
+  if (selected.map.is_map()) return selected_heads(selected).panels;
+  std::vector<Heatmap> heads;
+  for (const std::size_t head : drawn_heads(selected)) {
+    heads.push_back(heatmap_of_positions(selected, head));
+    if (selected.numbers.heads() > 1) heads.back().title = translated("Head {1}", head + 1);
+  }
+  return heads;
+}
+
+Heatmap selected_heatmap(const SelectedMap& selected) {
+  return selected_heatmap(selected, selected.choice.sample, selected.choice.head);
+}
+
+Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::size_t head) {
+  const MapSelection& selection = selected.choice.selection;
+  Heatmap heatmap;
+  heatmap.weights = selected.numbers.matrix(sample, head);
+  if (selected.allowed && !selection.hide_mask)
+    heatmap.allowed = selected.allowed->matrix(sample, head);
+  heatmap.query_labels = Labels::of_sample(selected.map.labels.query, sample);
+  heatmap.key_labels = Labels::of_sample(selected.map.labels.key, sample);
+  const std::string place = place_text(selected, sample, head);
+  heatmap.title = selected.map.title.empty() ? translated("Attention Weight Heatmap {1}", place)
+                                             : selected.map.title + "\n" + place;
+  if (selection.plain()) return heatmap;
+
+  // 1. The heads.
+  Shown shown = of_heads(selected, sample,
+                         heads_together(selection) ? drawn_heads(selected) : std::vector{head});
+  // 2. The positions.
+  const Positions queries = selected_queries(selection, shown.rows);
+  const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
+  shown = part_of(shown, queries, keys);
+  if (selection.renormalize) renormalize(shown);
+  // 3. The words. A part of the labels may hold no sign of how they are spelled.
+  if (selection.merge_pieces) {
+    std::vector<std::size_t> rows(queries.count());
+    std::iota(rows.begin(), rows.end(), queries.first);
+    const WordsOfAxes words =
+        merged_words(selection.words, {heatmap.query_labels, selected.numbers.queries(), rows},
+                     {heatmap.key_labels, selected.numbers.keys(), keys});
+    shown = merged(shown, words.queries, words.keys);
+    keep_words(heatmap.query_labels, words.queries);
+    keep_words(heatmap.key_labels, words.keys);
+  } else {
+    heatmap.query_labels = part_of(heatmap.query_labels, queries);
+    heatmap.key_labels = key_labels(heatmap.key_labels, keys);
+  }
+  heatmap.first_query = queries.first;
+  heatmap.first_key = keys.front();
+  const Shape shape = {shown.rows, shown.columns};
+  heatmap.weights = Tensor(shape, std::move(shown.weights));
+  heatmap.allowed = shown.allowed.empty() ? Tensor() : Tensor(shape, std::move(shown.allowed));
+  return heatmap;
+}
+
+HeatmapGrid selected_heads(const SelectedMap& selected) {
+  const std::vector<std::size_t> heads = drawn_heads(selected);
+  HeatmapGrid grid{1, heads.size(), {}};
+  for (const std::size_t head : heads) {
+    grid.panels.push_back(selected_heatmap(selected, selected.choice.sample, head));
+    grid.panels.back().title = translated("Head {1}", head + 1);
+  }
+  return grid;
+}
+
+HeatmapGrid selected_grid(const SelectedMap& selected) {
+  const bool together = heads_together(selected.choice.selection);
+  const bool one_sample = selected.choice.selection.one_sample;
+  std::vector<std::size_t> heads = drawn_heads(selected);
+  if (together) heads.resize(1);
+  HeatmapGrid grid{one_sample ? 1 : selected.numbers.samples(), heads.size(), {}};
+  const bool several = grid.rows * grid.columns > 1;
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    const std::size_t sample = one_sample ? selected.choice.sample : row;
+    for (const std::size_t head : heads) {
+      Heatmap panel = selected_heatmap(selected, sample, head);
+      panel.title = several && !together ? translated("Head {1}", head + 1) : "";
+      grid.panels.push_back(std::move(panel));
+    }
+    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
+  }
+  return grid;
+}
+
+HeadLines selected_lines(const SelectedMap& selected) {
+  const std::string place = place_text(selected);
+  HeadLines lines;
+  lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
+                                           : selected.map.title + " " + place;
+  if (selected.choice.selection.heads == MapSelection::Heads::all) {
+    lines.heads = selected_heads(selected).panels;
+  } else {
+    lines.heads.push_back(selected_heatmap(selected));
+  }
+  return lines;
+}
+
+std::vector<std::size_t> drawn_heads(const SelectedMap& selected) {
+  return numbers_in(selected.choice.selection.chosen_heads, selected.numbers.heads(),
+                    "MapSelection::chosen_heads", "head", "heads");
+}
+
+std::string heads_text(const SelectedMap& selected) {
+  return numbers_text(drawn_heads(selected), selected.numbers.heads(), NumberedThing::head);
+}
+
+std::string place_text(const SelectedMap& selected) {
+  return place_text(selected, selected.choice.sample, selected.choice.head);
 }
 
 std::string where_of(std::string_view tensor) {
@@ -300,90 +383,16 @@ std::string sort_of(std::string_view tensor) {
   return std::string(tensor.substr(0, number)) + std::string(tensor.substr(end + 1));
 }
 
-Heatmap selected_heatmap(const SelectedMaps& maps) {
-  return selected_heatmap(maps, maps.sample, maps.head);
-}
-
-Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size_t head) {
-  const MapSelection& selection = maps.selection;
-  Heatmap heatmap =
-      chosen_heatmap(maps.weights, maps.allowed, maps.labels, maps.title, sample, head);
-  if (selection.hide_mask) heatmap.allowed = {};
-  const std::string place = place_text(maps, sample, head);
-  heatmap.title = maps.title.empty() ? translated("Attention Weight Heatmap {1}", place)
-                                     : maps.title + "\n" + place;
-  if (selection.plain()) return heatmap;
-
-  // 1. The heads.
-  Shown shown =
-      of_heads(maps, sample, heads_together(selection) ? drawn_heads(maps) : std::vector{head});
-  // 2. The positions.
-  const Positions queries = selected_queries(selection, shown.rows);
-  const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
-  shown = part_of(shown, queries, keys);
-  if (selection.renormalize) renormalize(shown);
-  // 3. The words. A part of the labels may hold no sign of how they are spelled.
-  if (selection.merge_pieces) {
-    std::vector<std::size_t> rows(queries.count());
-    std::iota(rows.begin(), rows.end(), queries.first);
-    const WordsOfAxes words =
-        merged_words(selection.words, {heatmap.query_labels, maps.weights.queries(), rows},
-                     {heatmap.key_labels, maps.weights.keys(), keys});
-    shown = merged(shown, words.queries, words.keys);
-    keep_words(heatmap.query_labels, words.queries);
-    keep_words(heatmap.key_labels, words.keys);
-  } else {
-    heatmap.query_labels = part_of(heatmap.query_labels, queries);
-    heatmap.key_labels = key_labels(heatmap.key_labels, keys);
-  }
-  heatmap.first_query = queries.first;
-  heatmap.first_key = keys.front();
-  const Shape shape = {shown.rows, shown.columns};
-  heatmap.weights = Tensor(shape, std::move(shown.weights));
-  heatmap.allowed = shown.allowed.empty() ? Tensor() : Tensor(shape, std::move(shown.allowed));
-  return heatmap;
-}
-
-HeatmapGrid selected_heads(const SelectedMaps& maps) {
-  const std::vector<std::size_t> heads = drawn_heads(maps);
-  HeatmapGrid grid{1, heads.size(), {}};
-  for (const std::size_t head : heads) {
-    grid.panels.push_back(selected_heatmap(maps, maps.sample, head));
-    grid.panels.back().title = translated("Head {1}", head + 1);
-  }
-  return grid;
-}
-
-HeatmapGrid selected_grid(const SelectedMaps& maps) {
-  const bool together = heads_together(maps.selection);
-  const bool one_sample = maps.selection.one_sample;
-  std::vector<std::size_t> heads = drawn_heads(maps);
-  if (together) heads.resize(1);
-  HeatmapGrid grid{one_sample ? 1 : maps.weights.samples(), heads.size(), {}};
-  const bool several = grid.rows * grid.columns > 1;
-  for (std::size_t row = 0; row < grid.rows; ++row) {
-    const std::size_t sample = one_sample ? maps.sample : row;
-    for (const std::size_t head : heads) {
-      Heatmap panel = selected_heatmap(maps, sample, head);
-      panel.title = several && !together ? translated("Head {1}", head + 1) : "";
-      grid.panels.push_back(std::move(panel));
-    }
-    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
-  }
-  return grid;
-}
-
-HeadLines selected_lines(const SelectedMaps& maps) {
-  const std::string place = place_text(maps);
-  HeadLines lines;
-  lines.title = maps.title.empty() ? translated("Attention between Tokens {1}", place)
-                                   : maps.title + " " + place;
-  if (maps.selection.heads == MapSelection::Heads::all) {
-    lines.heads = selected_heads(maps).panels;
-  } else {
-    lines.heads.push_back(selected_heatmap(maps));
-  }
-  return lines;
+std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice) {
+  if (!choice.selection.merge_pieces || !map.is_map() || !map.numbers) return std::nullopt;
+  const Heatmap merged = selected_heatmap(SelectedMap(map, choice));
+  MapChoice apart = choice;
+  apart.selection.merge_pieces = false;
+  const Heatmap pieces = selected_heatmap(SelectedMap(map, apart));
+  if (merged.weights.shape() != pieces.weights.shape()) return std::nullopt;
+  return translated(
+      "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
+      "MapSelection::words says which pieces make a word where there are no marks");
 }
 
 }  // namespace attn

@@ -1,77 +1,76 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
-#include "document/labels.hpp"
-#include "maps/chosen_positions.hpp"
+#include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
 
 namespace attn {
 
-/// Weights and what is known of them, and the part of them that a picture shows.
-struct SelectedMaps {
-  const Maps& weights;
-  const Maps* allowed;  ///< null = unknown
-  const Labels& labels;
-  std::string title;  ///< of the document; may be empty
-  std::size_t sample, head;
-  const MapSelection& selection;
-  std::string where = {};  ///< among several attentions: "Layer 2, Self-Attention"
+/// Sample and head of a map that are shown, and the part of it.
+struct MapChoice {
+  std::size_t sample = 0, head = 0;
+  MapSelection selection;
 };
 
-/// One matrix of them: that of the head, or the mean or the largest of all heads. Throws
-/// Error(input) that names the field for positions that are not there.
-Heatmap selected_heatmap(const SelectedMaps& maps);
-/// The same for another sample and head than the chosen ones.
-Heatmap selected_heatmap(const SelectedMaps& maps, std::size_t sample, std::size_t head);
+/// A map and what is chosen of it. Refers to both.
+struct SelectedMap {
+  /// Throws Error(input) if the map has no numbers, if labels or `allowed` do not fit them, or,
+  /// naming the field, if there is no such sample or head.
+  SelectedMap(const AttentionMap& map, const MapChoice& choice);
 
-/// The heads of the chosen sample side by side.
-HeatmapGrid selected_heads(const SelectedMaps& maps);
+  const AttentionMap& map;
+  const MapChoice& choice;
+  Maps numbers;
+  std::optional<Maps> allowed;
+  std::string where;  ///< place among several attentions: "Layer 2, Self-Attention"
+};
+
+/// The chosen matrix as pictures show it. Where rows and columns are no queries and keys they are
+/// positions, named by the labels of the queries if there are as many, and dimensions. Throws
+/// Error(input) that names the field for positions that are not there, and for a selection of keys
+/// where there are none.
+Heatmap heatmap_of(const SelectedMap& selected);
+
+/// Maps of the chosen sample that are drawn side by side: all heads, or the one that is chosen.
+std::vector<Heatmap> heads_of(const SelectedMap& selected);
+
+/// Matrix of a map of queries and keys: of the chosen head, or the mean or the largest of all
+/// heads. Throws as heatmap_of() does.
+Heatmap selected_heatmap(const SelectedMap& selected);
+/// Matrix of another sample and head than the chosen ones.
+Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::size_t head);
+
+/// Heads of the chosen sample side by side.
+HeatmapGrid selected_heads(const SelectedMap& selected);
 /// Samples × heads.
-HeatmapGrid selected_grid(const SelectedMaps& maps);
+HeatmapGrid selected_grid(const SelectedMap& selected);
 /// The chosen head, or with Heads::all every head.
-HeadLines selected_lines(const SelectedMaps& maps);
+HeadLines selected_lines(const SelectedMap& selected);
 
-/// "(Layer 2, Self-Attention, Sample 1, Head 1)", or what is shown of the heads instead, and what
-/// was done to the keys.
-std::string place_text(const SelectedMaps& maps);
+/// Heads that are drawn, or taken together, from 0.
+std::vector<std::size_t> drawn_heads(const SelectedMap& selected);
+/// "12 Heads", "Heads 1 to 6".
+std::string heads_text(const SelectedMap& selected);
+/// "(Layer 2, Self-Attention, Sample 1, Head 1)", with what is shown of the heads and what was done
+/// to the keys.
+std::string place_text(const SelectedMap& selected);
 
-/// What was done to the keys: "without the First Key, Renormalised"; empty if nothing was.
-std::string keys_text(const MapSelection& selection);
+/// Warning if pieces of words are to be merged and none belong together.
+std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);
 
-/// Which attention a tensor of a result belongs to, of several: "Layer 2, Self-Attention" for
-/// layers.1.self.weights; empty if the name does not tell.
+/// Place of a tensor's attention among several: "Layer 2, Self-Attention" of layers.1.self.weights;
+/// empty if the name does not say.
 std::string where_of(std::string_view tensor);
 
-/// The attentions that follow one another in the layers of a stack have one sort: the tensor's name
-/// without the layer's number, "encoder.layers.self.weights".
+/// Name of a tensor without the number of its layer, "encoder.layers.self.weights", which the
+/// layers of a stack have in common.
 std::string sort_of(std::string_view tensor);
-
-/// Whether all heads are one matrix.
-bool heads_together(const MapSelection& selection);
-
-/// The heads that are drawn, or taken together, from 0.
-std::vector<std::size_t> drawn_heads(const SelectedMaps& maps);
-/// "12 Heads", "Heads 1 to 6".
-std::string heads_text(const SelectedMaps& maps);
-
-/// The positions that are chosen among `count`, from 0. Throws Error(input) naming the field.
-Positions selected_queries(const MapSelection& selection, std::size_t count);
-/// `labels` are those of all keys, or none.
-std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
-                                       const std::vector<std::string>& labels);
-
-/// The labels of those positions; none stay none.
-std::vector<std::string> part_of(const std::vector<std::string>& labels,
-                                 const Positions& positions);
-/// The same of keys, which are named by their numbers, K_1…, if there are none and some between
-/// them are left out.
-std::vector<std::string> key_labels(const std::vector<std::string>& labels,
-                                    const std::vector<std::size_t>& keys);
 
 }  // namespace attn

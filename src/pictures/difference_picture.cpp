@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pictures/drawing.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -93,6 +94,70 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
     options.ticks = Ticks::index;
   }
   return draw_heatmap(heatmap, options, format);
+}
+
+namespace {
+
+bool have_both_signs(const std::vector<Heatmap>& maps) {
+  bool below = false, above = false;
+  for (const Heatmap& map : maps) {
+    for (const double number : map.weights.values<double>()) {
+      below = below || (std::isfinite(number) && number < 0);
+      above = above || (std::isfinite(number) && number > 0);
+    }
+  }
+  return below && above;
+}
+
+}  // namespace
+
+Picture draw_difference(const Drawing& drawing) {
+  std::vector<std::vector<Heatmap>> sides;
+  for (const DrawnMap& drawn : drawing.of) {
+    try {
+      sides.push_back(heads_of(drawn, SelectedMap(drawn.map, drawing.choice)));
+    } catch (const Error& error) {
+      throw placed(error, drawn.map);
+    }
+  }
+  const DrawnMap &a = drawing.of[0], &b = drawing.of[1];
+  if (sides[0].size() != sides[1].size() ||
+      sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
+    throw placed(
+        input_error(translated("the weights have another shape than those of {1}", a.map.file), "",
+                    translated("give maps of one shape, or choose equal parts with "
+                               "MapSelection::queries and MapSelection::keys")),
+        b.map);
+  }
+  for (std::size_t i = 0; i < sides[0].size(); ++i) {
+    Heatmap& map = sides[0][i];
+    const Heatmap& other = sides[1][i];
+    map.weights = difference_of(map.weights.converted(DType::float64),
+                                other.weights.converted(DType::float64));
+    map.any_numbers = true;
+    // What only one side hides is a difference.
+    map.allowed = map.allowed && other.allowed ? either(map.allowed, other.allowed) : Tensor();
+  }
+  PlotOptions options = options_for(drawing, a.map);
+  const std::string sign =
+      a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
+  options.colorbar_label = drawing.options.colorbar_label.value_or(sign);
+  // How small differences are counts as much as how large they are.
+  if (!options.annotate_format) options.annotate_format = ".2g";
+  if (!options.cmap) options.cmap = "RdBu_r";
+  // Differences of both signs have zero in the middle by themselves.
+  if (options.color_range.scope == ColorRange::Scope::shared &&
+      options.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
+    const double end = largest_finite(sides[0]);
+    options.color_range = {ColorRange::Scope::given, -end, end};
+  }
+  if (!options.title) {
+    options.title =
+        translated("Difference {1}", sign) + "\n" +
+        (is_map(a.map.tensor) ? place_text(SelectedMap(a.map, drawing.choice)) : a.map.tensor);
+  }
+  if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options, drawing.format);
+  return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options, drawing.format);
 }
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "pictures/mask_picture.hpp"
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -11,8 +9,7 @@
 #include "attention/visibility.hpp"
 #include "document/kinds.hpp"
 #include "document/reader.hpp"
-#include "maps/map_selection.hpp"
-#include "maps/selected_map.hpp"
+#include "pictures/drawing.hpp"
 #include "support/nearest_name.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -127,6 +124,33 @@ MaskMap mask_map(const Heatmap& heatmap, const std::string& title) {
   map.first_key = heatmap.first_key;
   map.title = title;
   return map;
+}
+
+Picture draw_mask(const Drawing& drawing) {
+  const DrawnMap& drawn = drawing.of[0];
+  const AttentionMap& map = drawn.map;
+  const MapChoice& choice = drawing.choice;
+  if (drawn.mask) return draw_mask(*drawn.mask, drawing.options, drawing.format);
+  if (map.planned) {
+    return draw_mask(
+        mask_map(*map.planned, choice.sample, choice.head, map.title, choice.selection, 1),
+        drawing.options, drawing.format);
+  }
+  check_is_map(map);
+  if (!map.allowed) {
+    throw input_error(
+        translated("there is no mask to draw"), "",
+        translated("give an input document, or a result with the tensor \"allowed\""));
+  }
+  AttentionMap allowed = map;
+  allowed.numbers = map.allowed;
+  MapChoice whole = choice;
+  whole.selection.hide_mask = whole.selection.merge_pieces = whole.selection.renormalize = false;
+  const SelectedMap chosen(allowed, whole);
+  const std::string title = map.title.empty() ? "" : map.title + "\n";
+  return draw_mask(mask_map(selected_heatmap(chosen),
+                            title + translated("Attention Mask") + " " + place_text(chosen)),
+                   drawing.options, drawing.format);
 }
 
 }  // namespace attn

@@ -1,31 +1,47 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
-#include "maps/attention_map.hpp"
+#include "document/plan.hpp"
+#include "pictures/drawing.hpp"
 
 namespace attn {
 
-/// All that there is to know of a kind of picture: its row in the one table of them.
+/// Row of a kind of picture in the one table of them.
 struct PictureKind {
   PlotKindInfo info;
-  /// What it is drawn from, which decides what of a file is read and of a document computed.
-  /// Titles, names of axes and sizes that are asked for are meant for all but sizes.
+  /// Contents of the picture, which decide what is read of a file and computed of a document.
+  /// Titles, labels of axes and sizes that are asked for are meant for all contents but sizes.
   enum class Shows { weights, stages, mask, sizes, positions, steps } shows;
-  /// What one picture of a run shows: one attention, the attentions of one sort in all layers, the
-  /// whole run, or several runs or files. Of kinds that a run does not draw, what a file gives.
-  enum class Unit { attention, sort, run, several } unit;
-  /// Throws as the draw functions of plot.hpp do, and Error(input) where the drawing does not hold
-  /// what is to be shown.
+  /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
+  /// the whole run, or several runs. Of kinds that a run does not draw, part of a file.
+  enum class Unit { attention, stack, run, several } unit;
+  /// Throws as the functions of plot.hpp do, and Error(input) where the drawing does not hold what
+  /// is to be shown.
   Picture (*draw)(const Drawing& drawing);
 
   bool shows_weights() const { return shows == Shows::weights || shows == Shows::stages; }
 };
 
-std::span<const PictureKind> picture_kinds() noexcept;
 const PictureKind& picture_kind(PlotKind kind) noexcept;
+
+/// Picture of a run: its file's name without the extension, and the attentions that it shows.
+struct NamedPicture {
+  std::string name;
+  std::vector<std::size_t> attentions;
+};
+
+/// Pictures of a kind that a run draws of these attentions; none of kinds that runs do not draw.
+/// The first has the bare name of the kind. `of_model`: masks of layers that see a window and of
+/// those that see all are pictures of their own.
+std::vector<NamedPicture> pictures_of(PlotKind kind,
+                                      const std::vector<PlannedAttention>& attentions,
+                                      bool of_model);
 
 }  // namespace attn

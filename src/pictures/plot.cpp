@@ -1,14 +1,20 @@
+#include <algorithm>
+#include <charconv>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
-#include "pictures/drawable_file.hpp"
+#include "maps/map_stack.hpp"
+#include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
-#include "pictures/position_table.hpp"
 #include "result/provenance.hpp"
+#include "result/result_reader.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
@@ -17,7 +23,100 @@
 namespace attn {
 namespace {
 
-// The name of a file, or of its folder where files are told apart by that.
+// A name with a # in the place of each number that is no layer's, and the numbers.
+std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view name) {
+  std::string sort;
+  std::vector<std::size_t> numbers;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
+    std::size_t number = 0;
+    const auto read = std::from_chars(name.data() + at, name.data() + end, number);
+    if (end == at || read.ec != std::errc() || sort.ends_with("layers.")) {
+      sort += name.substr(at, std::max<std::size_t>(end - at, 1));
+      at = std::max(end, at + 1);
+      continue;
+    }
+    sort += '#';
+    numbers.push_back(number);
+    at = end;
+  }
+  return {std::move(sort), std::move(numbers)};
+}
+
+// The maps of all steps of decoding that a file holds, of growing length: those whose names differ
+// from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
+// the numbers.
+std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
+  MapStack stack(request, access, MapContents::weights);
+  const auto [sort, number] = numbered(stack.first());
+  std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
+  for (const std::string& name : stack.names()) {
+    auto [own_sort, own_number] = numbered(name);
+    if (own_sort == sort) names.emplace_back(std::move(own_number), name);
+  }
+  if (names.empty()) names.emplace_back(number, stack.first());
+  std::sort(names.begin(), names.end());
+  std::vector<AttentionMap> steps;
+  for (const auto& [place, name] : names) {
+    steps.push_back(stack.named(name));
+    if (!is_map(name)) {
+      steps.back().tensor = "weights";
+      steps.back().meaning = TensorMeaning::weights;
+    }
+  }
+  return steps;
+}
+
+// Adds to the drawing what its kind of picture shows of the request's files, of a kind that shows
+// all layers a map for each. Returns the names of the tensors that it leaves out. Throws
+// Error(input) or Error(file) naming the file.
+std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess& access,
+                                   Drawing& drawing) {
+  const PictureKind& kind = picture_kind(request.kind);
+  const PictureKind::Shows shows = kind.shows;
+  const auto add = [&](std::vector<AttentionMap> maps) {
+    for (AttentionMap& map : maps) drawing.of.emplace_back().map = std::move(map);
+  };
+  if (shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes) {
+    if (!request.others.empty()) {
+      throw Error(ErrorKind::usage, translated("more than one file to draw given"),
+                  "PlotRequest::others",
+                  translated("give one: only weights are drawn of several files"));
+    }
+    auto opened = std::make_unique<ResultReader>(request.input, access);
+    ResultReader& file = *opened;
+    if (shows == PictureKind::Shows::mask && !file.is_document()) {
+      add({MapStack(request, access, MapContents::mask, std::move(opened)).one()});
+      return {};
+    }
+    DrawnMap& drawn = drawing.of.emplace_back();
+    drawn.map.file = file.name();
+    if (shows == PictureKind::Shows::sizes) {
+      drawing.shapes = file.shapes();
+    } else {
+      drawn.mask = document_mask(file.text(), file.name(), request, access);
+    }
+    return {};
+  }
+  if (shows == PictureKind::Shows::steps) {
+    add(read_steps(request, access));
+    return {};
+  }
+  if (shows == PictureKind::Shows::positions) {
+    add({read_positions(request, access)});
+    return {};
+  }
+  MapStack stack(request, access,
+                 shows == PictureKind::Shows::stages ? MapContents::stages : MapContents::weights);
+  if (kind.unit != PictureKind::Unit::stack || shows != PictureKind::Shows::weights) {
+    add({stack.one()});
+    return {};
+  }
+  add(stack.chosen());
+  return stack.left_out();
+}
+
+// Names of the files, or of their folders where all files have one name.
 std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
   std::vector<std::string> names;
   names.reserve(paths.size());
@@ -33,16 +132,17 @@ std::vector<std::string> names_of(const std::vector<std::filesystem::path>& path
   return names;
 }
 
-std::string left_out(const Drawable& drawable) {
+std::string left_out_text(const std::vector<std::string>& tensors) {
   std::string names;
-  for (const std::string& name : drawable.left_out) {
+  for (const std::string& name : tensors) {
     names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
   return translated("the picture leaves out {1}: name one of them to draw it", names);
 }
 
 Drawing drawing_of(const PlotRequest& request) {
-  return {{}, request.sample, request.head, request.selection, request.options, request.format};
+  return {
+      {}, {}, {request.sample, request.head, request.selection}, request.options, request.format};
 }
 
 Picture plotted(const PlotRequest& request, FileAccess access) {
@@ -68,25 +168,25 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
   if (several) one.others.clear();
+  std::vector<std::string> left_out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    for (Drawable& drawable : read_drawables(one, access)) {
-      drawing.of.push_back(std::move(drawable));
-    }
+    left_out = read_maps(one, access, drawing);
     drawing.of.back().column = names[i];
   }
   if (request.provenance) drawing.options.provenance = provenance.text();
   try {
     const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
     Picture picture = kind.draw(drawing);
-    if (!drawing.of[0].left_out.empty()) picture.warnings.push_back(left_out(drawing.of[0]));
+    if (!left_out.empty()) picture.warnings.push_back(left_out_text(left_out));
     if (kind.shows == PictureKind::Shows::weights) {
-      if (auto warning = merging_warning(drawing)) picture.warnings.push_back(std::move(*warning));
+      if (auto warning = merging_warning(drawing.of[0].map, drawing.choice))
+        picture.warnings.push_back(std::move(*warning));
     }
     return picture;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
-    throw placed(error, drawing.of[0]);
+    throw placed(error, drawing.of[0].map);
   }
 }
 
@@ -102,16 +202,16 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
     PlotRequest heatmap = request;
     heatmap.kind = PlotKind::heatmap;
     Drawing drawing = drawing_of(request);
-    drawing.of = read_drawables(heatmap, access);
-    const Drawable& drawable = drawing.of[0];
+    read_maps(heatmap, access, drawing);
+    const AttentionMap& map = drawing.of[0].map;
     try {
       if (warnings) {
-        if (auto warning = merging_warning(drawing)) warnings->push_back(std::move(*warning));
+        if (auto warning = merging_warning(map, drawing.choice))
+          warnings->push_back(std::move(*warning));
       }
-      const DrawableMaps maps = maps_of(drawable);
-      return heatmap_of(drawable, selected(maps, drawing, drawable));
+      return heatmap_of(SelectedMap(map, drawing.choice));
     } catch (const Error& error) {
-      throw placed(error, drawable);
+      throw placed(error, map);
     }
   });
 }

@@ -1,5 +1,3 @@
-#include "pictures/stages_picture.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "pictures/drawing.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -36,54 +35,54 @@ bool differ(const Tensor& a, const Tensor& b) {
   });
 }
 
-void check_stages(const Drawable& stages) {
-  if (!stages.scores) {
+void check_stages(const AttentionMap& map) {
+  if (!map.scores) {
     throw input_error(translated("there are no stages to draw"), "",
                       translated("compute the result with run() and RunOptions::stages, or draw "
                                  "them with run() and RunOptions::plots stages"));
   }
-  for (const Tensor* stage : {&stages.scores, &stages.capped, &stages.masked}) {
-    if (*stage && stage->shape() != stages.weights.shape()) {
+  for (const Tensor* stage : {&map.scores, &map.capped, &map.masked}) {
+    if (*stage && stage->shape() != map.numbers.shape()) {
       throw input_error(translated("a stage {1} does not have the shape of the weights {2}",
-                                   text(stage->shape()), text(stages.weights.shape())),
+                                   text(stage->shape()), text(map.numbers.shape())),
                         "/tensors", translated("give all the same shape"));
     }
   }
 }
 
-std::vector<Stage> stages_of(const Drawable& stages) {
-  const StageFormulas& formulas = stages.formulas;
+std::vector<Stage> stages_of(const DrawnMap& drawn) {
+  const StageFormulas& formulas = drawn.formulas;
+  const AttentionMap& map = drawn.map;
   std::vector<Stage> all;
   const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
   if (scaled) {
-    all.push_back({translated("Scores"), formulas.score, divided(stages.scores, *formulas.scale)});
+    all.push_back({translated("Scores"), formulas.score, divided(map.scores, *formulas.scale)});
     const std::string by = short_number(*formulas.scale);
     all.push_back(
         {translated("Scaled"),
          translated("scores · ") + (formulas.scale_text.empty()
                                         ? by
                                         : formulas.scale_text + translated(" = scores · ") + by),
-         stages.scores});
+         map.scores});
   } else {
     all.push_back({translated("Scores"),
                    formulas.score.empty() ? translated("after the scale") : formulas.score,
-                   stages.scores});
+                   map.scores});
   }
-  if (stages.capped && (formulas.softcap || differ(stages.scores, stages.capped))) {
+  if (map.capped && (formulas.softcap || differ(map.scores, map.capped))) {
     const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
-    all.push_back({translated("Capped"), c + " · tanh(s / " + c + ")", stages.capped});
+    all.push_back({translated("Capped"), c + " · tanh(s / " + c + ")", map.capped});
   }
   // What only adds by distance hides nothing.
-  if (stages.masked &&
-      (stages.allowed || (stages.capped && differ(stages.capped, stages.masked)))) {
-    all.push_back({stages.allowed ? translated("Masked") : translated("Biased"),
+  if (map.masked && (map.allowed || (map.capped && differ(map.capped, map.masked)))) {
+    all.push_back({map.allowed ? translated("Masked") : translated("Biased"),
                    formulas.mask.empty() ? translated("after bias and mask") : formulas.mask,
-                   stages.masked, true});
+                   map.masked, true});
   }
   all.push_back(
       {translated("Weights"),
        formulas.sinks ? "exp(s) / (exp(sink) + Σ exp(s))" : "softmax(s) = exp(s) / Σ exp(s)",
-       stages.weights, true});
+       map.numbers, true});
   return all;
 }
 
@@ -114,34 +113,58 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   return formulas;
 }
 
-HeatmapGrid stages_grid(const Drawable& stages, const SelectedMaps& maps) {
-  check_stages(stages);
-  const bool all_heads = maps.selection.heads == MapSelection::Heads::all;
-  const std::vector<Stage> columns = stages_of(stages);
+namespace {
+
+// Stages side by side, a head a row: raw scores, scaled, masked ones, weights. A stage that changes
+// nothing has no panel; scores are not merged into words.
+HeatmapGrid stages_grid(const DrawnMap& drawn, const SelectedMap& selected) {
+  const AttentionMap& map = drawn.map;
+  const MapSelection& selection = selected.choice.selection;
+  check_stages(map);
+  const bool all_heads = selection.heads == MapSelection::Heads::all;
+  const std::vector<Stage> columns = stages_of(drawn);
   const std::vector<std::size_t> heads =
-      all_heads ? drawn_heads(maps) : std::vector<std::size_t>{maps.head};
+      all_heads ? drawn_heads(selected) : std::vector<std::size_t>{selected.choice.head};
   HeatmapGrid grid{heads.size(), columns.size(), {}};
   grid.panel_side = panel_side;
-  MapSelection of_scores = maps.selection;
-  of_scores.renormalize = of_scores.merge_pieces = false;
-  MapSelection of_weights = of_scores;
-  of_weights.renormalize = maps.selection.renormalize;
+  MapChoice of_scores = selected.choice;
+  of_scores.selection.renormalize = of_scores.selection.merge_pieces = false;
+  MapChoice of_weights = of_scores;
+  of_weights.selection.renormalize = selection.renormalize;
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (const Stage& stage : columns) {
-      const Maps numbers(stage.tensor, stages.heads_only);
-      const MapSelection& selection =
-          stage.tensor.bytes() == stages.weights.bytes() ? of_weights : of_scores;
-      Heatmap panel = selected_heatmap({numbers, stage.hides ? maps.allowed : nullptr, maps.labels,
-                                        maps.title, maps.sample, maps.head, selection},
-                                       maps.sample, heads[row]);
+      const bool weights = stage.tensor.bytes() == map.numbers.bytes();
+      AttentionMap one = map;
+      one.numbers = stage.tensor;
+      if (!stage.hides) one.allowed = {};
+      Heatmap panel = selected_heatmap(SelectedMap(one, weights ? of_weights : of_scores),
+                                       selected.choice.sample, heads[row]);
       panel.title =
           all_heads ? translated("Head {1}: {2}", heads[row] + 1, stage.title) : stage.title;
-      panel.any_numbers = stage.tensor.bytes() != stages.weights.bytes();
+      panel.any_numbers = !weights;
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));
     }
   }
   return grid;
+}
+
+}  // namespace
+
+Picture draw_stages(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_is_map(map);
+  const SelectedMap chosen(map, drawing.choice);
+  PlotOptions options = drawing.options;
+  if (!options.title) {
+    options.title =
+        title_or(map.title, translated("From Scores to Weights") + " ") + place_text(chosen);
+  }
+  // Scores and weights have no common scale.
+  if (options.color_range.scope == ColorRange::Scope::shared) {
+    options.color_range.scope = ColorRange::Scope::panel;
+  }
+  return draw_grid(stages_grid(drawing.of[0], chosen), options, drawing.format);
 }
 
 }  // namespace attn

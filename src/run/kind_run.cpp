@@ -13,8 +13,6 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
-#include "pictures/mask_picture.hpp"
-#include "pictures/stages_picture.hpp"
 #include "result/file_tasks.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
@@ -154,6 +152,7 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
     for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
     report_.recovered.push_back(std::move(text));
   }
+  choice_ = {options.sample, options.head, options.selection};
   if (make) maps_file_ = make(plan_, out_);
 }
 
@@ -169,7 +168,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     report_.weights.emplace_back().name =
         attention.prefix + (plan_.options().pool ? "pooled_weights" : "weights");
   }
-  drawables_.resize(plan_.attentions.size());
+  maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
   if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
@@ -201,11 +200,10 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   report_.file_types = plan_.file_types;
   report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-    if (drawables_[i].column.empty()) {
+    if (maps_[i].column.empty()) {
       note(computed_, i);
       if (maps_file_.take) maps_file_.take(computed_, i);
     }
-    drawables_[i].shapes = report_.shapes;
     report_.weights[i].mask = mask_text(plan_.attentions[i].mask);
   }
 }
@@ -377,78 +375,78 @@ void KindRun::take(Computed& computed, std::optional<std::size_t> attention) {
   tensor = shape;
   if (!attention || draws_whole_maps()) return;
   computed.attentions[*attention].weights = shape;
-  drawables_[*attention].weights = shape;
+  maps_[*attention].map.numbers = shape;
   ReportedWeights& reported = report_.weights[*attention];
   const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
   reported.heatmap.weights = shown_.copied(reported.heatmap.weights);
   reported.weights = same ? reported.heatmap.weights : shown_.copied(reported.weights);
-  drawables_[*attention].chosen = reported.heatmap;
+  maps_[*attention].chosen = reported.heatmap;
 }
 
 void KindRun::note(const Computed& computed, std::size_t at) {
-  drawables_[at] = drawable_of(computed, at);
-  if (drawables_[at].weights) report(at, report_.weights[at]);
+  maps_[at] = map_of(computed, at);
+  if (maps_[at].map.numbers) report(at, report_.weights[at]);
 }
 
-Drawable KindRun::drawable_of(const Computed& computed, std::size_t at) const {
+DrawnMap KindRun::map_of(const Computed& computed, std::size_t at) const {
   const PlannedAttention& attention = plan_.attentions[at];
-  const ComputedAttention& map = computed.attentions[at];
-  Drawable drawable;
-  drawable.column = info(plan_.kind).name;
-  drawable.tensor = report_.weights[at].name;
-  drawable.weights = map.weights;
-  drawable.allowed = map.allowed;
-  drawable.scores = map.scores;
-  drawable.capped = map.capped;
-  drawable.masked = map.masked;
-  drawable.heads_only = attention.heads_only();
-  drawable.heads_a_group = attention.geometry.heads / attention.geometry.kv_heads;
-  drawable.formulas = stage_formulas(plan_, attention);
-  drawable.mask = [this, &attention] {
-    return mask_map(attention, options_.sample, options_.head, plan_.title, options_.selection, 1);
-  };
-  drawable.labels = map.labels;
-  drawable.title = plan_.title;
-  drawable.cells = map.cells;
-  return drawable;
+  const ComputedAttention& result = computed.attentions[at];
+  DrawnMap drawn;
+  drawn.column = info(plan_.kind).name;
+  drawn.formulas = stage_formulas(plan_, attention);
+  AttentionMap& map = drawn.map;
+  map.tensor = report_.weights[at].name;
+  map.numbers = result.weights;
+  map.allowed = result.allowed;
+  map.allowed_known = true;
+  map.scores = result.scores;
+  map.capped = result.capped;
+  map.masked = result.masked;
+  map.heads_only = attention.heads_only();
+  map.heads_per_group = attention.geometry.heads / attention.geometry.kv_heads;
+  map.planned = &attention;
+  map.labels = result.labels;
+  map.title = plan_.title;
+  map.cells = result.cells;
+  return drawn;
 }
 
 void KindRun::report(std::size_t at, ReportedWeights& result) {
-  Drawable& drawable = drawables_[at];
-  const DrawableMaps maps = maps_of(drawable);
+  DrawnMap& drawn = maps_[at];
+  const AttentionMap& map = drawn.map;
   const InEnglish english(options_.plot.style == PlotStyle::matplotlib);
-  result.heatmap = heatmap_of(drawable, selected(maps, drawing_of({}), drawable));
+  const SelectedMap chosen(map, choice_);
+  result.heatmap = heatmap_of(chosen);
   if (at == 0) {
-    if (auto warning = merging_warning(drawing_of({drawable}))) {
+    if (auto warning = merging_warning(map, choice_)) {
       plan_.warnings.push_back(std::move(*warning));
     }
   }
-  drawable.chosen = result.heatmap;
+  drawn.chosen = result.heatmap;
   if (wants_weights()) {
-    result.weights = maps.weights.matrix(options_.sample, options_.head);
-    result.query_labels = named(Labels::of_sample(drawable.labels.query, options_.sample),
-                                maps.weights.queries(), "Q_");
+    result.weights = chosen.numbers.matrix(options_.sample, options_.head);
+    result.query_labels =
+        named(Labels::of_sample(map.labels.query, options_.sample), chosen.numbers.queries(), "Q_");
     result.key_labels =
-        named(Labels::of_sample(drawable.labels.key, options_.sample), maps.weights.keys(), "K_");
+        named(Labels::of_sample(map.labels.key, options_.sample), chosen.numbers.keys(), "K_");
   }
-  if (drawable.allowed && !plan_.options().pool) {
-    const auto allowed = drawable.allowed.values<std::uint8_t>();
+  if (map.allowed && !plan_.options().pool) {
+    const auto allowed = map.allowed.values<std::uint8_t>();
     result.cells = allowed.size();
     result.hidden =
         static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
   }
 }
 
-Drawing KindRun::drawing_of(std::vector<Drawable> drawables) const {
-  return {std::move(drawables), options_.sample, options_.head,
-          options_.selection,   options_.plot,   options_.format};
+Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
+  return {std::move(maps), report_.shapes, choice_, options_.plot, options_.format};
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {
-  std::vector<Drawable> drawables;
-  drawables.reserve(of.size());
-  for (const std::size_t at : of) drawables.push_back(drawables_[at]);
-  Drawing drawing = drawing_of(std::move(drawables));
+  std::vector<DrawnMap> maps;
+  maps.reserve(of.size());
+  for (const std::size_t at : of) maps.push_back(maps_[at]);
+  Drawing drawing = drawing_of(std::move(maps));
   if (kind.shows == PictureKind::Shows::sizes) {
     PlotOptions& options = drawing.options;
     options.title.reset();

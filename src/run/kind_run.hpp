@@ -15,14 +15,13 @@
 #include "document/document.hpp"
 #include "document/plan.hpp"
 #include "io/json_writer.hpp"
-#include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
+#include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/provenance.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_stream.hpp"
 #include "run/maps_file.hpp"
-#include "run/named_pictures.hpp"
 #include "run/shown_matrices.hpp"
 
 namespace attn {
@@ -60,7 +59,7 @@ class KindRun {
   void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
   bool draws_weights() const;
-  const Drawable& drawable() const { return drawables_[0]; }
+  const DrawnMap& first_map() const { return maps_[0]; }
 
  private:
   bool wants_weights() const;
@@ -82,9 +81,9 @@ class KindRun {
   // What there is to draw and to report of an attention.
   void note(const Computed& computed, std::size_t at);
 
-  Drawable drawable_of(const Computed& computed, std::size_t at) const;
+  DrawnMap map_of(const Computed& computed, std::size_t at) const;
   void report(std::size_t at, ReportedWeights& result);
-  Drawing drawing_of(std::vector<Drawable> drawables) const;
+  Drawing drawing_of(std::vector<DrawnMap> maps) const;
   Picture draw(const PictureKind& kind, const std::vector<std::size_t>& of) const;
 
   const RunOptions& options_;
@@ -94,7 +93,8 @@ class KindRun {
   Computed computed_;
   double seconds_ = 0;  // of the computation, without what was done with its results meanwhile
   RunReport report_;
-  std::vector<Drawable> drawables_;
+  std::vector<DrawnMap> maps_;
+  MapChoice choice_;
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
   ShownMatrices shown_;

@@ -11,7 +11,6 @@
 #include "document/options.hpp"
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
-#include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/output_folder.hpp"
 #include "run/document_run.hpp"
@@ -26,17 +25,17 @@ namespace attn {
 namespace {
 
 // The first attention of each kind, if their maps are of one size.
-std::vector<Drawable> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
-  std::vector<Drawable> drawables;
+std::vector<DrawnMap> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
+  std::vector<DrawnMap> maps;
   const auto shown = [](const KindRun& run) {
-    const std::optional<Heatmap>& chosen = run.drawable().chosen;
+    const std::optional<Heatmap>& chosen = run.first_map().chosen;
     return chosen ? chosen->weights.shape() : Shape();
   };
   for (const auto& run : runs) {
     if (shown(*run).empty() || shown(*run) != shown(*runs[0])) return {};
-    drawables.push_back(run->drawable());
+    maps.push_back(run->first_map());
   }
-  return drawables;
+  return maps;
 }
 
 // One object; of several kinds one that has theirs.
@@ -115,9 +114,12 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   for (const auto& run : runs) run->plan_pictures(tasks);
   std::optional<Picture> side_by_side;
   if (runs.size() > 1 && runs[0]->draws_weights()) {
-    if (auto drawables = compared(runs); !drawables.empty()) {
-      tasks.push_back([&, drawing = Drawing{std::move(drawables), options.sample, options.head,
-                                            options.selection, options.plot, options.format}] {
+    if (auto maps = compared(runs); !maps.empty()) {
+      tasks.push_back([&, drawing = Drawing{std::move(maps),
+                                            {},
+                                            {options.sample, options.head, options.selection},
+                                            options.plot,
+                                            options.format}] {
         const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
         side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
       });

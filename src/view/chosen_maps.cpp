@@ -1,6 +1,6 @@
 #include "view/chosen_maps.hpp"
 
-#include "maps/map_selection.hpp"
+#include "maps/attention_map.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

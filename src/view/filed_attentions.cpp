@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "maps/chosen_positions.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
@@ -91,15 +90,15 @@ ViewedInput FiledAttentions::input() {
   input.title = first_->title();
   bool samples_only = false, stages = false;
   for (const auto& stack : stacks_) {
-    stack->walk([&](const Drawable& drawable, std::size_t) {
-      check_is_map(drawable);
-      const Maps sizes(drawable.weights, drawable.heads_only);
-      samples_only = samples_only || (drawable.weights.rank() == 3 && !drawable.heads_only);
-      stages = stages || drawable.scores;
+    stack->walk([&](const AttentionMap& map, std::size_t) {
+      check_is_map(map);
+      const Maps sizes(map.numbers, map.heads_only);
+      samples_only = samples_only || (map.numbers.rank() == 3 && !map.heads_only);
+      stages = stages || map.scores;
       const std::size_t heads =
-          heads_of(as_maps(drawable.weights, drawable.heads_only), options_.selection).size();
+          heads_of(as_maps(map.numbers, map.heads_only), options_.selection).size();
       std::size_t tensors = 1;
-      for (const Tensor* stage : {&drawable.scores, &drawable.capped, &drawable.masked}) {
+      for (const Tensor* stage : {&map.scores, &map.capped, &map.masked}) {
         if (*stage) ++tensors;
       }
       input.sizes.push_back({sizes.samples() * heads * tensors, sizes.queries(), sizes.keys()});
@@ -119,35 +118,34 @@ ViewedInput FiledAttentions::input() {
 
 void FiledAttentions::walk(const std::function<void(const ViewedAttention&)>& take) {
   for (const auto& stack : stacks_) {
-    stack->walk(
-        [&](const Drawable& drawable, std::size_t layer) { take(viewed(drawable, layer)); });
+    stack->walk([&](const AttentionMap& map, std::size_t layer) { take(viewed(map, layer)); });
   }
 }
 
-ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t layer) const {
+ViewedAttention FiledAttentions::viewed(const AttentionMap& map, std::size_t layer) const {
   ViewedAttention viewed;
   AttentionMaps& maps = viewed.maps;
-  viewed.tensor = drawable.holds_weights() ? "weights" : drawable.tensor;
+  viewed.tensor = map.holds_weights() ? "weights" : map.tensor;
   viewed.tensor.erase(0, viewed.tensor.rfind('.') + 1);  // npos + 1 = 0
-  viewed.holds_weights = drawable.holds_weights();
-  maps.name = name_of(drawable.tensor);
-  viewed.stack = maps.name.empty() || is_map(drawable.tensor)
+  viewed.holds_weights = map.holds_weights();
+  maps.name = name_of(map.tensor);
+  viewed.stack = maps.name.empty() || is_map(map.tensor)
                      ? stack_title(maps.name)
                      : pattern_of(maps.name).value_or(maps.name);
-  viewed.title = drawable.where.empty() ? where_of(drawable.tensor) : drawable.where;
-  if (!drawable.where.empty() && maps.name.empty()) maps.name = "layers." + std::to_string(layer);
+  viewed.title = map.place.empty() ? where_of(map.tensor) : map.place;
+  if (!map.place.empty() && maps.name.empty()) maps.name = "layers." + std::to_string(layer);
 
   const bool floats = first_->holds_floats();
   const auto numbers = [&](const Tensor& tensor) {
-    const Tensor all = as_maps(tensor, drawable.heads_only);
+    const Tensor all = as_maps(tensor, map.heads_only);
     return floats ? all.converted(DType::float32) : all;
   };
-  maps.weights = numbers(drawable.weights);
-  maps.allowed = as_maps(drawable.allowed, drawable.heads_only);
+  maps.weights = numbers(map.numbers);
+  maps.allowed = as_maps(map.allowed, map.heads_only);
   const std::size_t of = maps.weights.shape()[1], samples = maps.weights.shape()[0];
   const std::vector<std::size_t> heads = heads_of(maps.weights, options_.selection);
   if (heads.size() == of) {
-    viewed.heads_a_group = drawable.heads_a_group;
+    viewed.heads_a_group = map.heads_per_group;
   } else {
     viewed.heads = heads;
   }
@@ -157,15 +155,15 @@ ViewedAttention FiledAttentions::viewed(const Drawable& drawable, std::size_t la
   const auto add_stage = [&](const char* name, const Tensor& stage) {
     if (stage) viewed.stages.emplace_back(name, chosen(numbers(stage)));
   };
-  add_stage("scores", drawable.scores);
-  add_stage("capped", drawable.capped);
-  add_stage("masked", drawable.masked);
+  add_stage("scores", map.scores);
+  add_stage("capped", map.capped);
+  add_stage("masked", map.masked);
   maps.same_positions = maps.weights.shape()[2] == maps.weights.shape()[3] &&
                         !maps.name.ends_with("cross") &&
-                        (drawable.labels.query == drawable.labels.key || drawable.labels.either);
-  viewed.labels = drawable.labels;
-  maps.queries = tokens_of(drawable.labels.query, samples, options_.counting);
-  maps.keys = tokens_of(drawable.labels.key, samples, options_.counting);
+                        (map.labels.query == map.labels.key || map.labels.either);
+  viewed.labels = map.labels;
+  maps.queries = tokens_of(map.labels.query, samples, options_.counting);
+  maps.keys = tokens_of(map.labels.key, samples, options_.counting);
   viewed.hidden_because = apparent_reasons(maps.allowed, samples, maps.same_positions);
   return viewed;
 }

@@ -26,7 +26,7 @@ class FiledAttentions {
 
  private:
   void add(const PlotRequest& request);
-  ViewedAttention viewed(const Drawable& drawable, std::size_t layer) const;
+  ViewedAttention viewed(const AttentionMap& map, std::size_t layer) const;
 
   const ViewOptions& options_;
   std::shared_ptr<ResultReader> first_;

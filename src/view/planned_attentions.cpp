@@ -9,7 +9,7 @@
 
 #include "document/reader.hpp"
 #include "heads/attention_maps.hpp"
-#include "maps/chosen_positions.hpp"
+#include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"

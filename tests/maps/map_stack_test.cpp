@@ -54,16 +54,16 @@ PlotRequest request_for(const std::filesystem::path& path) {
 // The first share of each layer that is chosen.
 std::vector<double> shares(const PlotRequest& request) {
   std::vector<double> found;
-  for (const Drawable& drawable : MapStack(request, {}, MapContents::weights).chosen()) {
-    found.push_back(drawable.weights.converted(DType::float64).values<double>()[0]);
+  for (const AttentionMap& map : MapStack(request, {}, MapContents::weights).chosen()) {
+    found.push_back(map.numbers.converted(DType::float64).values<double>()[0]);
   }
   return found;
 }
 
 std::vector<std::string> places(const PlotRequest& request) {
   std::vector<std::string> found;
-  for (const Drawable& drawable : MapStack(request, {}, MapContents::weights).chosen()) {
-    found.push_back(drawable.where);
+  for (const AttentionMap& map : MapStack(request, {}, MapContents::weights).chosen()) {
+    found.push_back(map.place);
   }
   return found;
 }

@@ -16,9 +16,12 @@ const Tensor weights({1, 2, 2, 4},
                                          0.5, 0.5, 0, 0, 1, 0, 0, 0});
 const Labels labels{{{"a", "b"}}, {{"[CLS]", "un", "##real", "cat"}}};
 
-Heatmap selected(const MapSelection& selection) {
-  const Maps maps(weights);
-  return selected_heatmap({maps, nullptr, labels, "", 0, 0, selection});
+Heatmap selected(const MapSelection& selection, const Labels& given = labels) {
+  AttentionMap map;
+  map.numbers = weights;
+  map.labels = given;
+  const MapChoice choice{0, 0, selection};
+  return selected_heatmap(SelectedMap(map, choice));
 }
 
 std::vector<double> values(const Heatmap& heatmap) {
@@ -88,11 +91,9 @@ TEST_CASE("keys are left out by position and by label, which the title says") {
 }
 
 TEST_CASE("keys without labels keep their numbers when some between them are left out") {
-  const Maps maps(weights);
-  const Labels none;
   MapSelection selection;
   selection.drop = {"1"};
-  const Heatmap heatmap = selected_heatmap({maps, nullptr, none, "", 0, 0, selection});
+  const Heatmap heatmap = selected(selection, {});
   CHECK(heatmap.key_labels == std::vector<std::string>{"K_1", "K_3", "K_4"});
 }
 
@@ -128,13 +129,12 @@ TEST_CASE("ranges that are not there are refused with what there is") {
 }
 
 TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {
-  const Maps maps(weights);
   MapSelection part;
   part.keys = PositionRange{2, 4};
   MapSelection words;
   words.merge_pieces = true;
   const auto error = [&](const Labels& given, const MapSelection& selection) {
-    return error_from([&] { selected_heatmap({maps, nullptr, given, "", 0, 0, selection}); });
+    return error_from([&] { selected(selection, given); });
   };
   const Labels few_keys{{}, {{"a", "b"}}}, many_queries{{{"a", "b", "##c"}}, {}};
   for (const MapSelection& selection : {MapSelection(), part, words}) {

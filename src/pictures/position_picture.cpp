@@ -1,5 +1,3 @@
-#include "pictures/position_table.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,6 +11,7 @@
 #include "document/reader.hpp"
 #include "models/checkpoint.hpp"
 #include "models/token_embedding.hpp"
+#include "pictures/drawing.hpp"
 #include "result/result_reader.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
@@ -22,6 +21,7 @@
 namespace attn {
 namespace {
 
+/// Encoding of positions and its name.
 struct PositionTable {
   std::string name;
   Tensor table;  // [L,D]
@@ -53,7 +53,7 @@ PositionTable of_model(const ModelRequest& request) {
   return {translated("Learned Positions"), rows_of(table, first, count)};
 }
 
-// The first sample's: those of the others are the same.
+// Positions of the first sample, which are those of all.
 PositionTable of_document(const Document& document) {
   const std::vector<Kind> kinds = read_kinds(document.root());
   Problems problems;
@@ -95,14 +95,21 @@ std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) 
                     suggestion("positions", known));
 }
 
+Heatmap chosen_positions(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  Heatmap heatmap = heatmap_of(SelectedMap(map, drawing.choice));
+  if (!map.title.empty() && !is_map(map.tensor)) heatmap.title = map.title + "\n" + heatmap.title;
+  return heatmap;
+}
+
 }  // namespace
 
-Drawable read_positions(const PlotRequest& request, const FileAccess& access) {
+AttentionMap read_positions(const PlotRequest& request, const FileAccess& access) {
   ResultReader file(request.input, access);
-  Drawable drawable;
-  drawable.name = file.name();
-  drawable.meaning = TensorMeaning::positions;
-  drawable.title = file.title();
+  AttentionMap map;
+  map.file = file.name();
+  map.meaning = TensorMeaning::positions;
+  map.title = file.title();
   if (file.is_document() && !request.name) {
     const bool standard_input = request.input == "-";
     const Document document = Document::parse(
@@ -110,17 +117,26 @@ Drawable read_positions(const PlotRequest& request, const FileAccess& access) {
         standard_input ? std::filesystem::path() : request.input.parent_path(), access);
     try {
       PositionTable positions = of_document(document);
-      drawable.tensor = std::move(positions.name);
-      drawable.weights = std::move(positions.table);
+      map.tensor = std::move(positions.name);
+      map.numbers = std::move(positions.table);
     } catch (const Error& error) {
       throw document.placed(error);
     }
-    return drawable;
+    return map;
   }
   const std::string name = wanted_tensor(request, file);
-  drawable.weights = file.numbers(name);
-  drawable.tensor = name.empty() ? translated("Positions") : name;
-  return drawable;
+  map.numbers = file.numbers(name);
+  map.tensor = name.empty() ? translated("Positions") : name;
+  return map;
+}
+
+Picture draw_positions(const Drawing& drawing) {
+  return draw_heatmap(chosen_positions(drawing), options_for(drawing, drawing.of[0].map),
+                      drawing.format);
+}
+
+Picture draw_position_curves(const Drawing& drawing) {
+  return draw_curves(chosen_positions(drawing), drawing.options, drawing.format);
 }
 
 }  // namespace attn

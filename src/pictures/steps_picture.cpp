@@ -1,19 +1,19 @@
-#include "pictures/stacked_steps.hpp"
-
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
+#include "pictures/drawing.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-// What is chosen of a single step: positions are those of the whole.
+// Selection of a single step. Chosen positions are those of all steps together.
 MapSelection of_a_step(const MapSelection& selection) {
   if (selection.renormalize || selection.merge_pieces) {
     throw input_error(
@@ -39,32 +39,31 @@ std::vector<std::string> row_labels(const Heatmap& step, std::size_t number) {
   return labels;
 }
 
-}  // namespace
-
-Heatmap stacked_steps(std::span<const Drawable> steps, const Drawing& drawing, std::size_t head) {
-  Drawing one_step = drawing;
-  one_step.selection = of_a_step(drawing.selection);
-  one_step.head = head;
+// Maps of some steps, [Lq,Lk] each with an Lk of its own, one below the other: cells beyond a
+// step's keys are missing. Throws Error(input) naming the file of a step that does not hold the
+// sample or the head.
+Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, std::size_t head) {
+  const MapChoice one_step{drawing.choice.sample, head, of_a_step(drawing.choice.selection)};
   std::vector<Heatmap> maps;
   std::size_t rows = 0, columns = 0;
-  for (const Drawable& step : steps) {
+  for (const DrawnMap& step : steps) {
     try {
-      check_is_map(step);
-      const DrawableMaps all = maps_of(step);
-      maps.push_back(selected_heatmap(selected(all, one_step, step)));
+      check_is_map(step.map);
+      maps.push_back(selected_heatmap(SelectedMap(step.map, one_step)));
     } catch (const Error& error) {
-      throw placed(error, step);
+      throw placed(error, step.map);
     }
     rows += maps.back().weights.shape()[0];
     columns = std::max(columns, maps.back().weights.shape()[1]);
   }
-  const Positions queries = selected_queries(drawing.selection, rows);
+  const Positions queries = selected_queries(drawing.choice.selection, rows);
   // The labels of the longest step, if it has any, name all keys.
   std::vector<std::string> all_labels;
   for (const Heatmap& map : maps) {
     if (map.key_labels.size() == columns) all_labels = map.key_labels;
   }
-  const std::vector<std::size_t> keys = selected_keys(drawing.selection, columns, all_labels);
+  const std::vector<std::size_t> keys =
+      selected_keys(drawing.choice.selection, columns, all_labels);
 
   Heatmap stack;
   std::vector<double> weights(queries.count() * keys.size(),
@@ -100,8 +99,31 @@ Heatmap stacked_steps(std::span<const Drawable> steps, const Drawing& drawing, s
   if (any_hidden) stack.allowed = Tensor(shape, std::move(allowed));
   stack.first_query = queries.first;
   stack.first_key = keys.front();
-  stack.any_numbers = !steps[0].tensor.ends_with("weights");
+  stack.any_numbers = !steps[0].map.tensor.ends_with("weights");
   return stack;
+}
+
+}  // namespace
+
+Picture draw_steps(const Drawing& drawing) {
+  const AttentionMap& first = drawing.of[0].map;
+  const SelectedMap chosen(first, drawing.choice);
+  PlotOptions options = options_for(drawing, first);
+  if (!options.ylabel) options.ylabel = translated("Step");
+  if (!options.title) {
+    options.title = title_or(first.title, translated("Decoding Steps") + " ") + place_text(chosen);
+  }
+  if (drawing.choice.selection.heads != MapSelection::Heads::all) {
+    return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.choice.head), options,
+                        drawing.format);
+  }
+  HeatmapGrid grid{1, chosen.numbers.heads(), {}, head_side};
+  for (std::size_t head = 0; head < grid.columns; ++head) {
+    grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
+    grid.panels.back().title = translated("Head {1}", head + 1);
+  }
+  options.colorbar_label = panel_options_for(drawing, first).colorbar_label;
+  return draw_grid(grid, options, drawing.format);
 }
 
 }  // namespace attn

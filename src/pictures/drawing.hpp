@@ -1,0 +1,89 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/file_access.hpp"
+#include "attn/plot.hpp"
+#include "attn/run.hpp"
+#include "attn/tensor.hpp"
+
+#include "document/plan.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/selected_map.hpp"
+
+namespace attn {
+
+/// Formulas of the stages of a score, which stand below them. Absent where a result does not say.
+struct StageFormulas {
+  std::string score;              ///< of a score before its scale: "q·k"
+  std::optional<double> scale;    ///< factor of the scores
+  std::string scale_text;         ///< "1/√64"
+  std::optional<double> softcap;  ///< c of c·tanh(s/c)
+  std::string mask;               ///< "s + bias; hidden: −∞"
+  bool sinks = false;             ///< whether the sum of a row has the term of a sink
+};
+
+/// Formulas of one attention of a plan.
+StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention);
+
+/// A map, with what only pictures of it need.
+struct DrawnMap {
+  AttentionMap map;
+  std::string column;  ///< title in a comparison: the file or the kind
+  StageFormulas formulas;
+  std::optional<MaskMap> mask;    ///< of a document whose maps are not computed
+  std::optional<Heatmap> chosen;  ///< of the chosen sample and heads, if it is there already
+};
+
+/// Side of a panel in inches where heads stand side by side.
+inline constexpr double head_side = 2.6;
+
+/// Contents of a picture and how it is drawn.
+struct Drawing {
+  std::vector<DrawnMap> of;  ///< layers of a grid, files or kinds of a comparison; else one
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of all tensors, by name
+  MapChoice choice;
+  PlotOptions options;
+  PictureFormat format = PictureFormat::png;
+};
+
+// Pictures by their kinds. They throw as the functions of plot.hpp do, and Error(input) where the
+// drawing does not hold what is to be shown.
+Picture draw_map(const Drawing& drawing);
+Picture draw_map_grid(const Drawing& drawing);
+Picture draw_map_lines(const Drawing& drawing);
+Picture draw_map_strip(const Drawing& drawing);
+Picture draw_comparison(const Drawing& drawing);
+Picture draw_difference(const Drawing& drawing);
+Picture draw_mask(const Drawing& drawing);
+Picture draw_stages(const Drawing& drawing);
+Picture draw_steps(const Drawing& drawing);
+Picture draw_positions(const Drawing& drawing);
+Picture draw_position_curves(const Drawing& drawing);
+
+/// The chosen heatmap, or all heads of the chosen sample.
+std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected);
+
+/// Options with what names the numbers of a map: labels of its colour bar and, where rows and
+/// columns are no queries and keys, of its axes.
+PlotOptions options_for(const Drawing& drawing, const AttentionMap& map);
+/// Options for several panels with one colour bar, which has a short label.
+PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map);
+
+/// "Title " of a document, or other words.
+std::string title_or(const std::string& title, const std::string& otherwise);
+
+/// Mask of an input document, of which nothing is computed. Errors name the document.
+MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
+                      const FileAccess& access);
+
+/// Encoding of positions [L,D]: of an input document what it adds to its embedded tokens,
+/// sinusoidal or learned by its model, as many as it reads; of another file the tensor that is
+/// named, or its only one. Throws Error(input) naming the file, or the field, if there is none.
+AttentionMap read_positions(const PlotRequest& request, const FileAccess& access);
+
+}  // namespace attn

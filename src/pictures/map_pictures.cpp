@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "pictures/drawing.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double compared_side = 3;  // inches of a panel
+
+// Titles above the heads that share a key and value head, where the columns are heads.
+void add_groups(HeatmapGrid& grid, const AttentionMap& map, bool chosen_heads) {
+  if (map.heads_per_group < 2 || chosen_heads || grid.columns % map.heads_per_group != 0) return;
+  grid.columns_a_group = map.heads_per_group;
+  for (std::size_t i = 0; i < grid.columns / map.heads_per_group; ++i) {
+    grid.group_titles.push_back(translated("Key/Value Head {1}", i + 1));
+  }
+}
+
+// Takes the words that all rows have in common off their titles, and returns them:
+// "Self-Attention" of "Layer 1, Self-Attention" and "Layer 2, Self-Attention".
+std::string taken_from_rows(HeatmapGrid& grid) {
+  const std::string between = translated(", ");
+  const std::size_t comma = grid.row_titles[0].find(between);
+  if (comma == std::string::npos) return "";
+  const std::string rest = grid.row_titles[0].substr(comma);
+  for (const std::string& title : grid.row_titles) {
+    if (!title.ends_with(rest)) return "";
+  }
+  for (std::string& title : grid.row_titles) title.resize(title.size() - rest.size());
+  return rest.substr(between.size());
+}
+
+// Layers × heads of the chosen sample.
+HeatmapGrid layers_grid(const Drawing& drawing) {
+  HeatmapGrid grid{drawing.of.size(), 1, {}};
+  for (std::size_t layer = 0; layer < grid.rows; ++layer) {
+    const SelectedMap chosen(drawing.of[layer].map, drawing.choice);
+    const std::vector<std::size_t> heads = drawn_heads(chosen);
+    grid.columns = heads_together(drawing.choice.selection) ? 1 : heads.size();
+    for (const std::size_t head : std::span(heads).first(grid.columns)) {
+      grid.panels.push_back(selected_heatmap(chosen, drawing.choice.sample, head));
+      grid.panels.back().title =
+          heads_together(drawing.choice.selection) ? "" : translated("Head {1}", head + 1);
+    }
+    grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer + 1)
+                                                   : chosen.where);
+  }
+  add_groups(grid, drawing.of[0].map, drawing.choice.selection.chosen_heads.has_value());
+  return grid;
+}
+
+// Keys of the chosen map with the weights that the one chosen query gives them, or with the mean of
+// all queries.
+TokenStrip token_strip(const SelectedMap& selected) {
+  const Heatmap map = selected_heatmap(selected);
+  const Tensor weights = map.weights.converted(DType::float64);
+  const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
+  std::vector<double> given(keys);
+  for (std::size_t i = 0; i < queries; ++i) {
+    for (std::size_t j = 0; j < keys; ++j) given[j] += weights.values<double>()[i * keys + j];
+  }
+  for (double& weight : given) weight /= static_cast<double>(queries);
+
+  TokenStrip strip;
+  strip.weights.weights = Tensor({1, keys}, std::move(given));
+  strip.weights.any_numbers = !selected.map.tensor.ends_with("weights");
+  if (map.allowed) {
+    // A token that any of the queries sees is not hidden.
+    const Tensor allowed = map.allowed.converted(DType::boolean);
+    std::vector<std::uint8_t> seen(keys);
+    for (std::size_t cell = 0; cell < allowed.size(); ++cell) {
+      seen[cell % keys] |= allowed.values<std::uint8_t>()[cell];
+    }
+    strip.weights.allowed = Tensor({1, keys}, std::move(seen));
+  }
+  strip.tokens = map.key_labels;
+  for (std::size_t j = strip.tokens.size(); j < keys; ++j) {
+    strip.tokens.push_back("K_" + std::to_string(map.first_key + j + 1));
+  }
+  const std::string query = map.query_labels.empty() ? "Q_" + std::to_string(map.first_query + 1)
+                                                     : "\"" + map.query_labels[0] + "\"";
+  const std::string what = queries == 1 ? translated("What {1} Looks at", query)
+                                        : translated("Mean Weight that Each Token Gets");
+  const std::string& title = selected.map.title;
+  strip.title = (title.empty() ? "" : title + "\n") + what + " " + place_text(selected);
+  // Where queries and keys are the same tokens, the query stands among them.
+  const std::size_t place = map.first_query - map.first_key;
+  const bool itself = queries == 1 && map.first_query >= map.first_key && place < keys &&
+                      !map.query_labels.empty() && !map.key_labels.empty() &&
+                      map.key_labels[place] == map.query_labels[0] &&
+                      selected.numbers.queries() == selected.numbers.keys();
+  if (itself) strip.query = place;
+  return strip;
+}
+
+}  // namespace
+
+std::string title_or(const std::string& title, const std::string& otherwise) {
+  return title.empty() ? otherwise : title + " ";
+}
+
+PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
+  PlotOptions options = drawing.options;
+  if (!map.is_map()) {
+    if (!options.xlabel) options.xlabel = translated("Dimension");
+    if (!options.ylabel) options.ylabel = translated("Position");
+    if (!options.colorbar_label) options.colorbar_label = translated("Value");
+  } else if (!options.colorbar_label) {
+    options.colorbar_label =
+        map.holds_weights() ? meaning_of_values("weights") : meaning_of_values(map.tensor);
+  }
+  return options;
+}
+
+PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map) {
+  PlotOptions options = options_for(drawing, map);
+  if (!options.colorbar_label && options.style == PlotStyle::standard) {
+    options.colorbar_label = translated("Attention Weight");
+  }
+  return options;
+}
+
+std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected) {
+  const bool one = selected.choice.selection.heads != MapSelection::Heads::all;
+  return one && drawn.chosen ? std::vector{*drawn.chosen} : heads_of(selected);
+}
+
+Picture draw_map(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  const SelectedMap chosen(map, drawing.choice);
+  PlotOptions options = options_for(drawing, map);
+  if (!options.title && map.is_map() && !map.holds_weights()) {
+    options.title = map.tensor + " " + place_text(chosen);
+  }
+  std::vector<Heatmap> heads = heads_of(drawing.of[0], chosen);
+  const bool side_by_side = drawing.choice.selection.heads == MapSelection::Heads::all;
+  if (!side_by_side || (!map.is_map() && heads.size() == 1)) {
+    return draw_heatmap(heads[0], options, drawing.format);
+  }
+  options.colorbar_label = panel_options_for(drawing, map).colorbar_label;
+  if (!options.title) {
+    options.title =
+        map.is_map()
+            ? title_or(map.title, translated("Attention Weight Heatmap") + " ") + place_text(chosen)
+            : map.tensor;
+  }
+  return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
+}
+
+Picture draw_map_grid(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_is_map(map);
+  PlotOptions options = panel_options_for(drawing, map);
+  const SelectedMap chosen(map, drawing.choice);
+  HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
+  if (drawing.of.size() == 1) {
+    add_groups(grid, map, drawing.choice.selection.chosen_heads.has_value());
+  }
+  // The title says what rows and columns do not. The matplotlib style has none by itself.
+  if (options.style == PlotStyle::standard && !options.title) {
+    std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
+    const auto add = [&](const std::string& words) {
+      place += (place.empty() ? "" : translated(", ")) + words;
+    };
+    const bool one_sample = drawing.of.size() > 1 || drawing.choice.selection.one_sample;
+    if (one_sample && chosen.numbers.samples() > 1) {
+      add(translated("Sample {1}", drawing.choice.sample + 1));
+    }
+    if (heads_together(drawing.choice.selection)) {
+      add(drawing.choice.selection.heads == MapSelection::Heads::mean
+              ? translated("Mean of {1}", heads_text(chosen))
+              : translated("Largest of {1}", heads_text(chosen)));
+    }
+    if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
+    options.title = map.title;
+    if (map.title.empty()) {
+      options.title = place;
+    } else if (!place.empty()) {
+      *options.title += "\n(" + place + ")";
+    }
+  }
+  return draw_grid(grid, options, drawing.format);
+}
+
+Picture draw_map_lines(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_is_map(map);
+  return draw_lines(selected_lines(SelectedMap(map, drawing.choice)), options_for(drawing, map),
+                    drawing.format);
+}
+
+// A column of panels for each file or kind, under one scale: its chosen map, or all heads.
+Picture draw_comparison(const Drawing& drawing) {
+  std::vector<std::vector<Heatmap>> columns;
+  for (const DrawnMap& drawn : drawing.of) {
+    try {
+      columns.push_back(heads_of(drawn, SelectedMap(drawn.map, drawing.choice)));
+      for (Heatmap& panel : columns.back()) {
+        const std::string& name = drawn.column;
+        panel.title = columns.back().size() > 1 ? name + ": " + panel.title : name;
+      }
+      if (columns.back().size() != columns[0].size() ||
+          columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
+        throw input_error(
+            translated("the weights have another shape than those of {1}", drawing.of[0].map.file),
+            "",
+            translated("compare weights of one shape, or choose equal parts with "
+                       "MapSelection::queries and MapSelection::keys"));
+      }
+    } catch (const Error& error) {
+      throw placed(error, drawn.map);
+    }
+  }
+  HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
+  }
+  PlotOptions options = panel_options_for(drawing, drawing.of.back().map);
+  // Panels are named by their files or kinds; what they have in common stands above them.
+  const AttentionMap& first = drawing.of[0].map;
+  const bool one_title =
+      std::all_of(drawing.of.begin(), drawing.of.end(),
+                  [&](const DrawnMap& drawn) { return drawn.map.title == first.title; });
+  if (options.style == PlotStyle::standard && !options.title && first.is_map()) {
+    const std::string what =
+        first.holds_weights() ? translated("Attention Weights") + " " : first.tensor + " ";
+    options.title = title_or(one_title ? first.title : "", what) +
+                    place_text(SelectedMap(first, drawing.choice));
+  }
+  return draw_grid(grid, options, drawing.format);
+}
+
+Picture draw_map_strip(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_is_map(map);
+  return draw_strip(token_strip(SelectedMap(map, drawing.choice)), drawing.options, drawing.format);
+}
+
+}  // namespace attn
