@@ -1,15 +1,14 @@
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
-#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "attn/compare.hpp"
 
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
-#include "support/text_table.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -18,9 +17,7 @@ namespace {
 using Outcome = TensorComparison::Outcome;
 
 std::string three_digits(double number) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", number);
-  return text.data();
+  return formatted("%.3g", number);
 }
 
 std::string number_text(const TensorComparison::Number& number) {
@@ -38,7 +35,7 @@ std::string largest_text(const TensorComparison::Largest& largest) {
          (largest.index ? translated(" at {1}", text(*largest.index)) : "");
 }
 
-// A name from a file may hold anything; in quotes it cannot act on a terminal.
+// A name from a file may hold anything; within quotes its control characters are escaped.
 std::string shown(const std::string& name) {
   if (name.empty()) return translated("(unnamed)");
   const std::string quoted = in_quotes(name);
@@ -56,7 +53,7 @@ std::string types_text(const TensorComparison& tensor) {
          (tensor.exact ? translated(", exactly") : "");
 }
 
-// "[2,3]", or of tensors of other lengths what of them was compared.
+// "[2,3]", or "[2,3] of [2,3] and [4,3]" where only a part of both was compared.
 std::string shape_text(const TensorComparison& tensor) {
   if (tensor.a.shape == tensor.compared && tensor.b.shape == tensor.compared) {
     return text(tensor.compared);
@@ -65,32 +62,29 @@ std::string shape_text(const TensorComparison& tensor) {
                     text(tensor.b.shape));
 }
 
-// How the errors spread, of the tensors that have some.
+// Mean and quantiles of the errors of each tensor that has any.
 std::string spread_table(const Comparison& comparison) {
-  std::array<TextColumn, 6> columns{{{{translated("tensor")}},
-                                     {{translated("mean |a − b|")}},
-                                     {{translated("median")}},
-                                     {{translated("90 % below")}},
-                                     {{translated("99 % below")}},
-                                     {{"‖a − b‖ / ‖b‖"}}}};
+  TextTable table{{{translated("tensor")},
+                   {translated("mean |a − b|")},
+                   {translated("median")},
+                   {translated("90 % below")},
+                   {translated("99 % below")},
+                   {"‖a − b‖ / ‖b‖"}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor) || tensor.absolute.error == 0) continue;
     const TensorComparison::Spread& spread = tensor.spread;
-    columns[0].cells.push_back(shown(tensor.name));
-    columns[1].cells.push_back(three_digits(spread.mean));
-    columns[2].cells.push_back(three_digits(spread.median));
-    columns[3].cells.push_back(three_digits(spread.percent90));
-    columns[4].cells.push_back(three_digits(spread.percent99));
-    columns[5].cells.push_back(three_digits(spread.relative_norm));
+    table.add({shown(tensor.name), three_digits(spread.mean), three_digits(spread.median),
+               three_digits(spread.percent90), three_digits(spread.percent99),
+               three_digits(spread.relative_norm)});
   }
-  return columns[0].cells.size() == 1 ? "" : text_table(columns);
+  return table.has_rows() ? table.text() : "";
 }
 
 bool is_alone(const TensorComparison& tensor) {
   return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
 }
 
-// "All 3 tensors agree.", of those that count.
+// "All 3 tensors agree.": `counting` tensors decide, `ignored` ones stand in one file alone.
 std::string verdict(std::size_t counting, std::size_t differing, std::size_t ignored) {
   std::string text;
   if (counting == 0) {
@@ -112,25 +106,20 @@ std::string verdict(std::size_t counting, std::size_t differing, std::size_t ign
   return text + "\n";
 }
 
-std::string table(const Comparison& comparison) {
-  std::array<TextColumn, 6> columns{{{{translated("tensor")}},
-                                     {{translated("shape")}},
-                                     {{translated("type")}},
-                                     {{translated("largest |a − b|")}},
-                                     {{translated("largest |a − b| / |b|")}},
-                                     {{translated("beyond")}}}};
+std::string error_table(const Comparison& comparison) {
+  TextTable table{{{translated("tensor")},
+                   {translated("shape")},
+                   {translated("type")},
+                   {translated("largest |a − b|")},
+                   {translated("largest |a − b| / |b|")},
+                   {translated("beyond")}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor)) continue;
-    const std::array<std::string, 6> cells{
-        shown(tensor.name),
-        shape_text(tensor),
-        types_text(tensor),
-        largest_text(tensor.absolute),
-        largest_text(tensor.relative),
-        translated("{1} of {2}", tensor.beyond, tensor.elements)};
-    for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);
+    table.add({shown(tensor.name), shape_text(tensor), types_text(tensor),
+               largest_text(tensor.absolute), largest_text(tensor.relative),
+               translated("{1} of {2}", tensor.beyond, tensor.elements)});
   }
-  return columns[0].cells.size() == 1 ? "" : text_table(columns);
+  return table.has_rows() ? table.text() : "";
 }
 
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
@@ -167,73 +156,43 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
-void write_side(JsonWriter& json, const char* key, const TensorComparison::Side& side) {
-  json.key(key);
-  json.begin_object();
-  json.key("shape");
-  json.value(side.shape);
-  json.key("dtype");
-  json.value(side.type);
-  json.end_object();
+Fact facts_of(const TensorComparison::Side& side) {
+  return object({{"shape", side.shape}, {"dtype", side.type}});
 }
 
-void write_largest(JsonWriter& json, const char* key, const TensorComparison::Largest& largest) {
-  json.key(key);
-  json.begin_object();
-  json.key("error");
-  json.value(largest.error);
-  json.key("index");
-  if (largest.index) {
-    json.value(*largest.index);
-  } else {
-    json.null();
-  }
-  json.end_object();
+Fact facts_of(const TensorComparison::Largest& largest) {
+  return object({{"error", largest.error}, {"index", largest.index}});
 }
 
-void write_number(JsonWriter& json, const char* key, const TensorComparison::Number& number) {
-  json.key(key);
-  std::visit([&](auto value) { json.value(value); }, number);
+Fact facts_of(const TensorComparison::Element& element) {
+  const auto number = [](auto value) { return Fact(value); };
+  return object({{"index", element.index},
+                 {"a", std::visit(number, element.a)},
+                 {"b", std::visit(number, element.b)}});
 }
 
-void write_tensor(JsonWriter& json, const TensorComparison& tensor) {
-  json.begin_object();
-  json.key("name");
-  json.value(tensor.name);
-  json.key("outcome");
-  json.value(outcome_name(tensor.outcome));
-  if (tensor.outcome != Outcome::only_in_b) write_side(json, "a", tensor.a);
-  if (tensor.outcome != Outcome::only_in_a) write_side(json, "b", tensor.b);
-  if (is_alone(tensor)) json.member("counts", tensor.counts);
-  if (is_compared(tensor)) {
-    json.key("exact");
-    json.value(tensor.exact);
-    write_largest(json, "largest_absolute", tensor.absolute);
-    write_largest(json, "largest_relative", tensor.relative);
-    json.member("mean_absolute", tensor.spread.mean);
-    json.member("median_absolute", tensor.spread.median);
-    json.member("absolute_90_percent", tensor.spread.percent90);
-    json.member("absolute_99_percent", tensor.spread.percent99);
-    json.member("relative_norm", tensor.spread.relative_norm);
-    if (tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared) {
-      json.key("compared");
-      json.value(tensor.compared);
-    }
-    json.key("elements");
-    json.value(tensor.elements);
-    json.key("beyond");
-    json.value(tensor.beyond);
-  }
-  if (tensor.first_beyond) {
-    json.key("first_beyond");
-    json.begin_object();
-    json.key("index");
-    json.value(tensor.first_beyond->index);
-    write_number(json, "a", tensor.first_beyond->a);
-    write_number(json, "b", tensor.first_beyond->b);
-    json.end_object();
-  }
-  json.end_object();
+Fact facts_of(const TensorComparison& tensor) {
+  const bool compared = is_compared(tensor);
+  const bool in_part = tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared;
+  const auto if_compared = [&](Fact fact) { return only_if(compared, std::move(fact)); };
+  return object(
+      {{"name", tensor.name},
+       {"outcome", outcome_name(tensor.outcome)},
+       {"a", only_if(tensor.outcome != Outcome::only_in_b, facts_of(tensor.a))},
+       {"b", only_if(tensor.outcome != Outcome::only_in_a, facts_of(tensor.b))},
+       {"counts", only_if(is_alone(tensor), tensor.counts)},
+       {"exact", if_compared(tensor.exact)},
+       {"largest_absolute", if_compared(facts_of(tensor.absolute))},
+       {"largest_relative", if_compared(facts_of(tensor.relative))},
+       {"mean_absolute", if_compared(tensor.spread.mean)},
+       {"median_absolute", if_compared(tensor.spread.median)},
+       {"absolute_90_percent", if_compared(tensor.spread.percent90)},
+       {"absolute_99_percent", if_compared(tensor.spread.percent99)},
+       {"relative_norm", if_compared(tensor.spread.relative_norm)},
+       {"compared", only_if(compared && in_part, tensor.compared)},
+       {"elements", if_compared(tensor.elements)},
+       {"beyond", if_compared(tensor.beyond)},
+       {"first_beyond", tensor.first_beyond ? facts_of(*tensor.first_beyond) : Fact::absent()}});
 }
 
 }  // namespace
@@ -243,10 +202,9 @@ std::string comparison_text(const Comparison& comparison) {
                                 "|a − b| ≤ " + attn::number_text(comparison.atol) + " + " +
                                     attn::number_text(comparison.rtol) + "·|b|") +
                      "\n";
-  const std::string compared = table(comparison);
-  if (!compared.empty()) text += "\n" + compared;
-  const std::string spread = spread_table(comparison);
-  if (!spread.empty()) text += "\n" + spread;
+  for (const std::string& table : {error_table(comparison), spread_table(comparison)}) {
+    if (!table.empty()) text += "\n" + table;
+  }
   std::size_t differing = 0, ignored = 0;
   std::string alone;
   for (const TensorComparison& tensor : comparison.tensors) {
@@ -265,34 +223,15 @@ std::string comparison_text(const Comparison& comparison) {
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  json.begin_object();
-  json.key("a");
-  json.value(comparison.a);
-  json.key("b");
-  json.value(comparison.b);
-  json.key("rtol");
-  json.value(comparison.rtol);
-  json.key("atol");
-  json.value(comparison.atol);
-  json.key("agree");
-  json.value(comparison.agree());
-  json.key("tensors");
-  json.begin_array();
-  for (const TensorComparison& tensor : comparison.tensors) write_tensor(json, tensor);
-  json.end_array();
-  if (!comparison.pictured.empty()) {
-    json.key("pictured");
-    json.value(comparison.pictured);
-  }
-  json.key("warnings");
-  json.begin_array();
-  for (const std::string& warning : comparison.warnings) json.value(warning);
-  json.end_array();
-  json.end_object();
-  json.finish();
-  return text;
+  const auto facts_of_tensor = [](const TensorComparison& tensor) { return facts_of(tensor); };
+  return json_text(object({{"a", comparison.a},
+                           {"b", comparison.b},
+                           {"rtol", comparison.rtol},
+                           {"atol", comparison.atol},
+                           {"agree", comparison.agree()},
+                           {"tensors", list_of(comparison.tensors, facts_of_tensor)},
+                           {"pictured", unless_empty(comparison.pictured)},
+                           {"warnings", comparison.warnings}}));
 }
 
 }  // namespace attn
