@@ -1,135 +1,161 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "attn/heads.hpp"
 
 #include "heads/head_pictures.hpp"
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/text_table.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 std::string shown(double number) {
-  if (std::isnan(number)) return "–";
-  char text[32];
-  std::snprintf(text, sizeof text, std::abs(number) >= 100 ? "%.1f" : "%.3f", number);
-  return text;
+  return std::isnan(number) ? "–" : formatted(std::abs(number) >= 100 ? "%.1f" : "%.3f", number);
 }
 
 std::string quoted(const std::string& text) {
   return text.empty() ? "" : "\"" + printable(text) + "\"";
 }
 
-// A column of words or of numbers below its heading.
-struct Columns {
-  std::vector<TextColumn> all;
-
-  void add(const std::string& heading, bool numbers) { all.push_back({{heading}, numbers}); }
-};
+std::string_view name_of(HeadStatistic statistic) {
+  return head_statistics()[static_cast<std::size_t>(statistic)].name;
+}
 
 std::string statistics_table(const HeadsOutcome& outcome) {
-  Columns columns;
-  columns.add("attention", false);
-  columns.add("head", true);
+  std::vector<TextTable::Column> columns{{"attention"}, {"head", true}};
   for (const HeadStatistic statistic : outcome.statistics) {
-    columns.add(std::string(head_statistics()[static_cast<std::size_t>(statistic)].name), true);
+    columns.push_back({std::string(name_of(statistic)), true});
   }
+  TextTable table(columns);
   for (const AttentionHeads& attention : outcome.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      columns.all[0].cells.push_back(attention.name.empty() ? "weights" : attention.name);
-      columns.all[1].cells.push_back(std::to_string(h));
-      for (std::size_t i = 0; i < outcome.statistics.size(); ++i) {
-        columns.all[2 + i].cells.push_back(
-            shown(attention.heads[h][static_cast<std::size_t>(outcome.statistics[i])]));
+      std::vector<std::string> cells{attention.name.empty() ? "weights" : attention.name,
+                                     std::to_string(h)};
+      for (const HeadStatistic statistic : outcome.statistics) {
+        cells.push_back(shown(attention.heads[h][static_cast<std::size_t>(statistic)]));
       }
+      table.add(cells);
     }
   }
-  return text_table(columns.all);
+  return table.text();
 }
 
 std::string induction_table(const HeadsOutcome& outcome) {
-  Columns columns;
-  columns.add("attention", false);
-  for (const char* heading : {"head", "previous", "duplicate", "induction"}) {
-    columns.add(heading, true);
-  }
+  TextTable table{{{"attention"},
+                   {"head", true},
+                   {"previous", true},
+                   {"duplicate", true},
+                   {"induction", true}}};
   for (const InductionHeads& attention : outcome.induction) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      columns.all[0].cells.push_back(attention.name);
-      columns.all[1].cells.push_back(std::to_string(h));
-      for (std::size_t i = 0; i < 3; ++i) {
-        columns.all[2 + i].cells.push_back(shown(attention.heads[h][i]));
-      }
+      const auto& head = attention.heads[h];
+      table.add(
+          {attention.name, std::to_string(h), shown(head[0]), shown(head[1]), shown(head[2])});
     }
   }
-  return text_table(columns.all);
+  return table.text();
 }
 
 std::string differences_table(const HeadsOutcome& outcome) {
-  Columns columns;
-  columns.add("layer", false);
-  columns.add("head", true);
-  columns.add("likeliest", false);
-  columns.add("probability", true);
-  columns.add("without", true);
-  columns.add("likeliest without", false);
-  columns.add("divergence", true);
+  TextTable table{{{"layer"},
+                   {"head", true},
+                   {"likeliest"},
+                   {"probability", true},
+                   {"without", true},
+                   {"likeliest without"},
+                   {"divergence", true}}};
   for (const HeadDifference& difference : outcome.differences) {
-    const std::vector<std::string> cells{
-        difference.layer,
-        std::to_string(difference.head),
-        quoted(difference.likeliest),
-        shown(difference.probability),
-        shown(difference.probability_without),
-        quoted(difference.likeliest_without),
-        number_text(std::round(difference.divergence * 1e6) / 1e6)};
-    for (std::size_t i = 0; i < cells.size(); ++i) columns.all[i].cells.push_back(cells[i]);
+    table.add({difference.layer, std::to_string(difference.head), quoted(difference.likeliest),
+               shown(difference.probability), shown(difference.probability_without),
+               quoted(difference.likeliest_without),
+               number_text(std::round(difference.divergence * 1e6) / 1e6)});
   }
-  return text_table(columns.all);
+  return table.text();
 }
 
-// The likeliest token of each layer, position by position of the first sample.
+// The likeliest token of each layer at each position of the first sample.
 std::string lens_table(const HeadsOutcome& outcome) {
-  Columns columns;
-  columns.add("position", true);
-  columns.add("token", false);
   std::size_t layers = 0, positions = 0;
   for (const LensTokens& tokens : outcome.lens) {
     if (tokens.sample > 0) continue;
     layers = std::max(layers, tokens.layer + 1);
     positions = std::max(positions, tokens.position + 1);
   }
+  std::vector<TextTable::Column> columns{{"position", true}, {"token"}};
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    columns.add("layer " + std::to_string(layer), false);
+    columns.push_back({"layer " + std::to_string(layer)});
   }
-  for (TextColumn& column : columns.all) column.cells.resize(positions + 1);
+  std::vector<std::vector<std::string>> rows(positions, std::vector<std::string>(2 + layers));
   for (std::size_t i = 0; i < positions; ++i) {
-    columns.all[0].cells[i + 1] = std::to_string(i);
+    rows[i][0] = std::to_string(i);
     if (!outcome.tokens.empty() && i < outcome.tokens[0].size()) {
-      columns.all[1].cells[i + 1] = quoted(outcome.tokens[0][i]);
+      rows[i][1] = quoted(outcome.tokens[0][i]);
     }
   }
   for (const LensTokens& tokens : outcome.lens) {
     if (tokens.sample > 0) continue;
     const Prediction::Token& best = tokens.likeliest.front();
-    columns.all[2 + tokens.layer].cells[tokens.position + 1] =
-        quoted(best.text) + " " + shown(best.probability);
+    rows[tokens.position][2 + tokens.layer] = quoted(best.text) + " " + shown(best.probability);
   }
-  return text_table(columns.all);
+  TextTable table(columns);
+  for (std::vector<std::string>& row : rows) table.add(std::move(row));
+  return table.text();
 }
 
-// NaN as null.
-void put(JsonWriter& json, double number) {
-  if (std::isnan(number)) {
-    json.null();
-  } else {
-    json.value(number);
-  }
+Fact facts_of(const AttentionHeads& attention, const std::vector<HeadStatistic>& statistics) {
+  const auto head = [&](const std::vector<double>& numbers) {
+    Fact::Members members;
+    for (const HeadStatistic statistic : statistics) {
+      const double number = numbers[static_cast<std::size_t>(statistic)];
+      members.push_back({std::string(name_of(statistic)), std::isnan(number) ? Fact() : number});
+    }
+    return Fact(members);
+  };
+  return object({{"name", attention.name}, {"heads", list_of(attention.heads, head)}});
+}
+
+Fact facts_of(const InductionHeads& attention) {
+  const auto head = [](const auto& numbers) {
+    return object({{"previous", numbers[0]}, {"duplicate", numbers[1]}, {"induction", numbers[2]}});
+  };
+  return object({{"name", attention.name}, {"heads", list_of(attention.heads, head)}});
+}
+
+Fact facts_of(const HeadDifference& difference) {
+  return object({{"layer", difference.layer},
+                 {"head", difference.head},
+                 {"likeliest", difference.likeliest},
+                 {"probability", difference.probability},
+                 {"probability_without", difference.probability_without},
+                 {"likeliest_without", difference.likeliest_without},
+                 {"divergence", difference.divergence}});
+}
+
+Fact facts_of(const LensTokens& tokens) {
+  const auto facts_of_token = [](const Prediction::Token& token) {
+    return object({{"token", unless_empty(token.text)},
+                   {"id", token.id},
+                   {"probability", token.probability}});
+  };
+  return object({{"sample", tokens.sample},
+                 {"layer", tokens.layer},
+                 {"position", tokens.position},
+                 {"tokens", list_of(tokens.likeliest, facts_of_token)}});
+}
+
+// The facts of each, absent if there is none.
+template <class Value>
+Fact facts_of(const std::vector<Value>& values) {
+  const auto make = [](const Value& value) { return facts_of(value); };
+  return only_if(!values.empty(), list_of(values, make));
 }
 
 }  // namespace
@@ -157,86 +183,28 @@ std::string heads_text(const HeadsOutcome& outcome) {
 }
 
 std::string heads_json(const HeadsOutcome& outcome) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  json.begin_object();
-  json.member("counted", outcome.counted);
-  json.key("statistics");
-  json.begin_object();
+  Fact::Members meanings;
   for (const HeadStatistic statistic : outcome.statistics) {
     const HeadStatisticInfo& info = head_statistics()[static_cast<std::size_t>(statistic)];
-    json.member(info.name, translated(info.meaning));
+    meanings.push_back({std::string(info.name), translated(info.meaning)});
   }
-  json.end_object();
-  const auto list = [&](const char* key, const auto& values, const auto& write) {
-    json.key(key);
-    json.begin_array();
-    for (const auto& value : values) {
-      json.begin_object();
-      write(value);
-      json.end_object();
-    }
-    json.end_array();
+  const auto facts_of_attention = [&](const AttentionHeads& attention) {
+    return facts_of(attention, outcome.statistics);
   };
-  list("attentions", outcome.attentions, [&](const AttentionHeads& attention) {
-    json.member("name", attention.name);
-    list("heads", attention.heads, [&](const std::vector<double>& head) {
-      for (const HeadStatistic statistic : outcome.statistics) {
-        const auto at = static_cast<std::size_t>(statistic);
-        json.key(head_statistics()[at].name);
-        put(json, head[at]);
-      }
-    });
-  });
-  if (!outcome.induction.empty()) {
-    list("induction", outcome.induction, [&](const InductionHeads& attention) {
-      json.member("name", attention.name);
-      list("heads", attention.heads, [&](const std::vector<double>& head) {
-        json.member("previous", head[0]);
-        json.member("duplicate", head[1]);
-        json.member("induction", head[2]);
-      });
-    });
-  }
-  if (!outcome.differences.empty()) {
-    list("differences", outcome.differences, [&](const HeadDifference& difference) {
-      json.member("layer", difference.layer);
-      json.member("head", difference.head);
-      json.member("likeliest", difference.likeliest);
-      json.member("probability", difference.probability);
-      json.member("probability_without", difference.probability_without);
-      json.member("likeliest_without", difference.likeliest_without);
-      json.member("divergence", difference.divergence);
-    });
-  }
-  if (!outcome.lens.empty()) {
-    list("lens", outcome.lens, [&](const LensTokens& tokens) {
-      json.member("sample", tokens.sample);
-      json.member("layer", tokens.layer);
-      json.member("position", tokens.position);
-      list("tokens", tokens.likeliest, [&](const Prediction::Token& token) {
-        if (!token.text.empty()) json.member("token", token.text);
-        json.member("id", token.id);
-        json.member("probability", token.probability);
-      });
-    });
-  }
-  json.member("warnings", outcome.warnings);
-  if (!outcome.files.empty()) {
-    json.key("files");
-    json.begin_array();
-    for (const auto& file : outcome.files) json.value(file.string());
-    json.end_array();
-  }
-  json.end_object();
-  json.finish();
-  return text;
+  return json_text(object({{"counted", outcome.counted},
+                           {"statistics", meanings},
+                           {"attentions", list_of(outcome.attentions, facts_of_attention)},
+                           {"induction", facts_of(outcome.induction)},
+                           {"differences", facts_of(outcome.differences)},
+                           {"lens", facts_of(outcome.lens)},
+                           {"warnings", outcome.warnings},
+                           {"files", unless_empty(outcome.files)}}));
 }
 
 std::string heads_csv(const HeadsOutcome& outcome) {
   std::string text = "attention,head";
   for (const HeadStatistic statistic : outcome.statistics) {
-    text += "," + std::string(head_statistics()[static_cast<std::size_t>(statistic)].name);
+    text += "," + std::string(name_of(statistic));
   }
   text += "\n";
   for (const AttentionHeads& attention : outcome.attentions) {
