@@ -1,71 +1,54 @@
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string>
-#include <utility>
-#include <vector>
+#include <string_view>
 
 #include "attn/batch.hpp"
 
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
 #include "support/display_width.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/text_table.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-using Row = std::pair<std::string, std::string>;
-
-std::string seconds_text(double seconds) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", seconds < 10 ? 2 : 0, seconds);
-  return text;
-}
-
-std::vector<Row> rows(const BatchOutcome& outcome) {
+// The counts that are to read, line by line: a name and its value.
+std::string counts_text(const BatchOutcome& outcome) {
   const BatchCounts& counts = outcome.counts;
-  std::vector<Row> rows;
+  std::string text;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    constexpr std::size_t name_columns = 9;
+    text += padded_right(name, name_columns) + value + "\n";
+  };
   if (outcome.shard.count > 1) {
-    rows.emplace_back("shard", std::to_string(outcome.shard.index) + " of " +
-                                   std::to_string(outcome.shard.count) + ", from 0");
+    add("shard", std::to_string(outcome.shard.index) + " of " +
+                     std::to_string(outcome.shard.count) + ", from 0");
   }
-  rows.emplace_back("items", std::to_string(counts.items));
-  rows.emplace_back("done", std::to_string(counts.done));
-  if (counts.skipped > 0) {
-    rows.emplace_back("skipped", translated("{1}, finished before", counts.skipped));
-  }
-  rows.emplace_back("failed", std::to_string(counts.failed));
+  add("items", std::to_string(counts.items));
+  add("done", std::to_string(counts.done));
+  if (counts.skipped > 0) add("skipped", translated("{1}, finished before", counts.skipped));
+  add("failed", std::to_string(counts.failed));
   if (counts.left() > 0) {
-    rows.emplace_back("left",
-                      translated("{1}, to be done with BatchOptions::resume", counts.left()));
+    add("left", translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
-  rows.emplace_back("seconds", seconds_text(outcome.seconds));
-  rows.emplace_back("summary", outcome.summary.string());
-  return rows;
+  add("seconds", formatted("%.*f", outcome.seconds < 10 ? 2 : 0, outcome.seconds));
+  add("summary", outcome.summary.string());
+  return text;
 }
 
 }  // namespace
 
 std::string batch_text(const BatchOutcome& outcome) {
-  std::string text;
-  constexpr std::size_t name_columns = 9;
-  for (const auto& [name, value] : rows(outcome)) {
-    text += padded_right(name, name_columns) + value + "\n";
-  }
+  std::string text = counts_text(outcome);
   if (outcome.failures.empty()) return text;
-  std::array<TextColumn, 3> columns;
+  TextTable table{{{""}, {""}, {""}}};
   for (const BatchItem& item : outcome.failures) {
-    columns[0].cells.push_back(printable(item.name));
-    columns[1].cells.push_back(padded_left(std::to_string(item.status()), 2));
-    columns[2].cells.push_back(printable(item.error->problem()));
-    if (item.error->where().empty()) continue;
-    columns[0].cells.emplace_back();
-    columns[1].cells.emplace_back();
-    columns[2].cells.push_back(printable(item.error->where()));
+    table.add({printable(item.name), padded_left(std::to_string(item.status()), 2),
+               printable(item.error->problem())});
+    if (!item.error->where().empty()) table.add({"", "", printable(item.error->where())});
   }
-  text += "\nFailed\n" + text_table(columns);
+  text += "\nFailed\n" + table.text();
   if (outcome.counts.failed > outcome.failures.size()) {
     text += translated("  … and {1} more, in the summary\n",
                        outcome.counts.failed - outcome.failures.size());
@@ -74,48 +57,28 @@ std::string batch_text(const BatchOutcome& outcome) {
 }
 
 std::string batch_json(const BatchOutcome& outcome) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  const auto write = [&](const char* key, const auto& value) {
-    json.key(key);
-    json.value(value);
+  const BatchCounts& counts = outcome.counts;
+  const auto failure = [](const BatchItem& item) {
+    return object({{"item", item.name},
+                   {"input", item.input},
+                   {"status", item.status()},
+                   {"problem", item.error->problem()},
+                   {"where", item.error->where()},
+                   {"help", item.error->help()}});
   };
-  json.begin_object();
-  if (outcome.shard.count > 1) {
-    json.key("shard");
-    json.begin_object();
-    write("index", outcome.shard.index);
-    write("count", outcome.shard.count);
-    json.end_object();
-  }
-  write("items", outcome.counts.items);
-  write("done", outcome.counts.done);
-  write("skipped", outcome.counts.skipped);
-  write("failed", outcome.counts.failed);
-  write("left", outcome.counts.left());
-  write("seconds", outcome.seconds);
-  write("interrupted", outcome.interrupted);
-  write("summary", outcome.summary.string());
-  json.key("warnings");
-  json.begin_array();
-  for (const std::string& warning : outcome.warnings) json.value(warning);
-  json.end_array();
-  json.key("failures");
-  json.begin_array();
-  for (const BatchItem& item : outcome.failures) {
-    json.begin_object();
-    write("item", item.name);
-    write("input", item.input);
-    write("status", static_cast<std::int64_t>(item.status()));
-    write("problem", item.error->problem());
-    write("where", item.error->where());
-    write("help", item.error->help());
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  json.finish();
-  return text;
+  return json_text(object(
+      {{"shard", only_if(outcome.shard.count > 1,
+                         object({{"index", outcome.shard.index}, {"count", outcome.shard.count}}))},
+       {"items", counts.items},
+       {"done", counts.done},
+       {"skipped", counts.skipped},
+       {"failed", counts.failed},
+       {"left", counts.left()},
+       {"seconds", outcome.seconds},
+       {"interrupted", outcome.interrupted},
+       {"summary", outcome.summary},
+       {"warnings", outcome.warnings},
+       {"failures", list_of(outcome.failures, failure)}}));
 }
 
 }  // namespace attn

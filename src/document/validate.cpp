@@ -9,17 +9,15 @@
 #include "document/keys.hpp"
 #include "document/kinds.hpp"
 #include "document/reader.hpp"
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
-void write_error(JsonWriter& json, const Error& error) {
-  json.member("problem", error.problem());
-  json.member("where", error.where());
-  json.member("help", error.help());
+Fact::Members facts_of(const Error& error) {
+  return {{"problem", error.problem()}, {"where", error.where()}, {"help", error.help()}};
 }
 
 }  // namespace
@@ -80,39 +78,16 @@ std::string validation_text(std::span<const Validation> validations) {
 }
 
 std::string validation_json(std::span<const Validation> validations) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  json.begin_array();
-  for (const Validation& validation : validations) {
-    json.begin_object();
-    json.member("input", validation.input);
-    json.key("problems");
-    json.begin_array();
-    for (const Error& problem : validation.problems) {
-      json.begin_object();
-      write_error(json, problem);
-      json.end_object();
-    }
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.finish();
-  return text;
+  return json_text(list_of(validations, [](const Validation& validation) {
+    return object(
+        {{"input", validation.input}, {"problems", list_of(validation.problems, facts_of)}});
+  }));
 }
 
 std::string error_json(const Error& error) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
-  json.begin_object();
-  json.key("error");
-  json.begin_object();
-  write_error(json, error);
-  json.member("exit_code", static_cast<std::size_t>(error.kind()));
-  json.end_object();
-  json.end_object();
-  json.finish();
-  return text;
+  Fact::Members facts = facts_of(error);
+  facts.push_back({"exit_code", static_cast<std::size_t>(error.kind())});
+  return json_text(object({{"error", facts}}), JsonLayout::line);
 }
 
 }  // namespace attn

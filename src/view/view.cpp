@@ -8,8 +8,8 @@
 #include "attn/error.hpp"
 
 #include "document/options.hpp"
-#include "io/json_writer.hpp"
 #include "maps/computed_maps.hpp"
+#include "report/facts.hpp"
 #include "result/result_reader.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
@@ -150,18 +150,12 @@ std::string view_text(const ViewOutcome& outcome) {
 }
 
 std::string view_json(const ViewOutcome& outcome) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  json.begin_object();
-  json.member("attentions", outcome.attentions);
-  json.member("maps", outcome.maps);
-  json.member("cells", outcome.cells);
-  json.member("bytes", outcome.bytes);
-  json.member("notes", outcome.notes);
-  json.member("warnings", outcome.warnings);
-  json.end_object();
-  json.finish();
-  return text;
+  return json_text(object({{"attentions", outcome.attentions},
+                           {"maps", outcome.maps},
+                           {"cells", outcome.cells},
+                           {"bytes", outcome.bytes},
+                           {"notes", outcome.notes},
+                           {"warnings", outcome.warnings}}));
 }
 
 }  // namespace attn
