@@ -12,8 +12,8 @@
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
 #include "heads/row_reading.hpp"
-#include "io/json_writer.hpp"
 #include "result/output_folder.hpp"
+#include "result/result_writer.hpp"
 #include "statistics/head_distances.hpp"
 #include "statistics/rollout.hpp"
 #include "support/atomic_file.hpp"
@@ -231,32 +231,16 @@ class Reading {
     put("heads.csv", heads_csv(outcome_));
     put("heads.json", heads_json(outcome_));
     if (tensors_.empty()) return;
-    std::string text;
-    JsonWriter json([&](std::string_view piece) { text += piece; }, options_.document.threads);
-    json.begin_object();
-    json.member("format", std::size_t{1});
-    if (!labels_.empty() && !labels_[0].empty()) {
-      json.key("labels");
-      json.begin_object();
-      for (const char* side : {"query", "key"}) {
-        json.key(side);
-        if (labels_.size() == 1) {
-          json.value(labels_[0]);
-          continue;
-        }
-        json.begin_array();
-        for (const auto& list : labels_) json.value(list);
-        json.end_array();
-      }
-      json.end_object();
-    }
-    json.key("tensors");
-    json.begin_object();
-    for (const auto& [name, tensor] : tensors_) json.member(name, tensor);
-    json.end_object();
-    json.end_object();
-    json.finish();
-    put("result.json", text);
+    Fact::Members tensors;
+    for (const auto& [name, tensor] : tensors_) tensors.push_back({name, tensor});
+    const bool labelled = !labels_.empty() && !labels_[0].empty();
+    const Fact labels = label_facts(labels_);
+    put("result.json",
+        json_text(
+            object({{"format", 1},
+                    {"labels", only_if(labelled, object({{"query", labels}, {"key", labels}}))},
+                    {"tensors", tensors}}),
+            JsonLayout::indented, options_.document.threads));
   }
 
   const HeadsOptions& options_;

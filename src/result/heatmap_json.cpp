@@ -1,45 +1,17 @@
-#include <string_view>
-
 #include "attn/run.hpp"
 
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 
 namespace attn {
 
 std::string heatmap_json(const Heatmap& heatmap) {
-  std::string text;
-  JsonWriter json([&text](std::string_view piece) { text += piece; });
-  const auto list = [&](const char* key, const std::vector<std::string>& labels) {
-    if (labels.empty()) return;
-    json.key(key);
-    json.begin_array();
-    for (const std::string& label : labels) json.value(label);
-    json.end_array();
-  };
-  json.begin_object();
-  if (!heatmap.title.empty()) {
-    json.key("description");
-    json.value(heatmap.title);
-  }
-  if (!heatmap.query_labels.empty() || !heatmap.key_labels.empty()) {
-    json.key("labels");
-    json.begin_object();
-    list("query", heatmap.query_labels);
-    list("key", heatmap.key_labels);
-    json.end_object();
-  }
-  json.key("tensors");
-  json.begin_object();
-  json.key("weights");
-  json.value(heatmap.weights);
-  if (heatmap.allowed) {
-    json.key("allowed");
-    json.value(heatmap.allowed);
-  }
-  json.end_object();
-  json.end_object();
-  json.finish();
-  return text;
+  const bool labelled = !heatmap.query_labels.empty() || !heatmap.key_labels.empty();
+  return json_text(object(
+      {{"description", unless_empty(heatmap.title)},
+       {"labels", only_if(labelled, object({{"query", unless_empty(heatmap.query_labels)},
+                                            {"key", unless_empty(heatmap.key_labels)}}))},
+       {"tensors", object({{"weights", heatmap.weights},
+                           {"allowed", only_if(bool(heatmap.allowed), heatmap.allowed)}})}}));
 }
 
 }  // namespace attn

@@ -12,14 +12,14 @@
 #include "attn/tensor.hpp"
 
 #include "document/labels.hpp"
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 #include "result/provenance.hpp"
 #include "result/seen_keys.hpp"
 #include "result/tensor_writer.hpp"
 
 namespace attn {
 
-/// What result.json tells.
+/// The content of result.json.
 struct ResultFile {
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
@@ -30,22 +30,25 @@ struct ResultFile {
   std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
-  std::vector<TensorPlace> places;  ///< one a tensor; empty = all stand in the result itself
+  std::vector<TensorPlace> places;  ///< one a tensor; empty = all are written in result.json itself
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;       ///< relative to the result
   const Provenance* provenance = nullptr;  ///< null = left out
   std::optional<double> seconds;           ///< of the computation; absent = no timing
 };
 
-/// One entry a sample: of a model that says what comes next its likeliest tokens, of a masked one a
-/// list of what stands at each mask token.
-void write_predictions(JsonWriter& json, const ModelReport& model);
+/// The labels of all samples, or a list of them for each sample; absent if there are none.
+Fact label_facts(const std::vector<std::vector<std::string>>& lists);
 
-/// As one object.
-void write_result(const ResultFile& result, JsonWriter& json);
+/// The predictions of a model, an entry for each sample: the likeliest next tokens, or for each
+/// mask token its position and the likeliest tokens there.
+Fact prediction_facts(const ModelReport& model);
 
-/// Writes it, whole or not at all; `threads` turn numbers into text (0 = as many as the machine
-/// has), the same bytes whatever their number.
+/// The object that result.json holds. Tensors share their elements with it.
+Fact facts_of(const ResultFile& result);
+
+/// Writes result.json, whole or not at all. `threads` turn numbers into text (0 = as many as the
+/// machine has), the same bytes whatever their number. Throws Error(file).
 void write_result(const ResultFile& result, const std::filesystem::path& path, std::size_t threads);
 
 }  // namespace attn

@@ -27,15 +27,10 @@ Tensor ranges_of(const Tensor& allowed) {
   return {{samples, queries, 2}, std::move(ranges)};
 }
 
-void write_seen_keys(JsonWriter& json, const std::vector<SeenKeys>& seen) {
-  json.begin_array();
-  for (const SeenKeys& keys : seen) {
-    json.begin_object();
-    json.member("attentions", keys.attentions);
-    json.member("keys", keys.ranges);
-    json.end_object();
-  }
-  json.end_array();
+Fact facts_of(const std::vector<SeenKeys>& seen) {
+  return list_of(seen, [](const SeenKeys& keys) {
+    return object({{"attentions", keys.attentions}, {"keys", keys.ranges}});
+  });
 }
 
 Tensor read_seen_keys(const JsonValue& seen, const std::string& prefix, const Shape& weights,

@@ -233,7 +233,7 @@ void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
 }
 
 void KindRun::answer(JsonWriter& json, const Provenance* provenance) {
-  write_result(result(provenance), json);
+  facts_of(result(provenance)).write(json);
   report_.warnings = plan_.warnings;
 }
 

@@ -1,39 +1,32 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/run.hpp"
 
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
 #include "result/result_writer.hpp"
 #include "support/display_width.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/text_table.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
-// What is shown of a large table: its first rows and columns, then an ellipsis, then the last one.
+// Limits of a large table: its first rows and columns, an ellipsis and the last one are shown.
 constexpr std::size_t most_rows = 24, most_columns = 14, widest_label = 14;
 
 constexpr std::size_t most_components = 10;  // of an output that is wide
 
-std::string written(const char* format, int digits, double number) {
-  if (std::isnan(number)) return "nan";  // whatever its sign
-  std::array<char, 400> text{};          // the largest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), format, digits, number);
-  return text.data();
-}
-
-// As many decimals, from two to four, as tell the smallest number that is not zero from zero; what
-// is smaller still is "<.0001".
+// The fewest decimals from two to four that show the smallest number other than zero as one that is
+// not zero. Weights below that are "<.0001".
 int decimals_for(const std::vector<double>& numbers) {
   constexpr int fewest = 2, most = 4;
   int decimals = fewest;
@@ -47,7 +40,7 @@ int decimals_for(const std::vector<double>& numbers) {
 std::string weight_text(double number, int decimals) {
   constexpr int most = 4;
   if (decimals == most && number > 0 && number < 0.5e-4) return "<.0001";
-  return written("%.*f", decimals, number);
+  return formatted("%.*f", decimals, number);
 }
 
 std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
@@ -75,29 +68,30 @@ std::string table(const Tensor& matrix, const Names& row_names, const Names& col
     for (const std::size_t j : columns) all.push_back(numbers[i * column_count + j]);
   }
   const int decimals = decimals_for(all);
-  std::vector<TextColumn> table(columns.size() + 1);
-  table[0].cells.emplace_back();
-  for (const std::size_t i : rows) table[0].cells.push_back(name(row_names, i));
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    TextColumn& column = table[c + 1];
-    column.numbers = true;
-    if (c > 0 && c + 1 == columns.size() && column_count > columns.size()) column.before = "  …";
-    column.cells.push_back(name(column_names, columns[c]));
-    for (const std::size_t i : rows) {
-      constexpr int digits = 4;
-      const double number = numbers[i * column_count + columns[c]];
-      column.cells.push_back(of_weights ? weight_text(number, decimals)
-                                        : written("%.*g", digits, number));
-    }
+  std::vector<TextTable::Column> headings{{""}};
+  for (const std::size_t j : columns) {
+    const bool behind_gap = j == columns.back() && j > 0 && column_count > columns.size();
+    headings.push_back({name(column_names, j), true, behind_gap ? "  …" : ""});
   }
-  std::vector<std::string> lines = text_lines(table);
+  TextTable table(headings);
+  for (const std::size_t i : rows) {
+    std::vector<std::string> cells{name(row_names, i)};
+    for (const std::size_t j : columns) {
+      constexpr int digits = 4;
+      const double number = numbers[i * column_count + j];
+      cells.push_back(of_weights ? weight_text(number, decimals)
+                                 : formatted("%.*g", digits, number));
+    }
+    table.add(std::move(cells));
+  }
+  std::vector<std::string> lines = table.lines();
   if (row_count > rows.size()) lines.insert(lines.end() - 1, "  …");
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 
-// What the chosen sample's queries get, and of an output that has heads apart the chosen head's.
+// The output of the chosen sample, [Lq,Dv], and of the chosen head if the output is [B,H,Lq,Dv].
 std::string output_table(const RunReport& report) {
   const Shape& shape = report.output.shape();
   const std::size_t rank = shape.size();
@@ -132,20 +126,12 @@ std::string printable_lines(std::string_view text) {
 }
 
 std::string share_hidden(const ReportedWeights& report) {
-  std::array<char, 32> percent{};
-  std::snprintf(percent.data(), percent.size(), "%.3g",
-                100.0 * static_cast<double>(report.hidden) / static_cast<double>(report.cells));
+  const double share = static_cast<double>(report.hidden) / static_cast<double>(report.cells);
   return translated("{1} of {2} weights hidden ({3} %)", report.hidden, report.cells,
-                    percent.data());
+                    formatted("%.3g", 100.0 * share));
 }
 
-std::string percent(double probability) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%5.1f %%", 100 * probability);
-  return text.data();
-}
-
-// What the model holds likeliest, a line a token. A space that a token begins with is a part of it.
+// The likeliest tokens by the model, one a line. A space that a token begins with is a part of it.
 std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
@@ -158,7 +144,7 @@ std::string predictions(const ModelReport& model) {
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
             token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
-        text += "  " + percent(token.probability) + "  " + printable(written) + "\n";
+        text += formatted("  %5.1f %%  ", 100 * token.probability) + printable(written) + "\n";
       }
     }
   }
@@ -176,17 +162,16 @@ std::string text_of(const RunReport& report) {
   if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\n" + translated("Shapes") + "\n";
-  std::array<TextColumn, 3> shapes;
+  TextTable shapes{{{""}, {""}, {""}}};
   for (const auto& [tensor, shape] : report.shapes) {
-    shapes[0].cells.push_back(tensor);
-    shapes[1].cells.push_back(attn::text(shape));
-    shapes[2].cells.emplace_back();
+    std::string stored;
     for (const auto& [input, type] : report.file_types) {
-      if (input == tensor) shapes[2].cells.back() = type + translated(" file");
+      if (input == tensor) stored = type + translated(" file");
     }
+    shapes.add({tensor, attn::text(shape), stored});
   }
-  text += text_table(shapes);
-  // Of a model's many layers the first that is wanted stands for all.
+  text += shapes.text();
+  // The first wanted layer of a model stands for all.
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
@@ -218,85 +203,45 @@ std::string text_of(const RunReport& report) {
   return text;
 }
 
-template <class Strings>
-void write_strings(JsonWriter& json, const char* key, const Strings& strings) {
-  json.key(key);
-  json.begin_array();
-  for (const auto& string : strings) json.value(std::string_view(string));
-  json.end_array();
+Fact facts_of(const ReportedWeights& weights) {
+  const bool shown = bool(weights.weights), counted = weights.cells > 0;
+  return object({{"name", weights.name},
+                 {"query_labels", only_if(shown, weights.query_labels)},
+                 {"key_labels", only_if(shown, weights.key_labels)},
+                 {"values", only_if(shown, weights.weights)},
+                 {"mask", unless_empty(weights.mask)},
+                 {"hidden", only_if(counted, weights.hidden)},
+                 {"cells", only_if(counted, weights.cells)}});
 }
 
-void write_weights(JsonWriter& json, const ReportedWeights& weights) {
-  json.begin_object();
-  json.key("name");
-  json.value(weights.name);
-  if (weights.weights) {
-    write_strings(json, "query_labels", weights.query_labels);
-    write_strings(json, "key_labels", weights.key_labels);
-    json.key("values");
-    json.value(weights.weights);
-  }
-  if (!weights.mask.empty()) {
-    json.key("mask");
-    json.value(weights.mask);
-  }
-  if (weights.cells > 0) {
-    json.key("hidden");
-    json.value(weights.hidden);
-    json.key("cells");
-    json.value(weights.cells);
-  }
-  json.end_object();
+// An object of each name and its value.
+template <class Named>
+Fact named_facts(const Named& values) {
+  Fact::Members members;
+  for (const auto& [name, value] : values) members.push_back({name, value});
+  return members;
 }
 
-void write_report(JsonWriter& json, const RunReport& report) {
-  json.begin_object();
-  json.key("document");
-  json.value(report.document);
-  json.key("attention");
-  json.value(info(report.kind).name);
-  if (!report.title.empty()) {
-    json.key("title");
-    json.value(report.title);
-  }
-  json.key("dtype");
-  json.value(name(report.dtype));
-  json.key("shapes");
-  json.begin_object();
-  for (const auto& [tensor, shape] : report.shapes) {
-    json.key(tensor);
-    json.value(shape);
-  }
-  json.end_object();
-  if (!report.file_types.empty()) {
-    json.key("file_types");
-    json.begin_object();
-    for (const auto& [tensor, type] : report.file_types) json.member(tensor, type);
-    json.end_object();
-  }
-  if (report.output) json.member("output", report.output);
-  json.key("sample");
-  json.value(report.sample);
-  json.key("head");
-  json.value(report.head);
-  json.key("weights");
-  json.begin_array();
-  for (const ReportedWeights& weights : report.weights) write_weights(json, weights);
-  json.end_array();
-  if (report.model) {
-    json.key("model");
-    json.value(report.model->family);
-    if (!report.model->predictions.empty()) {
-      json.key("predictions");
-      write_predictions(json, *report.model);
-    }
-  }
-  if (!report.recovered.empty()) write_strings(json, "recovered", report.recovered);
-  write_strings(json, "warnings", report.warnings);
-  std::vector<std::string> files;
-  for (const auto& file : report.files) files.push_back(file.string());
-  write_strings(json, "files", files);
-  json.end_object();
+Fact facts_of(const RunReport& report) {
+  const auto weights = [](const ReportedWeights& one) { return facts_of(one); };
+  const ModelReport* model = report.model ? &*report.model : nullptr;
+  const bool predicted = model != nullptr && !model->predictions.empty();
+  return object(
+      {{"document", report.document},
+       {"attention", info(report.kind).name},
+       {"title", unless_empty(report.title)},
+       {"dtype", name(report.dtype)},
+       {"shapes", named_facts(report.shapes)},
+       {"file_types", only_if(!report.file_types.empty(), named_facts(report.file_types))},
+       {"output", only_if(bool(report.output), report.output)},
+       {"sample", report.sample},
+       {"head", report.head},
+       {"weights", list_of(report.weights, weights)},
+       {"model", model != nullptr ? Fact(model->family) : Fact::absent()},
+       {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
+       {"recovered", unless_empty(report.recovered)},
+       {"warnings", report.warnings},
+       {"files", report.files}});
 }
 
 }  // namespace
@@ -311,24 +256,10 @@ std::string report_text(const RunOutcome& outcome) {
 }
 
 std::string report_json(const RunOutcome& outcome) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  if (outcome.reports.size() == 1) {
-    write_report(json, outcome.reports[0]);
-  } else {
-    json.begin_object();
-    json.key("runs");
-    json.begin_array();
-    for (const RunReport& report : outcome.reports) write_report(json, report);
-    json.end_array();
-    if (outcome.comparison) {
-      json.key("comparison");
-      json.value(outcome.comparison->string());
-    }
-    json.end_object();
-  }
-  json.finish();
-  return text;
+  if (outcome.reports.size() == 1) return json_text(facts_of(outcome.reports[0]));
+  const auto run = [](const RunReport& report) { return facts_of(report); };
+  return json_text(object(
+      {{"runs", list_of(outcome.reports, run)}, {"comparison", if_given(outcome.comparison)}}));
 }
 
 }  // namespace attn

@@ -7,7 +7,6 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_writer.hpp"
 #include "result/result_reader.hpp"
 #include "temporary_folder.hpp"
 
@@ -16,14 +15,7 @@ using namespace attn;
 namespace {
 
 std::string written(const std::vector<SeenKeys>& seen) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
-  json.begin_object();
-  json.key("seen");
-  write_seen_keys(json, seen);
-  json.end_object();
-  json.finish();
-  return text;
+  return json_text(object({{"seen", facts_of(seen)}}), JsonLayout::line);
 }
 
 }  // namespace
