@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "attention/all_finite.hpp"
+#include "attention/attention_name.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
@@ -140,14 +141,6 @@ ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
   return cross;
 }
 
-std::string layer_name(std::size_t layer) {
-  return "layers." + std::to_string(layer) + ".";
-}
-
-std::string layer_prefix(const TransformerRequest& request, std::size_t layer) {
-  return request.layers.size() > 1 ? layer_name(layer) : "";
-}
-
 std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
     throw input_error(translated("eps is not a finite positive number"), "/eps",
@@ -169,7 +162,7 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
   std::vector<LayerGeometry> layers;
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
-    const std::string prefix = layer_prefix(request, i);
+    const std::string prefix = request.layers.size() > 1 ? layer_prefix("", i) : "";
     LayerGeometry& geometry = layers.emplace_back();
     Shape output;
     geometry.self =

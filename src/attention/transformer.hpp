@@ -20,11 +20,6 @@ struct LayerGeometry {
 /// Error(input) as transform() does.
 std::vector<LayerGeometry> check_transformer(const TransformerRequest& request);
 
-/// "layers.2.", what the names of that layer's parameters and tensors begin with.
-std::string layer_name(std::size_t layer);
-/// The same, but nothing for the only layer of a stack.
-std::string layer_prefix(const TransformerRequest& request, std::size_t layer);
-
 /// The function of an activation; that of a gated one is applied to linear1 alone.
 ActivationCurve curve_of(Activation activation);
 

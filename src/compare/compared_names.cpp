@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
@@ -65,20 +66,13 @@ bool is_wanted(const std::string& name, const std::string& wanted) {
   return name == wanted || name.ends_with("." + wanted);
 }
 
-// The number of the layer that a name tells, by what was asked for or by "layers.".
+// Layer of a tensor, by the pattern that was asked for or by its own name.
 std::optional<std::size_t> layer_of(const std::string& name, const CompareRequest& request) {
   for (const std::string& wanted : request.only) {
     const auto numbered = names_of_pattern({name}, wanted);
     if (!numbered.empty()) return numbered[0].number;
   }
-  constexpr std::string_view layers = "layers.";
-  const std::size_t at = name.find(layers);
-  const std::string pattern = at == std::string::npos || sort_of(name) == name
-                                  ? ""
-                                  : name.substr(0, at + layers.size()) + "{n}" +
-                                        name.substr(name.find('.', at + layers.size()));
-  const auto numbered = names_of_pattern({name}, pattern);
-  return numbered.empty() ? std::nullopt : std::optional(numbered[0].number);
+  return AttentionName::of_tensor(name).layer();
 }
 
 void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pairs) {

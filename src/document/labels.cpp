@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "io/json_object.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -93,11 +94,9 @@ std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::st
   return sample < lists.size() ? lists[sample] : std::vector<std::string>{};
 }
 
-Labels Labels::of_attention(const std::string& prefix,
-                            const std::function<bool(const std::string&)>& is_there) const {
-  constexpr std::string_view self = "self.";
-  if (!prefix.ends_with(self)) return *this;
-  const bool crosses = is_there(prefix.substr(0, prefix.size() - self.size()) + "cross.");
+Labels Labels::of_attention(const AttentionName& name,
+                            const std::function<bool(const AttentionName&)>& is_there) const {
+  const bool crosses = name.is_self() && is_there(name.with_part("cross"));
   return crosses ? Labels{query, query, either} : *this;
 }
 

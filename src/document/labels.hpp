@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
@@ -19,11 +20,11 @@ struct Labels {
   static std::vector<std::string> of_sample(const std::vector<std::vector<std::string>>& lists,
                                             std::size_t sample);
 
-  /// Those of one of the attentions that share them, by the prefix of its tensors' names: "",
-  /// "layers.0.self."… `is_there` tells whether there is one of that prefix: beside a
-  /// cross-attention, whose keys are the memory's, a self-attention's keys are its queries.
-  Labels of_attention(const std::string& prefix,
-                      const std::function<bool(const std::string&)>& is_there) const;
+  /// Labels of one of the attentions that share these. `is_there` says whether another attention
+  /// exists: where there is a cross-attention, whose keys are the memory's, the keys of the
+  /// self-attention of its layer are its queries.
+  Labels of_attention(const AttentionName& name,
+                      const std::function<bool(const AttentionName&)>& is_there) const;
 };
 
 /// What the lists must fit; 0 = anything.

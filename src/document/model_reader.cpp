@@ -422,8 +422,8 @@ class ModelReader {
     const auto labels = filled(report_.tokens, texts.ids);
     const auto decoder_labels = filled(report_.decoder_tokens, texts.decoder_ids);
     for (PlannedAttention& attention : plan_.attentions) {
-      const bool crosses = attention.prefix.ends_with("cross.");
-      const bool decoder = attention.prefix.starts_with("decoder.");
+      const bool crosses = attention.name.is_cross();
+      const bool decoder = attention.name.in_decoder();
       attention.labels = {decoder ? decoder_labels : labels,
                           decoder && !crosses ? decoder_labels : labels};
     }

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "attention/transformer.hpp"
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
@@ -205,7 +206,7 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
 // `layers` layers: "layers.0.…", "layers.1.…"; a single one may go by its bare names too.
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
-  if (parameters.has(layer_name(layers) + "linear1.weight")) {
+  if (parameters.has(layer_prefix("", layers) + "linear1.weight")) {
     warnings.push_back(
         translated("the parameters hold more layers than the {1} that are computed: \"layers\" "
                    "sets their number",
@@ -217,7 +218,8 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
   }
   std::vector<TransformerLayer> result;
   if (layers == 1) {
-    if (parameters.has(layer_name(0) + "linear1.weight")) parameters.enter(layer_name(0));
+    if (parameters.has(layer_prefix("", 0) + "linear1.weight"))
+      parameters.enter(layer_prefix("", 0));
     result.push_back(given_layer(parameters, "", form, warnings));
     return result;
   }
@@ -225,10 +227,11 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
     throw input_error(
         translated("the parameters are those of one layer, but layers is {1}", layers),
         parameters.place("linear1.weight"),
-        translated("put \"layers.0.\", \"layers.1.\"… before the names of each layer"));
+        translated("put \"{1}\", \"{2}\"… before the names of each layer", layer_prefix("", 0),
+                   layer_prefix("", 1)));
   }
   for (std::size_t i = 0; i < layers; ++i)
-    result.push_back(given_layer(parameters, layer_name(i), form, warnings));
+    result.push_back(given_layer(parameters, layer_prefix("", i), form, warnings));
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/attention_name.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/transformer.hpp"
@@ -15,22 +16,23 @@ using Attentions = std::vector<PlannedAttention>;
 Attentions planned(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
   check_options(request, geometry);
-  return {{"", request.mask, geometry, {}}};
+  return {{{}, request.mask, geometry, {}}};
 }
 
 Attentions planned(const ProjectedAttentionRequest& request) {
   Shape output;
-  return {{"", request.mask, check_projected(request, "", output), {}}};
+  return {{{}, request.mask, check_projected(request, "", output), {}}};
 }
 
 Attentions planned(const TransformerRequest& request) {
   Attentions attentions;
   const std::vector<LayerGeometry> layers = check_transformer(request);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const std::string prefix = layer_prefix(request, i);
-    attentions.push_back({prefix + "self.", request.mask, layers[i].self, {}});
+    const std::string prefix = layers.size() > 1 ? layer_prefix("", i) : "";
+    attentions.push_back({AttentionName(prefix + "self"), request.mask, layers[i].self, {}});
     if (!request.decoder) continue;
-    attentions.push_back({prefix + "cross.", request.memory_mask, layers[i].cross, {}});
+    attentions.push_back(
+        {AttentionName(prefix + "cross"), request.memory_mask, layers[i].cross, {}});
   }
   return attentions;
 }
@@ -66,14 +68,15 @@ Attentions planned(const ModelRequest& request) {
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       if (request.layers && std::ranges::count(*request.layers, n) == 0) continue;
-      const std::string prefix = model.result_prefix(stack) + "layers." + std::to_string(n) + ".";
+      const std::string_view name = model.result_stack(stack);
       Mask mask = stack_mask(stack, n);
       mask.valid_lens = lengths_of(own);
-      attentions.push_back({prefix + "self.", std::move(mask), geometry(own), {}});
+      attentions.push_back({{name, n, "self"}, std::move(mask), geometry(own), {}});
       if (!stack.crosses) continue;
       Mask memory;
       memory.valid_lens = lengths_of(request.texts.ids);
-      attentions.push_back({prefix + "cross.", std::move(memory), geometry(request.texts.ids), {}});
+      attentions.push_back(
+          {{name, n, "cross"}, std::move(memory), geometry(request.texts.ids), {}});
     }
   }
   return attentions;

@@ -13,6 +13,7 @@
 #include "attn/layers.hpp"
 #include "attn/run.hpp"
 
+#include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "document/labels.hpp"
 #include "models/model_folder.hpp"
@@ -33,7 +34,7 @@ using Computation =
 
 /// One attention of a plan, as far as it is known before anything is computed.
 struct PlannedAttention {
-  std::string prefix;  ///< before the names of its tensors: "", "self.", "layers.0.cross."…
+  AttentionName name;
   Mask mask;
   Geometry geometry;
   Labels labels;

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 #include "attn/gradient.hpp"
 
+#include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "document/demand.hpp"
 #include "document/dropout_reader.hpp"
@@ -149,8 +150,8 @@ class PlanAssembly {
     // A decoder's queries attend to themselves first, its keys are those of its memory.
     const Labels labels = read_own_labels(first, parts_.plan.attentions.back().geometry);
     for (PlannedAttention& attention : parts_.plan.attentions) {
-      attention.labels = labels.of_attention(attention.prefix, [&](const std::string& prefix) {
-        return std::ranges::count(parts_.plan.attentions, prefix, &PlannedAttention::prefix) > 0;
+      attention.labels = labels.of_attention(attention.name, [&](const AttentionName& name) {
+        return std::ranges::count(parts_.plan.attentions, name, &PlannedAttention::name) > 0;
       });
     }
   }

@@ -83,9 +83,8 @@ class KindExplanation {
     }
     const std::string stack = options_.stack.empty() ? "encoder" : options_.stack;
     for (const PlannedAttention& attention : plan_.attentions) {
-      const bool crosses = attention.prefix.ends_with(".cross.");
-      const std::string own =
-          crosses ? "cross" : attention.prefix.substr(0, attention.prefix.find('.'));
+      const bool crosses = attention.name.is_cross();
+      const std::string_view own = crosses ? "cross" : attention.name.stack();
       if (own == stack) return attention;
     }
     throw input_error(translated("the model has no {1}", in_quotes(stack)), "ExplainOptions::layer",

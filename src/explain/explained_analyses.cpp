@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "explain/shown_number.hpp"
 #include "maps/model_computation.hpp"
 #include "models/term_norms.hpp"
@@ -102,7 +103,7 @@ class AnalysedPosition {
     request_.predicted.clear();
     request_.watch = {};
     if (wants(HeadAnalysis::norms)) {
-      request_.block = [this](std::size_t, const std::string&, const AttendedBlock& block) {
+      request_.block = [this](std::size_t, const AttentionName&, const AttendedBlock& block) {
         const TermNorms norms =
             term_norms(block, request_.folder->architecture.eps, request_.threads);
         norms_.push_back({row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
@@ -119,7 +120,9 @@ class AnalysedPosition {
     Rollout rollout(RolloutOptions(), {request_.texts.ids[0].size()}, request_.threads);
     run_model(request_.folder->architecture, request_.folder->weights, request_.texts, request_,
               [&](const std::string& name, const Tensor& tensor) {
-                if (!wants(HeadAnalysis::rollout) || !name.ends_with("self.weights")) return;
+                if (!wants(HeadAnalysis::rollout) || !AttentionName::of_tensor(name).is_self() ||
+                    !name.ends_with("weights"))
+                  return;
                 rollout_.push_back(row_of(rollout.next(tensor), query_));
               });
   }

@@ -10,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/options.hpp"
 #include "explain/choice_check.hpp"
 #include "explain/explained_row.hpp"
@@ -40,9 +41,11 @@ void refuse_settings(const DocumentOptions& options) {
   }
 }
 
-// What a layer of an encoder-decoder model goes by in its result.
+// Pattern of the weights of a stack of an encoder-decoder model: "encoder", "decoder" or "cross".
 std::string pattern_of_stack(const std::string& stack) {
-  return stack == "cross" ? "decoder.layers.{n}.cross.weights" : stack + ".layers.{n}.self.weights";
+  const AttentionName first =
+      stack == "cross" ? AttentionName("decoder", 0, stack) : AttentionName(stack, 0, "self");
+  return *first.pattern() + ".weights";
 }
 
 PlotRequest request_of(const ExplainOptions& options) {
@@ -128,7 +131,7 @@ class HeadRowsExplained {
       row.allowed.assign(allowed.begin(), allowed.end());
     }
     row.same_positions = weights_.shape()[0] == keys && query_labels_ == key_labels_ &&
-                         layer_.map().tensor.find("cross") == std::string::npos;
+                         !AttentionName::of_tensor(layer_.map().tensor).is_cross();
     return row;
   }
 

@@ -9,6 +9,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
@@ -38,11 +39,11 @@ class ModelWalk {
         layer_(layer),
         to_(to),
         both_(given.folder->architecture.encoder_decoder()),
-        crosses_(both_ && planned.prefix.ends_with(".cross.")),
-        decoder_(both_ && planned.prefix.starts_with("decoder.")),
-        before_(!both_     ? ""
-                : decoder_ ? "decoder."
-                           : "encoder.") {
+        crosses_(both_ && planned.name.is_cross()),
+        decoder_(both_ && planned.name.in_decoder()),
+        stack_(!both_     ? ""
+               : decoder_ ? "decoder"
+                          : "encoder") {
     keep_sample(request_.texts, choice.sample);
     if (choice.query >= ids().size()) {
       throw input_error(
@@ -67,7 +68,7 @@ class ModelWalk {
         translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with what "
                    "positions and norms add before the first layer:",
                    one_line(labels_[choice_.query]), ids()[choice_.query]));
-    show("x", before_ + "embedded");
+    show("x", AttentionName(stack_).tensor("embedded"));
     if (layer_ > 0) {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
@@ -120,9 +121,8 @@ class ModelWalk {
     if (gives_output() && has_head(model, request_.folder->weights)) {
       request_.predicted = {{choice_.query}};
     }
-    const std::string wanted =
-        before_ + "layers." + std::to_string(layer_) + (crosses_ ? ".cross." : ".self.");
-    request_.watch = [this, wanted](const std::string& name, const AttentionRequest& attention) {
+    const AttentionName wanted(stack_, layer_, crosses_ ? "cross" : "self");
+    request_.watch = [this, wanted](const AttentionName& name, const AttentionRequest& attention) {
       if (name == wanted) attention_ = attention;
     };
     run_model(
@@ -153,9 +153,7 @@ class ModelWalk {
     show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
   }
 
-  std::string output_of(std::size_t layer) const {
-    return before_ + "layers." + std::to_string(layer) + ".output";
-  }
+  std::string output_of(std::size_t layer) const { return layer_prefix(stack_, layer) + "output"; }
 
   void show(const char* name, const std::string& states) {
     const Tensor& all = states_.at(states);
@@ -169,7 +167,7 @@ class ModelWalk {
     request.weights = request.stages = true;
     request.progress = {};
     const Geometry geometry = check_geometry(request);
-    const PlannedAttention planned{"", request.mask, geometry, {{labels_}, {key_labels_}}};
+    const PlannedAttention planned{{}, request.mask, geometry, {{labels_}, {key_labels_}}};
     const AttentionResult result = attend(request);
     explain_attention(
         ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query, choice_.full}),
@@ -204,7 +202,7 @@ class ModelWalk {
   std::size_t layer_;
   Explanation& to_;
   bool both_, crosses_, decoder_;
-  std::string before_;
+  std::string_view stack_;  // name of the stack in names of results
   std::vector<std::string> labels_, key_labels_;
   std::optional<AttentionRequest> attention_;
   std::optional<Tensor> logits_;

@@ -13,6 +13,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/reader.hpp"
 #include "heads/row_reading.hpp"
 #include "maps/attention_map.hpp"
@@ -43,10 +44,6 @@ bool is_among(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string name_of(const std::string& prefix) {
-  return prefix.ends_with('.') ? prefix.substr(0, prefix.size() - 1) : prefix;
-}
-
 std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& labels,
                                  std::size_t samples, const HeadCounting& counting) {
   std::vector<MapTokens> tokens;
@@ -58,7 +55,7 @@ std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& la
 
 AttentionMaps maps_of(const PlannedAttention& attention, const ComputedAttention& computed) {
   AttentionMaps maps;
-  maps.name = name_of(attention.prefix);
+  maps.name = attention.name;
   const Maps sizes(computed.weights, attention.heads_only());
   maps.weights =
       computed.weights.reshaped({sizes.samples(), sizes.heads(), sizes.queries(), sizes.keys()});
@@ -69,7 +66,7 @@ AttentionMaps maps_of(const PlannedAttention& attention, const ComputedAttention
     maps.allowed =
         maps.allowed.reshaped({seen.samples(), seen.heads(), seen.queries(), seen.keys()});
   }
-  maps.same_positions = sizes.queries() == sizes.keys() && !maps.name.ends_with("cross");
+  maps.same_positions = sizes.queries() == sizes.keys() && !maps.name.is_cross();
   for (std::size_t b = 0; b < sizes.samples(); ++b) {
     maps.labels.push_back(Labels::of_sample(attention.labels.query, b));
   }
@@ -237,9 +234,9 @@ AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size
     maps.keys = tokens_of(attention.labels.key, samples, counting);
     return maps;
   }
-  const bool decoder = attention.prefix.starts_with("decoder.");
+  const bool decoder = attention.name.in_decoder();
   const auto& own = decoder ? model->texts.decoder_ids : model->texts.ids;
-  const auto& others = decoder && !attention.prefix.ends_with("cross.") ? own : model->texts.ids;
+  const auto& others = decoder && !attention.name.is_cross() ? own : model->texts.ids;
   for (std::size_t b = 0; b < samples; ++b) {
     maps.queries.push_back(model_tokens(*model->folder, own[b], counting));
     maps.keys.push_back(model_tokens(*model->folder, others[b], counting));
@@ -300,29 +297,28 @@ void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std
     const std::size_t layers = shape.size() == 5 ? shape[0] : 1;
     for (std::size_t layer = 0; layer < layers; ++layer) {
       AttentionMaps maps;
-      const std::size_t point = tensor.rfind('.');
-      maps.name = tensor == "weights" || names.size() == 1 ? ""
-                  : point == std::string::npos || !tensor.ends_with(".weights")
-                      ? tensor
-                      : tensor.substr(0, point);
+      const bool of_weights = tensor == "weights" || tensor.ends_with(".weights");
+      if (names.size() > 1) {
+        maps.name = of_weights ? AttentionName::of_tensor(tensor) : AttentionName(tensor);
+      }
       Tensor one = weights;
       if (layers > 1) {
-        maps.name = "layers." + std::to_string(layer);
+        maps.name = AttentionName("", layer, "");
         const Shape inner(shape.begin() + 1, shape.end());
         one = part_of(weights, layer * element_count(inner), inner);
       }
       samples_only = samples_only || one.rank() == 3;
       const Maps sizes(one);
       maps.weights = one.reshaped({sizes.samples(), sizes.heads(), sizes.queries(), sizes.keys()});
-      const std::string allowed = point == std::string::npos || !tensor.ends_with("weights")
-                                      ? "allowed"
-                                      : tensor.substr(0, point + 1) + "allowed";
+      const std::string allowed = tensor.ends_with("weights")
+                                      ? AttentionName::of_tensor(tensor).tensor("allowed")
+                                      : "allowed";
       if (Tensor seen = layers == 1 ? file.booleans(allowed) : Tensor()) {
         const Maps masks(seen);
         maps.allowed =
             seen.reshaped({masks.samples(), masks.heads(), masks.queries(), masks.keys()});
       }
-      maps.same_positions = sizes.queries() == sizes.keys() && !maps.name.ends_with("cross");
+      maps.same_positions = sizes.queries() == sizes.keys() && !maps.name.is_cross();
       const Labels labels = file.labels(tensor);
       const auto fits = [&](const std::vector<std::vector<std::string>>& lists, std::size_t count) {
         return !lists.empty() && std::all_of(lists.begin(), lists.end(), [&](const auto& list) {
@@ -346,16 +342,6 @@ void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std
         "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
         "reshape it to [1,heads,queries,keys] if they are heads"));
   }
-}
-
-std::optional<std::size_t> layer_number(const std::string& attention) {
-  constexpr std::string_view before = "layers.";
-  const std::size_t at = attention.find(before);
-  if (at == std::string::npos) return std::nullopt;
-  std::size_t number = 0;
-  const char* const first = attention.data() + at + before.size();
-  const auto [end, error] = std::from_chars(first, attention.data() + attention.size(), number);
-  return error == std::errc() && end != first ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace attn

@@ -9,6 +9,7 @@
 #include "attn/heads.hpp"
 #include "attn/tensor.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/document.hpp"
 #include "document/plan.hpp"
 #include "maps/computed_maps.hpp"
@@ -19,9 +20,9 @@ namespace attn {
 
 /// The maps of one attention and what their rows and columns are.
 struct AttentionMaps {
-  std::string name;  ///< "layers.0.self", or "" of a single one
-  Tensor weights;    ///< [B,H,Lq,Lk]
-  Tensor allowed;    ///< of as many axes, some of size 1; absent = not known or nothing hidden
+  AttentionName name;
+  Tensor weights;  ///< [B,H,Lq,Lk]
+  Tensor allowed;  ///< of as many axes, some of size 1; absent = not known or nothing hidden
   bool allowed_known = false;                    ///< whether absent means that nothing is hidden
   bool same_positions = false;                   ///< queries and keys are the same tokens
   std::vector<MapTokens> queries, keys;          ///< one a sample; empty = not known
@@ -62,8 +63,5 @@ std::vector<std::vector<Prediction>> walk_maps(
 /// The maps of a result or file of tensors, one after the other.
 void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std::string>& warnings,
                const std::function<void(const AttentionMaps&)>& take);
-
-/// The number behind "layers." in an attention's name.
-std::optional<std::size_t> layer_number(const std::string& attention);
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/attention_name.hpp"
 #include "heads/head_pictures.hpp"
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
@@ -100,7 +101,7 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h, ++rows) {
       const std::vector<double> means = means_by_offset(attention, h);
       numbers.insert(numbers.end(), means.begin(), means.end());
-      heatmap.query_labels.push_back(attention_title(attention.name) + ", Head " +
+      heatmap.query_labels.push_back(AttentionName(attention.name).row_title() + ", Head " +
                                      std::to_string(h + 1));
     }
   }

@@ -109,7 +109,7 @@ double Moments::error() const {
 }
 
 TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& options) {
-  TextNumbers numbers{maps.name, values_of(maps, options.heads.counting, 1), {}};
+  TextNumbers numbers{maps.name.text(), values_of(maps, options.heads.counting, 1), {}};
   if (!maps.same_positions) return numbers;
   const Maps matrices(maps.weights);
   const std::size_t length = matrices.queries();

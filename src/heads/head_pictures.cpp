@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "heads/attention_maps.hpp"
 #include "maps/attention_map.hpp"
 #include "run/kind_run.hpp"
@@ -67,16 +68,6 @@ class Pictures {
 
 }  // namespace
 
-std::string attention_title(const std::string& name) {
-  const std::optional<std::size_t> layer = layer_number(name);
-  if (!layer) return name;
-  const std::string title =
-      name.starts_with("encoder.")   ? translated("Encoder Layer {1}", *layer + 1)
-      : name.starts_with("decoder.") ? translated("Decoder Layer {1}", *layer + 1)
-                                     : translated("Layer {1}", *layer + 1);
-  return name.ends_with(".cross") ? translated("{1}, Cross", title) : title;
-}
-
 Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
                            const std::string& title, bool weights, const HeadsOptions& options) {
   std::size_t most = 0;
@@ -88,8 +79,9 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
       numbers.push_back(h < attention.heads.size() ? attention.heads[h][column]
                                                    : std::numeric_limits<double>::quiet_NaN());
     }
-    heatmap.query_labels.push_back(attention.name.empty() ? translated("Attention")
-                                                          : attention_title(attention.name));
+    heatmap.query_labels.push_back(attention.name.empty()
+                                       ? translated("Attention")
+                                       : AttentionName(attention.name).row_title());
   }
   for (std::size_t h = 0; h < most; ++h) {
     heatmap.key_labels.push_back(translated("Head {1}", h + 1));
@@ -107,7 +99,7 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
-                                       const std::vector<std::string>& on_map) {
+                                       const std::vector<AttentionName>& on_map) {
   Pictures pictures(options, labels);
   for (const HeadStatistic statistic : outcome.statistics) {
     const auto column = static_cast<std::size_t>(statistic);
@@ -128,10 +120,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   for (const auto& [name, tensor] : tensors) {
     if (name.ends_with("rollout")) last_rollout = name;
     if (name.ends_with("block_norms") || name.ends_with(".norms_of_all_heads")) {
-      const std::string attention = name.substr(0, name.rfind('.'));
       const bool block = name.ends_with("block_norms");
       pictures.add_map(name, tensor, 0,
-                       attention_title(attention) + ": " +
+                       AttentionName::of_tensor(name).row_title() + ": " +
                            (block ? translated("Norms of What the Block Adds Up")
                                   : translated("Norms of Weighted Values")) +
                            sample,
@@ -147,9 +138,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     PointMap map;
     map.points = *places;
     std::size_t head = 0;
-    for (const std::string& attention : on_map) {
-      const std::string layer =
-          attention.empty() ? translated("Attention") : attention_title(attention);
+    for (const AttentionName& attention : on_map) {
+      const std::string layer = attention.empty() ? translated("Attention") : attention.row_title();
       if (map.group_names.empty() || map.group_names.back() != layer) {
         map.group_names.push_back(layer);
         head = 0;

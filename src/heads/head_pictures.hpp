@@ -6,6 +6,7 @@
 #include "attn/heads.hpp"
 #include "attn/plot.hpp"
 
+#include "attention/attention_name.hpp"
 #include "heads/model_analyses.hpp"
 
 namespace attn {
@@ -23,14 +24,10 @@ struct HeadPicture {
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
-                                       const std::vector<std::string>& on_map);
+                                       const std::vector<AttentionName>& on_map);
 
 /// One statistic, or another number of each head, as layers × heads.
 Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
                            const std::string& title, bool weights, const HeadsOptions& options);
-
-/// "Layer 1" of "layers.0.self", "Decoder Layer 1, Cross" of "decoder.layers.0.cross", the name
-/// itself of others.
-std::string attention_title(const std::string& name);
 
 }  // namespace attn

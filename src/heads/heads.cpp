@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "attention/attention_name.hpp"
 #include "document/options.hpp"
 #include "heads/attention_maps.hpp"
 #include "heads/head_pictures.hpp"
@@ -39,18 +40,10 @@ constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::la
      to_translate("what heads look at in random tokens that are repeated; of models")},
 }};
 
-// "layers.0.rollout" of "layers.0.self", "rollout" of a single attention.
-std::string rollout_name(const std::string& attention) {
-  if (attention.empty()) return "rollout";
-  const std::string stack =
-      attention.ends_with("self") ? attention.substr(0, attention.size() - 4) : attention + ".";
-  return stack + "rollout";
-}
-
-// Which stack a layer belongs to: "encoder." of "encoder.layers.0.self".
-std::string stack_of(const std::string& attention) {
-  const std::size_t at = attention.find("layers.");
-  return at == std::string::npos ? "" : attention.substr(0, at);
+// Tensor of the rollout of a layer: "layers.0.rollout" of "layers.0.self", "rollout" of a single
+// attention.
+std::string rollout_name(const AttentionName& attention) {
+  return attention.is_self() ? attention.with_part("rollout").text() : attention.tensor("rollout");
 }
 
 std::string in_words(const HeadCounting& counting) {
@@ -172,7 +165,7 @@ class Reading {
   }
 
   void take(const AttentionMaps& maps) {
-    put_statistics(maps.name, values_of(maps, options_.counting, options_.document.threads));
+    put_statistics(maps.name.text(), values_of(maps, options_.counting, options_.document.threads));
     if (labels_.empty()) labels_ = maps.labels;
     if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(maps);
     if (wants(HeadAnalysis::distances) && maps.same_positions) {
@@ -186,8 +179,8 @@ class Reading {
   }
 
   void roll_out(const AttentionMaps& maps) {
-    const std::string stack = stack_of(maps.name);
-    std::vector<std::size_t> lengths = stack == "decoder." ? decoder_lengths_ : lengths_;
+    const std::string stack(maps.name.stack());
+    std::vector<std::size_t> lengths = maps.name.in_decoder() ? decoder_lengths_ : lengths_;
     if (lengths.empty()) lengths.assign(maps.weights.shape()[0], maps.weights.shape()[2]);
     const auto [found, is_new] = rollouts_.try_emplace(stack, nullptr);
     if (is_new) {
@@ -247,8 +240,8 @@ class Reading {
   HeadsOutcome outcome_;
   NamedTensors tensors_;
   HeadDistances distances_;
-  Shape shape_;                            // of the maps on the map of heads, without heads
-  std::vector<std::string> heads_on_map_;  // the attention of each head
+  Shape shape_;                              // of the maps on the map of heads, without heads
+  std::vector<AttentionName> heads_on_map_;  // the attention of each head
   std::vector<std::size_t> lengths_, decoder_lengths_;
   std::map<std::string, std::unique_ptr<Rollout>> rollouts_;
   std::vector<std::vector<std::string>> labels_;

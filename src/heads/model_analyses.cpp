@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/model_reader.hpp"
 #include "maps/model_computation.hpp"
 #include "models/term_norms.hpp"
@@ -68,7 +69,7 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
   const auto layer = std::make_shared<Layer>();
   const std::size_t samples = request.texts.ids.size(), threads = request.threads;
   const double eps = request.folder->architecture.eps;
-  request.block = [=, &tensors](std::size_t sample, const std::string& name,
+  request.block = [=, &tensors](std::size_t sample, const AttentionName& name,
                                 const AttendedBlock& block) {
     TermNorms norms = term_norms(block, eps, threads);
     const std::size_t n = norms.mixing.size(), heads = norms.of_heads.shape()[0];
@@ -77,10 +78,10 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
     layer->of_block.push_back(norms.of_block.reshaped({1, n, n}));
     layer->mixing.push_back(norms.mixing.reshaped({1, n}));
     if (sample + 1 < samples) return;
-    tensors.emplace_back(name + "norms", batched(layer->of_heads));
-    tensors.emplace_back(name + "norms_of_all_heads", batched(layer->of_all_heads));
-    tensors.emplace_back(name + "block_norms", batched(layer->of_block));
-    tensors.emplace_back(name + "mixing", batched(layer->mixing));
+    tensors.emplace_back(name.tensor("norms"), batched(layer->of_heads));
+    tensors.emplace_back(name.tensor("norms_of_all_heads"), batched(layer->of_all_heads));
+    tensors.emplace_back(name.tensor("block_norms"), batched(layer->of_block));
+    tensors.emplace_back(name.tensor("mixing"), batched(layer->mixing));
     *layer = {};
   };
 }
@@ -205,7 +206,7 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
         const auto numbers = maps.values<double>();
         const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
         InductionHeads& of = all.emplace_back();
-        of.name = name.substr(0, name.rfind('.'));
+        of.name = AttentionName::of_tensor(name).text();
         for (std::size_t h = 0; h < heads; ++h) {
           std::vector<double> sums(3);
           for (std::size_t b = 0; b < samples; ++b) {

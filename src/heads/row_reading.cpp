@@ -97,8 +97,7 @@ class PassReading {
     for (HeadValues& own : reading_->values()) values_.push_back(own);
     if (sample_ == 0) by_offset_ = reading_->by_offset();
     if (++sample_ < positions_.size()) return;
-    const std::string& prefix = plan_.attentions[layer].prefix;
-    take_({prefix.substr(0, prefix.size() - 1), means_of_samples(values_, positions_.size()),
+    take_({plan_.attentions[layer].name.text(), means_of_samples(values_, positions_.size()),
            std::move(by_offset_)});
     sample_ = 0;
     values_.clear();

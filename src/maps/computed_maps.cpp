@@ -89,7 +89,7 @@ Computed named_results(const Plan& plan, const Attended& attended_plan) {
   for (const NamedTensor& tensor : plan.tokens) add(tensor.name, tensor.tensor);
   for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
     const AttentionResult& result = attended_plan.attentions[i];
-    const std::string& prefix = plan.attentions[i].prefix;
+    const std::string prefix = plan.attentions[i].name.prefix();
     add(prefix + "weights", result.weights);
     add(prefix + "pooled_weights", result.pooled);
     add(prefix + "pooled_allowed", result.pooled_allowed);

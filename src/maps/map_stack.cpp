@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/tensor_view.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
@@ -32,8 +33,7 @@ bool shows_mask(const std::string& tensor) {
 }
 
 std::string prefix_of(const std::string& tensor) {
-  const std::size_t point = tensor.rfind('.');
-  return point == std::string::npos || !is_map(tensor) ? "" : tensor.substr(0, point + 1);
+  return is_map(tensor) ? AttentionName::of_tensor(tensor).prefix() : "";
 }
 
 // The mask of a map of weights.
@@ -65,14 +65,6 @@ Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
   } catch (const Error& error) {
     throw error.inside(path == "-" ? translated("standard input") : path.string());
   }
-}
-
-// The number behind "layers." in the name of a tensor of a result.
-std::optional<std::size_t> layer_of_name(const std::string& name) {
-  const std::string sort = sort_of(name);
-  if (sort == name) return std::nullopt;
-  const std::size_t at = name.find("layers.") + std::string_view("layers.").size();
-  return static_cast<std::size_t>(std::stoull(name.substr(at)));
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -165,7 +157,9 @@ void MapStack::find(ResultReader& file) {
 
 void MapStack::add(ResultReader& file, const std::vector<std::string>& tensors) {
   for (const std::string& tensor : tensors) {
-    const auto number = file.is_result() || is_map(tensor) ? layer_of_name(tensor) : std::nullopt;
+    const auto number = file.is_result() || is_map(tensor)
+                            ? AttentionName::of_tensor(tensor).layer()
+                            : std::nullopt;
     layers_.push_back({&file, tensor, number.value_or(layers_.size()), "", false});
     is_stack_ = is_stack_ || number;
   }
@@ -174,7 +168,8 @@ void MapStack::add(ResultReader& file, const std::vector<std::string>& tensors) 
 void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors) {
   for (const NumberedName& tensor : tensors) {
     // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
-    const std::string where = where_of(tensor.name).empty() ? layer_text(tensor.number) : "";
+    const std::string where =
+        AttentionName::of_tensor(tensor.name).title().empty() ? layer_text(tensor.number) : "";
     layers_.push_back({&file, tensor.name, tensor.number, where, false});
   }
   is_stack_ = true;
@@ -203,7 +198,7 @@ void MapStack::find_weights(ResultReader& file) {
   std::vector<std::string> stack{first};
   for (const std::string& name : names) {
     if (meaning_of(name) != TensorMeaning::weights || name == first) continue;
-    if (sort_of(name) == sort_of(first)) {
+    if (AttentionName(name).without_layer() == AttentionName(first).without_layer()) {
       stack.push_back(name);
     } else {
       left_out_.push_back(name);

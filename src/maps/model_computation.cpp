@@ -85,16 +85,14 @@ Computed compute_model(const Plan& plan, const ModelRequest& request, const Take
     for (std::size_t before = 0; before < i && !map.allowed; ++before) {
       const PlannedAttention& other = plan.attentions[before];
       if (other.geometry.weights_shape() == attention.geometry.weights_shape() &&
-          other.prefix.starts_with("decoder.") == attention.prefix.starts_with("decoder.") &&
-          other.prefix.ends_with("cross.") == attention.prefix.ends_with("cross.") &&
-          alike(other.mask, attention.mask)) {
+          other.name.in_decoder() == attention.name.in_decoder() &&
+          other.name.is_cross() == attention.name.is_cross() && alike(other.mask, attention.mask)) {
         map.allowed = computed.attentions[before].allowed;
       }
     }
     if (!map.allowed) {
-      map.allowed =
-          allowed_by(attention, attention.prefix.starts_with("decoder.") ? request.texts.decoder_ids
-                                                                         : request.texts.ids);
+      map.allowed = allowed_by(
+          attention, attention.name.in_decoder() ? request.texts.decoder_ids : request.texts.ids);
     }
   }
   for (const NamedTensor& tensor : plan.tokens) {
@@ -112,7 +110,7 @@ Computed compute_model(const Plan& plan, const ModelRequest& request, const Take
         }
         std::optional<std::size_t> attention;
         for (std::size_t i = 0; weights && i < plan.attentions.size(); ++i) {
-          if (plan.attentions[i].prefix + "weights" != name) continue;
+          if (plan.attentions[i].name.tensor("weights") != name) continue;
           computed.attentions[i].weights = tensor;
           attention = i;
         }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "attention/attention_name.hpp"
+
 namespace attn {
 namespace {
 
@@ -44,7 +46,7 @@ std::optional<std::string> pattern_of(std::string_view name) {
 
 void count_from_zero(std::vector<NumberedName>& names) {
   if (names.empty() || names.front().number != 1) return;
-  if (names.front().name.find("layers.1.") != std::string::npos) return;
+  if (AttentionName(names.front().name).layer() == 1) return;
   for (NumberedName& name : names) --name.number;
 }
 

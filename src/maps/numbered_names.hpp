@@ -21,8 +21,8 @@ std::vector<NumberedName> names_of_pattern(const std::vector<std::string>& names
 /// The name with "{n}" in the place of its last digits; nothing if it has none.
 std::optional<std::string> pattern_of(std::string_view name);
 
-/// Numbers from 0: those of names that count from 1 become one less, but for "layers.1.", where
-/// programs count from 0 whatever is left out.
+/// Numbers from 0: those of names that count from 1 become one less, but for names of layer 1,
+/// "layers.1.self", where programs count from 0 whatever is left out.
 void count_from_zero(std::vector<NumberedName>& names);
 
 }  // namespace attn

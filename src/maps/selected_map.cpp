@@ -10,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "maps/merged_words.hpp"
 #include "support/translated.hpp"
 
@@ -224,7 +225,7 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
 SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
     : map(of), choice(chosen), numbers(numbers_of(of)), allowed(allowed_of(of, numbers)) {
   check_place(choice.sample, numbers.samples(), choice.head, numbers.heads());
-  where = map.place.empty() ? where_of(map.tensor) : map.place;
+  where = map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
 }
 
 Heatmap heatmap_of(const SelectedMap& selected) {
@@ -347,40 +348,6 @@ std::string heads_text(const SelectedMap& selected) {
 
 std::string place_text(const SelectedMap& selected) {
   return place_text(selected, selected.choice.sample, selected.choice.head);
-}
-
-std::string where_of(std::string_view tensor) {
-  std::string where;
-  const char* layer_of = to_translate("Layer {1}");
-  const auto add = [&](const std::string& words) {
-    where += (where.empty() ? "" : translated(", ")) + words;
-  };
-  std::string_view before;
-  for (std::size_t end = tensor.find('.'); end != tensor.npos; end = tensor.find('.')) {
-    const std::string_view part = tensor.substr(0, end);
-    tensor.remove_prefix(end + 1);
-    if (part == "encoder") layer_of = to_translate("Encoder Layer {1}");
-    if (part == "decoder") layer_of = to_translate("Decoder Layer {1}");
-    if (part == "self") add(translated("Self-Attention"));
-    if (part == "cross") add(translated("Cross-Attention"));
-    std::size_t layer = 0;
-    const char* const last = part.data() + part.size();
-    if (before == "layers" && std::from_chars(part.data(), last, layer).ptr == last) {
-      add(translated(layer_of, layer + 1));
-    }
-    before = part;
-  }
-  return where;
-}
-
-std::string sort_of(std::string_view tensor) {
-  constexpr std::string_view layers = "layers.";
-  const std::size_t at = tensor.find(layers);
-  if (at == tensor.npos) return std::string(tensor);
-  const std::size_t number = at + layers.size();
-  const std::size_t end = tensor.find('.', number);
-  if (end == tensor.npos) return std::string(tensor);
-  return std::string(tensor.substr(0, number)) + std::string(tensor.substr(end + 1));
 }
 
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice) {

@@ -65,12 +65,4 @@ std::string place_text(const SelectedMap& selected);
 /// Warning if pieces of words are to be merged and none belong together.
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);
 
-/// Place of a tensor's attention among several: "Layer 2, Self-Attention" of layers.1.self.weights;
-/// empty if the name does not say.
-std::string where_of(std::string_view tensor);
-
-/// Name of a tensor without the number of its layer, "encoder.layers.self.weights", which the
-/// layers of a stack have in common.
-std::string sort_of(std::string_view tensor);
-
 }  // namespace attn

@@ -97,9 +97,9 @@ struct Architecture {
   std::optional<std::int64_t> pad_id, decoder_start_id;
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
-  /// What the names of a stack's results begin with: nothing if it is the only one.
-  std::string result_prefix(const ModelStack& stack) const {
-    return !encoder_decoder() ? "" : stack.crosses ? "decoder." : "encoder.";
+  /// Name of a stack in the names of its results: "" if it is the only one.
+  std::string_view result_stack(const ModelStack& stack) const {
+    return !encoder_decoder() ? "" : stack.crosses ? "decoder" : "encoder";
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"

@@ -14,6 +14,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
+#include "attention/attention_name.hpp"
 #include "io/safetensors.hpp"
 #include "models/architecture.hpp"
 #include "models/stored_matrix.hpp"

@@ -6,6 +6,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
 #include "models/elementwise.hpp"
 #include "models/logits_head.hpp"
@@ -87,14 +88,14 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
   std::size_t memory = 0;
   for (const ModelStack& stack : model.stacks) {
     const bool encoder = model.encoder_decoder() && !stack.crosses;
-    const std::string before = model.result_prefix(stack);
+    const std::string_view name_of_stack = model.result_stack(stack);
     const StackPass pass(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     const std::size_t batch = ids.size(), length = longest_of(ids);
     const std::size_t width = pass.embedding().width();
-    all.emplace_back(before + "embedded", Shape{batch, length, width});
+    all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      const std::string name = before + "layers." + std::to_string(n) + ".";
+      const std::string name = layer_prefix(name_of_stack, n);
       if (options.wants(n)) {
         all.emplace_back(name + "self.weights", Shape{batch, model.heads, length, length});
         if (stack.crosses) {
@@ -120,7 +121,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
   std::vector<Tensor> memory;
   for (const ModelStack& stack : model.stacks) {
     const bool decoder = stack.crosses, encoder = model.encoder_decoder() && !decoder;
-    const std::string before = model.result_prefix(stack);
+    const std::string_view name_of_stack = model.result_stack(stack);
     const StackPass pass(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     std::vector<Tensor> states;
@@ -129,7 +130,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       states.push_back(
           pass.embedding().embed(ids[b], decoder || texts.types.empty() ? none : texts.types[b]));
     }
-    take(before + "embedded", batched(states));
+    take(AttentionName(name_of_stack).tensor("embedded"), batched(states));
     std::optional<LogitsHead> lens;
     if (options.lens && !encoder) lens.emplace(model, weights, pass.embedding().table(), options);
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
@@ -137,7 +138,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       const StackPass::Layer layer = pass.read_layer(n);
       std::vector<Tensor> self, cross;
       for (std::size_t b = 0; b < ids.size(); ++b) {
-        const std::string own = before + "layers." + std::to_string(n) + ".self.";
+        const AttentionName own(name_of_stack, n, "self");
         StackPass::Step step =
             pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b],
                       {heads_of(off, n), heads_of(options.cross_heads_off, n)}, options.wants(n),
@@ -148,7 +149,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
           if (stack.crosses) cross.push_back(std::move(step.cross));
         }
       }
-      const std::string name = before + "layers." + std::to_string(n) + ".";
+      const std::string name = layer_prefix(name_of_stack, n);
       if (!self.empty()) take(name + "self.weights", batched(self));
       if (!cross.empty()) take(name + "cross.weights", batched(cross));
       if (options.stages) take(name + "output", batched(states));

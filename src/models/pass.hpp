@@ -13,6 +13,7 @@
 #include "attn/attention.hpp"
 #include "attn/tensor.hpp"
 
+#include "attention/attention_name.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
 
@@ -50,9 +51,9 @@ struct ModelOptions : AttentionOptions {
   /// self-attention, of a decoder's, and of its cross-attention.
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
   /// Told of every attention of a wanted layer, "layers.0.self.", before it is computed.
-  std::function<void(const std::string& name, const AttentionRequest& request)> watch = {};
+  std::function<void(const AttentionName& name, const AttentionRequest& request)> watch = {};
   /// Told of each self-attention of a wanted layer with what its output is the sum of.
-  std::function<void(std::size_t sample, const std::string& name, const AttendedBlock& block)>
+  std::function<void(std::size_t sample, const AttentionName& name, const AttendedBlock& block)>
       block = {};
   /// Where given, the self-attentions of wanted layers are computed some queries at a time, and
   /// this is told of their rows [1,H,count,L] from `first` on, in place of whole maps; of samples

@@ -200,9 +200,7 @@ Tensor StackPass::attend_to(const Layer& layer, bool self, const Tensor& states,
     AttentionRequest request = attention_of(layer, self, states, memory);
     request.weights = map != nullptr;
     if (options_.watch && map != nullptr) {
-      options_.watch(model_.result_prefix(stack_) + "layers." + std::to_string(layer.number) +
-                         (self ? ".self." : ".cross."),
-                     request);
+      options_.watch({model_.result_stack(stack_), layer.number, self ? "self" : "cross"}, request);
     }
     if (options_.rows && self && map != nullptr) {
       return projected(layer.self.output, "output", heads_by_rows(request, layer.number, off),

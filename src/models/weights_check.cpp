@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "models/logits_head.hpp"
 #include "models/stack_norms.hpp"
 #include "support/in_quotes.hpp"

@@ -38,7 +38,7 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
   if (!name) return all[0];
   std::vector<std::string> known;
   for (const PlannedAttention& attention : all) {
-    known.push_back(attention.prefix + "weights");
+    known.push_back(attention.name.tensor("weights"));
     if (known.back() == *name) return attention;
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
@@ -83,7 +83,7 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   map.key_labels = key_labels(all_keys, keys);
   map.first_query = queries.first;
   map.first_key = keys.front();
-  std::string place = where_of(attention.prefix);
+  std::string place = attention.name.title();
   const std::string between = translated(", ");
   if (!place.empty()) place += between;
   place += translated("Sample {1}", sample + 1);

@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -133,30 +134,6 @@ constexpr auto infos = [] {
   return all;
 }();
 
-// Which attention of a layer it is: "self" of "layers.0.self", "encoder.self" of
-// "encoder.layers.0.self".
-std::string stack_sort(const std::string& name) {
-  const std::size_t layers = name.find("layers.");
-  if (layers == std::string::npos) return name;
-  return name.substr(0, layers) + name.substr(name.rfind('.') + 1);
-}
-
-// The place of a layer's number in a name, "layers.11.self", and its digits; none if there is none.
-std::pair<std::size_t, std::size_t> layer_digits(const std::string& name) {
-  constexpr std::string_view before = "layers.";
-  const std::size_t at = name.find(before);
-  if (at == std::string::npos) return {name.size(), 0};
-  const std::size_t first = at + before.size();
-  return {first, std::min(name.find('.', first), name.size()) - first};
-}
-
-// Files of layers stand in their order by name: layers.02 before layers.10.
-std::string in_order(std::string name, std::size_t digits) {
-  const auto [first, own] = layer_digits(name);
-  if (own > 0 && own < digits) name.insert(first, digits - own, '0');
-  return name;
-}
-
 }  // namespace
 
 const PictureKind& picture_kind(PlotKind kind) noexcept {
@@ -175,20 +152,19 @@ std::vector<NamedPicture> pictures_of(PlotKind kind,
   const std::string stem(row.info.name);
   if (row.unit == PictureKind::Unit::run) return {{stem, {0}}};
   const bool together = row.unit == PictureKind::Unit::stack;
-  const std::size_t digits = layer_digits(attentions.back().prefix).second;
+  const std::size_t digits = attentions.back().name.layer_digits();
   std::vector<NamedPicture> pictures;
-  std::vector<std::string> sorts;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < attentions.size(); ++i) {
-    std::string sort = attentions[i].prefix;
-    if (!sort.empty()) sort.pop_back();
-    if (together) sort = stack_sort(sort);
-    if (kind == PlotKind::mask && of_model && attentions[i].mask.window) sort += ".window";
-    const auto known = std::find(sorts.begin(), sorts.end(), sort);
-    if (known == sorts.end()) {
-      sorts.push_back(sort);
-      pictures.push_back({i == 0 ? stem : stem + "." + in_order(sort, digits), {i}});
+    const AttentionName& own = attentions[i].name;
+    std::string name = together ? own.stack_name() : own.padded(digits);
+    if (kind == PlotKind::mask && of_model && attentions[i].mask.window) name += ".window";
+    const auto known = std::find(names.begin(), names.end(), name);
+    if (known == names.end()) {
+      names.push_back(name);
+      pictures.push_back({i == 0 ? stem : stem + "." + name, {i}});
     } else {
-      pictures[static_cast<std::size_t>(known - sorts.begin())].attentions.push_back(i);
+      pictures[static_cast<std::size_t>(known - names.begin())].attentions.push_back(i);
     }
   }
   return pictures;

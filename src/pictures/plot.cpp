@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/run.hpp"
 
+#include "attention/attention_name.hpp"
 #include "maps/map_stack.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
@@ -23,24 +24,35 @@
 namespace attn {
 namespace {
 
-// A name with a # in the place of each number that is no layer's, and the numbers.
-std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view name) {
-  std::string sort;
-  std::vector<std::size_t> numbers;
+// Replaces each number by a # and appends it to `numbers`.
+std::string without_numbers(std::string_view name, std::vector<std::size_t>& numbers) {
+  std::string kind;
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t end = std::min(name.find_first_not_of("0123456789", at), name.size());
     std::size_t number = 0;
     const auto read = std::from_chars(name.data() + at, name.data() + end, number);
-    if (end == at || read.ec != std::errc() || sort.ends_with("layers.")) {
-      sort += name.substr(at, std::max<std::size_t>(end - at, 1));
+    if (end == at || read.ec != std::errc()) {
+      kind += name.substr(at, std::max<std::size_t>(end - at, 1));
       at = std::max(end, at + 1);
       continue;
     }
-    sort += '#';
+    kind += '#';
     numbers.push_back(number);
     at = end;
   }
-  return {std::move(sort), std::move(numbers)};
+  return kind;
+}
+
+// Name with a # in the place of each number but the layer's, and those numbers in their order.
+std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tensor) {
+  const AttentionName name(tensor);
+  std::vector<std::size_t> numbers;
+  std::string kind;
+  if (name.layer()) {
+    kind = without_numbers(name.stack(), numbers) + ' ' + std::to_string(*name.layer()) + ' ';
+  }
+  kind += without_numbers(name.part(), numbers);
+  return {std::move(kind), std::move(numbers)};
 }
 
 // The maps of all steps of decoding that a file holds, of growing length: those whose names differ
@@ -48,11 +60,11 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view name)
 // the numbers.
 std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
   MapStack stack(request, access, MapContents::weights);
-  const auto [sort, number] = numbered(stack.first());
+  const auto [kind, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
-    auto [own_sort, own_number] = numbered(name);
-    if (own_sort == sort) names.emplace_back(std::move(own_number), name);
+    auto [own_kind, own_number] = numbered(name);
+    if (own_kind == kind) names.emplace_back(std::move(own_number), name);
   }
   if (names.empty()) names.emplace_back(number, stack.first());
   std::sort(names.begin(), names.end());

@@ -99,7 +99,7 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
     formulas.scale_text = "1/√" + std::to_string(attention.geometry.query_width);
   }
   formulas.softcap = plan.options().softcap;
-  const bool first = attention.prefix.find("cross") == std::string::npos;
+  const bool first = !attention.name.is_cross();
   if (mask.bias) formulas.mask = translated(" + bias");
   if (mask.alibi) formulas.mask += translated(" − slope · distance");
   if (first && plan.options().relative_bias) formulas.mask += translated(" + bias of the distance");

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
@@ -44,11 +45,6 @@ bool holds_form(const JsonValue& object) {
 FileAccess anywhere(FileAccess access) {
   access.restrict_to.reset();
   return access;
-}
-
-// "layers.0.self." of "layers.0.self.scores".
-std::string prefix_of(const std::string& tensor) {
-  return tensor.substr(0, tensor.rfind('.') + 1);  // npos + 1 = 0
 }
 
 }  // namespace
@@ -184,9 +180,10 @@ Labels ResultReader::labels(const std::string& tensor) {
              return std::string(source_.bytes(name)->text());
            });
          })
-      .of_attention(prefix_of(tensor), [&](const std::string& attention) {
-        return std::any_of(names_.begin(), names_.end(),
-                           [&](const std::string& name) { return name.starts_with(attention); });
+      .of_attention(AttentionName::of_tensor(tensor), [&](const AttentionName& attention) {
+        return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+          return name.starts_with(attention.prefix());
+        });
       });
 }
 

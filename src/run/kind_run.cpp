@@ -166,7 +166,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   plan_.options().progress = progress;
   for (const PlannedAttention& attention : plan_.attentions) {
     report_.weights.emplace_back().name =
-        attention.prefix + (plan_.options().pool ? "pooled_weights" : "weights");
+        attention.name.tensor(plan_.options().pool ? "pooled_weights" : "weights");
   }
   maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
@@ -294,7 +294,7 @@ std::vector<SeenKeys> KindRun::seen_keys() const {
       known.push_back(allowed.bytes());
       all.push_back({{}, ranges_of(allowed)});
     }
-    all[at].attentions.push_back(plan_.attentions[i].prefix);
+    all[at].attentions.push_back(plan_.attentions[i].name.prefix());
   }
   return all;
 }

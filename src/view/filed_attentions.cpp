@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/attention_name.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
@@ -13,11 +14,9 @@
 namespace attn {
 namespace {
 
-// "layers.0.self" of "layers.0.self.weights", "" of "weights", any other name as it is.
-std::string name_of(const std::string& tensor) {
-  if (!is_map(tensor)) return tensor;
-  const std::size_t point = tensor.rfind('.');
-  return point == std::string::npos ? "" : tensor.substr(0, point);
+// Attention of a tensor; a tensor that is not a map by its name keeps the whole name.
+AttentionName name_of(const std::string& tensor) {
+  return is_map(tensor) ? AttentionName::of_tensor(tensor) : AttentionName(tensor);
 }
 
 std::vector<std::size_t> heads_of(const Tensor& maps, const MapSelection& selection) {
@@ -130,10 +129,10 @@ ViewedAttention FiledAttentions::viewed(const AttentionMap& map, std::size_t lay
   viewed.holds_weights = map.holds_weights();
   maps.name = name_of(map.tensor);
   viewed.stack = maps.name.empty() || is_map(map.tensor)
-                     ? stack_title(maps.name)
-                     : pattern_of(maps.name).value_or(maps.name);
-  viewed.title = map.place.empty() ? where_of(map.tensor) : map.place;
-  if (!map.place.empty() && maps.name.empty()) maps.name = "layers." + std::to_string(layer);
+                     ? maps.name.stack_title()
+                     : pattern_of(maps.name.text()).value_or(maps.name.text());
+  viewed.title = map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
+  if (!map.place.empty() && maps.name.empty()) maps.name = AttentionName("", layer, "");
 
   const bool floats = first_->holds_floats();
   const auto numbers = [&](const Tensor& tensor) {
@@ -159,7 +158,7 @@ ViewedAttention FiledAttentions::viewed(const AttentionMap& map, std::size_t lay
   add_stage("capped", map.capped);
   add_stage("masked", map.masked);
   maps.same_positions = maps.weights.shape()[2] == maps.weights.shape()[3] &&
-                        !maps.name.ends_with("cross") &&
+                        !maps.name.is_cross() &&
                         (map.labels.query == map.labels.key || map.labels.either);
   viewed.labels = map.labels;
   maps.queries = tokens_of(map.labels.query, samples, options_.counting);

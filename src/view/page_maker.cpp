@@ -159,7 +159,7 @@ void PageMaker::take(const ViewedAttention& viewed) {
   const AttentionMaps& maps = viewed.maps;
   const Shape& shape = maps.weights.shape();
   ViewData::Attention attention;
-  attention.name = maps.name;
+  attention.name = maps.name.text();
   attention.title = viewed.title.empty() ? viewed.stack : viewed.title;
   attention.stack = viewed.stack;
   attention.heads = shape[1];

@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::size_t most_letters = 80;  // of a sample's title
 
-std::string name_of(const PlannedAttention& attention) {
-  const std::string& prefix = attention.prefix;
-  return prefix.empty() ? prefix : prefix.substr(0, prefix.size() - 1);
-}
-
 std::vector<std::size_t> chosen_heads(const PlannedAttention& attention,
                                       const MapSelection& selection) {
   return numbers_in(selection.chosen_heads, attention.geometry.heads, "MapSelection::chosen_heads",
@@ -37,7 +32,7 @@ std::vector<std::size_t> chosen_layers(const Plan& plan, const MapSelection& sel
   if (!selection.layers) return {};
   std::size_t count = 0;
   for (const PlannedAttention& attention : plan.attentions) {
-    if (const auto layer = layer_number(attention.prefix)) count = std::max(count, *layer + 1);
+    if (const auto layer = attention.name.layer()) count = std::max(count, *layer + 1);
   }
   if (count == 0) {
     throw input_error(translated("there is one map, and no stack of layers"),
@@ -47,7 +42,7 @@ std::vector<std::size_t> chosen_layers(const Plan& plan, const MapSelection& sel
 }
 
 bool is_chosen(const PlannedAttention& attention, const std::vector<std::size_t>& layers) {
-  const auto layer = layer_number(attention.prefix);
+  const auto layer = attention.name.layer();
   return layers.empty() || (layer && std::count(layers.begin(), layers.end(), *layer) > 0);
 }
 
@@ -140,8 +135,8 @@ std::optional<ViewedAttention> planned_attention(const Plan& plan, const Compute
   viewed.maps = planned_maps(plan, computed, at, options.counting);
   viewed.maps.weights = maps_of_heads(viewed.maps.weights, heads, of);
   viewed.maps.allowed = maps_of_heads(viewed.maps.allowed, heads, of);
-  viewed.title = where_of(attention.prefix);
-  viewed.stack = stack_title(name_of(attention));
+  viewed.title = attention.name.title();
+  viewed.stack = attention.name.stack_title();
   if (heads.size() == of) {
     viewed.heads_a_group = of / attention.geometry.kv_heads;
   } else {

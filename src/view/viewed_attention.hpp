@@ -42,8 +42,4 @@ struct ViewedInput {
   std::vector<Sizes> sizes;
 };
 
-/// Which attentions of the layers of a stack one belongs to: "Self-Attention" for layers.1.self,
-/// "Encoder Self-Attention", "Attention" for a single one.
-std::string stack_title(const std::string& attention);
-
 }  // namespace attn

@@ -50,6 +50,24 @@ TEST_CASE("plot dimensions takes bare shapes") {
   CHECK(png_header(read_text(folder / "d.png")).dpi == 300);
 }
 
+TEST_CASE("names that have no number after layers. are maps by themselves in every command") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"layers.foo", "layers.99999999999999999999"}) {
+    CAPTURE(name);
+    folder.write("b.json", "{\"" + name + R"(.weights":[[0.5,0.5],[0.25,0.75]],
+        "layers.bar.weights":[[0.5,0.5],[0.25,0.75]]})");
+    const Outcome plot = attn_cli({"plot", "grid", "b.json", "--out", "g.png"}, folder.path());
+    CHECK(plot.exit_code == 0);
+    CHECK(plot.errors ==
+          "attn-cli: warning: the picture leaves out \"layers.bar.weights\": name one of them to "
+          "draw it\n");
+    CHECK(attn_cli({"plot", "heatmap", "b.json", "--out", "b.png"}, folder.path()).exit_code == 0);
+    CHECK(attn_cli({"view", "b.json", "--out", "b.html"}, folder.path()).exit_code == 0);
+    CHECK(attn_cli({"heads", "b.json"}, folder.path()).output.find(name) != std::string::npos);
+    CHECK(attn_cli({"compare", "b.json", "b.json"}, folder.path()).exit_code == 0);
+  }
+}
+
 TEST_CASE("a picture format that is not known is exit 3") {
   const Outcome plot = attn_cli({"plot", "heatmap", "-", "--out", "w.bmp"}, ".", weights);
   CHECK(plot.exit_code == 3);

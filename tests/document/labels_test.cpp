@@ -125,10 +125,10 @@ TEST_CASE("what begins like JSON is told from lines") {
 
 TEST_CASE("beside a cross-attention, a self-attention's keys are its queries") {
   const Labels labels{{{"a"}}, {{"x"}}};
-  const auto there = [](const std::string& prefix) { return prefix == "layers.0.cross."; };
-  CHECK(labels.of_attention("layers.0.self.", there).key == Lists{{"a"}});
-  CHECK(labels.of_attention("layers.1.self.", there).key == Lists{{"x"}});
-  CHECK(labels.of_attention("layers.0.cross.", there).key == Lists{{"x"}});
+  const auto there = [](const AttentionName& name) { return name.text() == "layers.0.cross"; };
+  CHECK(labels.of_attention(AttentionName("layers.0.self"), there).key == Lists{{"a"}});
+  CHECK(labels.of_attention(AttentionName("layers.1.self"), there).key == Lists{{"x"}});
+  CHECK(labels.of_attention(AttentionName("layers.0.cross"), there).key == Lists{{"x"}});
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST_CASE("layers are all, a number, or a list of numbers") {
   const auto layers = [&](const std::string& given) {
     const Plan plan = plan_of(gpt2, ids + given);
     std::string all;
-    for (const PlannedAttention& attention : plan.attentions) all += attention.prefix + " ";
+    for (const PlannedAttention& attention : plan.attentions) all += attention.name.prefix() + " ";
     return all;
   };
   CHECK(layers(R"("layers": "all")") == layers(R"("layers": [2, 0, 1])"));

@@ -22,7 +22,8 @@ Plan plan_of(const std::string& document) {
 
 Names prefixes_of(const Plan& plan) {
   Names prefixes;
-  for (const PlannedAttention& attention : plan.attentions) prefixes.push_back(attention.prefix);
+  for (const PlannedAttention& attention : plan.attentions)
+    prefixes.push_back(attention.name.prefix());
   return prefixes;
 }
 
