@@ -17,7 +17,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_object.hpp"
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
@@ -28,12 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// An object of the files' names and their sizes or hashes.
 template <class Value>
-void write_files(JsonWriter& line, const char* name, const FileValues<Value>& files) {
-  line.key(name);
-  line.begin_object();
-  for (const auto& [file, of_it] : files) line.member(file, of_it);
-  line.end_object();
+Fact facts_of(const FileValues<Value>& files) {
+  Fact::Members members;
+  for (const auto& [file, value] : files) members.push_back({file, value});
+  return members;
 }
 
 constexpr const char* no_summary = to_translate("this is no summary of a batch");
@@ -96,30 +96,25 @@ bool is_summary(const std::string& name) {
 }  // namespace
 
 std::string record_line(const SummaryRecord& record) {
-  std::string text;
-  JsonWriter line([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
-  line.begin_object();
-  line.member("item", record.item.name);
-  line.member("input", record.item.input);
-  line.member("status", static_cast<std::size_t>(record.item.status()));
-  line.member("seconds", record.item.seconds);
-  line.member("warnings", record.item.warnings);
-  if (record.item.error) {
-    line.key("error");
-    line.begin_object();
-    line.member("problem", record.item.error->problem());
-    line.member("where", record.item.error->where());
-    line.member("help", record.item.error->help());
-    line.end_object();
+  const BatchItem& item = record.item;
+  Fact error = Fact::absent();
+  if (item.error) {
+    error = object({{"problem", item.error->problem()},
+                    {"where", item.error->where()},
+                    {"help", item.error->help()}});
   }
-  write_files(line, "files", record.files);
-  write_files(line, "inputs", record.inputs);
-  line.member("options", record.options);
-  line.member("items", record.items);
-  line.member("finished", record.finished);
-  line.end_object();
-  line.finish();
-  return text;
+  return json_text(object({{"item", item.name},
+                           {"input", item.input},
+                           {"status", item.status()},
+                           {"seconds", item.seconds},
+                           {"warnings", item.warnings},
+                           {"error", error},
+                           {"files", facts_of(record.files)},
+                           {"inputs", facts_of(record.inputs)},
+                           {"options", record.options},
+                           {"items", record.items},
+                           {"finished", record.finished}}),
+                   JsonLayout::line);
 }
 
 SummaryRecord read_record(std::string_view text) {

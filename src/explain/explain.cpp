@@ -229,20 +229,6 @@ class KindExplanation {
   std::vector<OfQuery> explanations_;
 };
 
-void write_about(JsonWriter& json, const KindExplanation::OfQuery& of, const KindExplanation& kind,
-                 const ExplainOptions& options, const std::string& document) {
-  json.key("document");
-  json.value(document);
-  json.key("attention");
-  json.value(info(kind.plan().kind).name);
-  json.key("sample");
-  json.value(options.sample);
-  json.key("head");
-  json.value(options.head);
-  json.key("query");
-  json.value(of.query);
-}
-
 // Fields that choose among maps have no meaning for a document.
 void refuse_choice_of_maps(const ExplainOptions& options) {
   const PlotRequest& maps = options.maps;
@@ -287,11 +273,14 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
         outcome.warnings.push_back(warning);
     }
     for (const KindExplanation::OfQuery& of : kind.explanations()) {
-      output.add(of.explanation,
-                 [&](JsonWriter& json) { write_about(json, of, kind, options, document.name()); });
+      output.add(of.explanation, {{"document", document.name()},
+                                  {"attention", info(kind.plan().kind).name},
+                                  {"sample", options.sample},
+                                  {"head", options.head},
+                                  {"query", of.query}});
     }
   }
-  outcome.text = output.finish();
+  outcome.text = output.text();
   return outcome;
 }
 

@@ -178,26 +178,16 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
                  "the values are not in it. Explain the document or the model for them."));
 }
 
-void write_about(JsonWriter& json, const MapOfLayer& layer, std::size_t head,
-                 const ExplainOptions& options, std::size_t query) {
-  json.key("file");
-  json.value(layer.map().file);
-  json.key("tensor");
-  json.value(layer.map().tensor);
-  if (layer.map().layer) {
-    json.key("layer");
-    json.value(*layer.map().layer);
-  }
-  json.key("sample");
-  json.value(options.sample);
-  json.key("head");
-  if (!layer.heads_are_one()) {
-    json.value(head);
-  } else {
-    json.value(options.maps.selection.heads == MapSelection::Heads::max ? "max" : "mean");
-  }
-  json.key("query");
-  json.value(query);
+// The members of the JSON object of one row before its steps.
+Fact::Members facts_about(const MapOfLayer& layer, std::size_t head, const ExplainOptions& options,
+                          std::size_t query) {
+  const bool largest = options.maps.selection.heads == MapSelection::Heads::max;
+  return {{"file", layer.map().file},
+          {"tensor", layer.map().tensor},
+          {"layer", if_given(layer.map().layer)},
+          {"sample", options.sample},
+          {"head", layer.heads_are_one() ? Fact(largest ? "max" : "mean") : Fact(head)},
+          {"query", query}};
 }
 
 void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::size_t layers,
@@ -215,8 +205,7 @@ void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::
           translated("{1}: where {2} looks", rows.place(), row.query_names.in_prose(query));
       if (query == first) introduce(layer, rows, row, options, layers, explanation);
       explain_row(row, explanation);
-      output.add(explanation,
-                 [&](JsonWriter& json) { write_about(json, layer, head, options, query); });
+      output.add(explanation, facts_about(layer, head, options, query));
     }
   }
 }
@@ -264,7 +253,7 @@ ExplainOutcome explained_maps(const ExplainOptions& options,
       throw placed(error, map);
     }
   }
-  outcome.text = output.finish();
+  outcome.text = output.text();
   if (chosen && !stack.left_out().empty()) {
     outcome.warnings.push_back(left_out_text(stack.left_out()));
   }

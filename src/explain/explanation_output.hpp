@@ -1,34 +1,31 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "attn/explain.hpp"
 
 #include "explain/explanation.hpp"
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 
 namespace attn {
 
-/// Explanations one after the other, in the format that is asked for.
+/// The text of one or more explanations in a format.
 class ExplanationOutput {
  public:
-  /// `list`: whether JSON is a list of objects, and not one.
-  ExplanationOutput(ExplanationFormat format, bool list);
+  /// `list`: whether JSON is a list of objects instead of one object.
+  ExplanationOutput(ExplanationFormat format, bool list) : format_(format), list_(list) {}
 
-  /// `about` writes the members of the JSON object that stand before the steps.
-  void add(const Explanation& explanation, const std::function<void(JsonWriter& json)>& about);
+  /// `about`: the members of the JSON object before the steps of the explanation.
+  void add(const Explanation& explanation, Fact::Members about);
 
-  /// All of it; nothing can be added after that.
-  std::string finish();
+  /// The text of all that was added.
+  std::string text() const;
 
  private:
-  void add_json(const Explanation& explanation, const std::function<void(JsonWriter& json)>& about);
-
   ExplanationFormat format_;
   bool list_;
   std::string text_;
-  JsonWriter json_;
+  Fact::List facts_;
 };
 
 }  // namespace attn

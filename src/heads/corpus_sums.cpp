@@ -8,8 +8,8 @@
 #include "attn/error.hpp"
 
 #include "io/json_object.hpp"
-#include "io/json_writer.hpp"
 #include "maps/attention_map.hpp"
+#include "report/facts.hpp"
 #include "statistics/offset_means.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -207,60 +207,42 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
 }
 
 std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  const auto list = [&](const char* key, const auto& values, const auto& write) {
-    json.key(key);
-    json.begin_array();
-    for (const auto& value : values) write(value);
-    json.end_array();
+  const auto failure = [](const FailedText& text) {
+    return object({{"line", text.line}, {"problem", text.problem}});
   };
-  json.begin_object();
-  json.member("format", std::size_t{1});
-  json.member("fingerprint", fingerprint);
-  json.member("shard", Shape{shard.index, shard.count});
-  json.member("done", sums.done);
-  json.member("lines", static_cast<std::size_t>(sums.lines));
-  json.member("lines_hash", sums.lines_hash);
-  json.member("texts", static_cast<std::size_t>(sums.texts));
-  json.member("failed", static_cast<std::size_t>(sums.failed));
-  list("failures", sums.failures, [&](const FailedText& failure) {
-    json.begin_object();
-    json.member("line", static_cast<std::size_t>(failure.line));
-    json.member("problem", failure.problem);
-    json.end_object();
-  });
-  list("attentions", sums.attentions, [&](const AttentionSums& attention) {
-    json.begin_object();
-    json.member("name", attention.name);
-    list("texts_by_offset", attention.texts_by_offset,
-         [&](std::uint64_t count) { json.value(static_cast<std::size_t>(count)); });
-    list("heads", attention.heads, [&](const HeadSums& head) {
-      json.begin_object();
-      for (const HeadStatisticInfo& info : head_statistics()) {
-        const auto at = static_cast<std::size_t>(info.statistic);
-        const Moments& moments = head.statistics[at];
-        json.key(info.name);
-        json.begin_object();
-        json.member("count", static_cast<std::size_t>(moments.count));
-        json.member("sum", moments.sum.text());
-        json.member("squares", moments.squares.text());
-        list("most", head.most[at], [&](const KeptText& kept) {
-          json.begin_object();
-          json.member("line", static_cast<std::size_t>(kept.line));
-          json.member("value", kept.value);
-          json.end_object();
-        });
-        json.end_object();
-      }
-      list("by_offset", head.by_offset, [&](const ExactSum& sum) { json.value(sum.text()); });
-      json.end_object();
-    });
-    json.end_object();
-  });
-  json.end_object();
-  json.finish();
-  return text;
+  const auto kept = [](const KeptText& text) {
+    return object({{"line", text.line}, {"value", text.value}});
+  };
+  const auto exact = [](const ExactSum& sum) { return Fact(sum.text()); };
+  const auto head_facts = [&](const HeadSums& head) {
+    Fact::Members members;
+    for (const HeadStatisticInfo& info : head_statistics()) {
+      const auto at = static_cast<std::size_t>(info.statistic);
+      const Moments& moments = head.statistics[at];
+      members.push_back({std::string(info.name), object({{"count", moments.count},
+                                                         {"sum", moments.sum.text()},
+                                                         {"squares", moments.squares.text()},
+                                                         {"most", list_of(head.most[at], kept)}})});
+    }
+    members.push_back({"by_offset", list_of(head.by_offset, exact)});
+    return Fact(members);
+  };
+  const auto attention_facts = [&](const AttentionSums& attention) {
+    return object({{"name", attention.name},
+                   {"texts_by_offset",
+                    Fact::List(attention.texts_by_offset.begin(), attention.texts_by_offset.end())},
+                   {"heads", list_of(attention.heads, head_facts)}});
+  };
+  return json_text(object({{"format", 1},
+                           {"fingerprint", fingerprint},
+                           {"shard", Shape{shard.index, shard.count}},
+                           {"done", sums.done},
+                           {"lines", sums.lines},
+                           {"lines_hash", sums.lines_hash},
+                           {"texts", sums.texts},
+                           {"failed", sums.failed},
+                           {"failures", list_of(sums.failures, failure)},
+                           {"attentions", list_of(sums.attentions, attention_facts)}}));
 }
 
 StoredSums read_sums(std::string_view text) {
