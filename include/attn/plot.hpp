@@ -57,39 +57,84 @@ struct ColorNorm {
 /// What a pixel shows of the cells under it where there are more cells than pixels.
 enum class PixelShows { mean, max };
 
-/// What can be asked of a figure. Everything absent takes the figure's own default.
-struct PlotOptions {
+/// Options of every figure. Absent texts and sizes are those of the figure's kind.
+struct FigureOptions {
   PlotStyle style = PlotStyle::standard;
   std::optional<std::string> title, xlabel, ylabel;
-  std::optional<std::string> colorbar_label;       ///< heatmap: what the colours stand for
-  std::optional<std::vector<std::string>> titles;  ///< grid: one a column; empty = none
-  std::optional<std::size_t> columns;  ///< grid of one row: so many panels a row; absent = nearly a
-                                       ///< square of more than six
-  /// A name of colour_maps(); absent: YlOrRd, and RdBu_r for numbers of both signs.
-  std::optional<std::string> cmap;
   std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed
-  double dpi = 300;
-  Annotate annotate = Annotate::automatic;
-  std::optional<std::string> annotate_color;  ///< a CSS colour name or #rrggbb; absent = automatic
-  /// Of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: so many digits
-  /// that values whose colours differ do; two decimals in the matplotlib style.
-  std::optional<std::string> annotate_format;
-  bool colorbar = true;    ///< whether the bar of colours is drawn
-  bool marginals = false;  ///< heatmap: the sums of its columns above it and of its rows beside it
+  double dpi = 300;                                  ///< pixels per inch of a raster, 1 to 10000
+  double font_scale = 1;                             ///< factor of all sizes of letters, 0.1 to 20
   Background background = Background::white;
   Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
-  ColorRange color_range;
+  std::string provenance;    ///< text for the file's metadata, after the program's name
+  std::size_t threads = 0;   ///< 0 = as many as the machine has; never changes a picture
+};
+
+/// Colours that stand for numbers, and their bar.
+struct ColorOptions {
+  /// A name of colour_maps(); absent: YlOrRd, and RdBu_r for numbers of both signs.
+  std::optional<std::string> cmap;
+  ColorRange range;
   ColorNorm norm;
   PixelShows pixels = PixelShows::mean;
-  double font_scale = 1;  ///< all sizes of letters are multiplied by it
-  /// Lines: only so many keys a query, the strongest ones. Absent: all of short inputs, few of long
-  /// ones.
+  bool bar = true;                       ///< whether the bar of colours is drawn
+  std::optional<std::string> bar_label;  ///< meaning of the colours
+};
+
+/// Values written into the cells of maps.
+struct AnnotationOptions {
+  Annotate when = Annotate::automatic;
+  std::optional<std::string> color;  ///< a CSS colour name or #rrggbb; absent = automatic
+  /// Format of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: as many
+  /// digits as tell values of different colours apart; two decimals in the matplotlib style.
+  std::optional<std::string> format;
+};
+
+struct HeatmapOptions {
+  FigureOptions figure;
+  ColorOptions colors;
+  AnnotationOptions annotation;
+  bool marginals = false;  ///< whether bars show the sums of columns above and of rows beside it
+};
+
+struct GridOptions {
+  FigureOptions figure;
+  ColorOptions colors;
+  AnnotationOptions annotation;
+  std::optional<std::vector<std::string>> titles;  ///< one a column; empty = none
+  /// Panels per row of a grid that has one row; absent = nearly a square of more than six.
+  std::optional<std::size_t> columns;
+};
+
+struct LinesOptions {
+  FigureOptions figure;
+  /// The most keys per query, the strongest ones. Absent: all of short inputs, few of long ones.
   std::optional<std::size_t> top;
-  double threshold = 0;     ///< lines: only weights of at least this
-  std::string provenance;   ///< kept in the picture's metadata, beside the program's name
-  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a picture
+  double threshold = 0;  ///< the smallest weight that has a line
+};
+
+struct StripOptions {
+  FigureOptions figure;
+  ColorOptions colors;
+};
+
+/// Options of all figures together, for a caller whose kind of figure is chosen later.
+struct PlotOptions {
+  FigureOptions figure;
+  ColorOptions colors;
+  AnnotationOptions annotation;
+  bool marginals = false;                          ///< of HeatmapOptions
+  std::optional<std::vector<std::string>> titles;  ///< of GridOptions, as the next
+  std::optional<std::size_t> columns;
+  std::optional<std::size_t> top;  ///< of LinesOptions, as the next
+  double threshold = 0;
+
+  HeatmapOptions heatmap() const { return {figure, colors, annotation, marginals}; }
+  GridOptions grid() const { return {figure, colors, annotation, titles, columns}; }
+  LinesOptions lines() const { return {figure, top, threshold}; }
+  StripOptions strip() const { return {figure, colors}; }
 };
 
 /// One matrix of weights with the names of its rows and columns.
@@ -102,8 +147,8 @@ struct Heatmap {
   std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
   /// What stands in the cells in the place of their values, row by row; empty = the values.
   std::vector<std::string> cell_texts = {};
-  std::string title;                           ///< of the panel; PlotOptions::title goes before it
-  std::string caption;                         ///< grid: below the panel
+  std::string title;    ///< of the panel; FigureOptions::title goes before it
+  std::string caption;  ///< grid: below the panel
   std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
   bool any_numbers = false;   ///< other numbers than weights, whose range need not begin at 0
   bool of_positions = false;  ///< rows and columns are positions and dimensions instead
@@ -188,20 +233,21 @@ struct Picture {
 
 /// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that
 /// cannot be drawn. The same input gives the same bytes.
-Picture draw_heatmap(const Heatmap& heatmap, const PlotOptions& options, PictureFormat format);
-Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format);
-Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
+Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format);
+Picture draw_grid(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format);
+Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,
                         PictureFormat format);
-Picture draw_mask(const MaskMap& mask, const PlotOptions& options, PictureFormat format);
-Picture draw_lines(const HeadLines& lines, const PlotOptions& options, PictureFormat format);
+Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format);
+Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureFormat format);
 /// Each tensor as a box, as wide and as high as it is wide and long, all to one scale.
-Picture draw_shapes(const DimensionChart& chart, const PlotOptions& options, PictureFormat format);
-Picture draw_strip(const TokenStrip& strip, const PlotOptions& options, PictureFormat format);
+Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
+                    PictureFormat format);
+Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format);
 /// The columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some of them from
 /// the first to the last. Its key labels name the columns.
-Picture draw_curves(const Heatmap& columns, const PlotOptions& options, PictureFormat format);
+Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format);
 /// Both axes have one scale.
-Picture draw_points(const PointMap& map, const PlotOptions& options, PictureFormat format);
+Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format);
 
 /// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
 enum class TerminalColors { none, palette, truecolor };
@@ -210,7 +256,7 @@ struct TerminalOptions {
   TerminalColors colors = TerminalColors::none;
   std::size_t columns = 80;  ///< of the terminal; at least 20
   std::size_t lines = 0;  ///< of the terminal; 0 = unknown, about half as many as columns are used
-  std::optional<std::string> cmap;  ///< as that of PlotOptions
+  std::optional<std::string> cmap;  ///< as that of ColorOptions
 };
 
 /// The heatmap as lines of text: a terminal's colours and half blocks or, without colours, shades
@@ -218,7 +264,7 @@ struct TerminalOptions {
 /// scale with the smallest and the largest value. Throws as draw_heatmap does.
 std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options);
 
-/// The names PlotOptions::cmap takes, in the order they are listed to users.
+/// The names ColorOptions::cmap takes, in the order they are listed to users.
 std::vector<std::string_view> colour_maps();
 
 }  // namespace attn

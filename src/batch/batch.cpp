@@ -169,7 +169,7 @@ class Batch {
     options.out = folder;
     Provenance provenance;
     if (options.threads == 0) options.threads = 1;
-    options.plot.threads = options.threads;
+    options.plot.figure.threads = options.threads;
     options.files.opened = [&](const fs::path& path, std::span<const std::byte> content) {
       const std::string name = path_text(path.native());
       const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),

@@ -89,16 +89,17 @@ void describe(const MapSelection& selection, Description& description) {
 }
 
 void describe(const PlotOptions& plot, Description& description) {
-  const auto& [style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-               annotate, annotate_color, annotate_format, colorbar, marginals, background, letters,
-               ticks, show_spaces, color_range, norm, pixels, font_scale, top, threshold,
-               provenance, threads] = plot;
+  const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold] = plot;
+  const auto& [style, title, xlabel, ylabel, figsize, dpi, font_scale, background, letters, ticks,
+               show_spaces, provenance, threads] = figure;
+  const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
+  const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
   static_cast<void>(threads);
-  description.add(style, title, xlabel, ylabel, colorbar_label, titles, columns, cmap, figsize, dpi,
-                  annotate, annotate_color, annotate_format, colorbar, marginals, background,
-                  letters, ticks, show_spaces, color_range.scope, color_range.low, color_range.high,
-                  norm.kind, norm.gamma, pixels, font_scale, top, threshold);
+  description.add(style, title, xlabel, ylabel, bar_label, titles, columns, cmap, figsize, dpi,
+                  annotate, color, format, bar, marginals, background, letters, ticks, show_spaces,
+                  range.scope, range.low, range.high, norm.kind, norm.gamma, pixels, font_scale,
+                  top, threshold);
 }
 
 void describe(const DocumentOptions& document, Description& description) {

@@ -46,7 +46,7 @@ int merge(const GivenToBatch& given) {
 int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
-  options.run.threads = options.run.plot.threads = given.common.threads;
+  options.run.threads = options.run.plot.figure.threads = given.common.threads;
   options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");

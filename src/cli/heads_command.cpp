@@ -76,7 +76,7 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
 int read(const GivenHeads& given) {
   HeadsCorpusOptions options = given.corpus;
   HeadsOptions& heads = options.heads;
-  heads.document.threads = heads.plot.threads = given.common.threads;
+  heads.document.threads = heads.plot.figure.threads = given.common.threads;
   if (heads.plots && !heads.out) heads.out = "attention_heads";
   if (given.csv && given.common.json) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
@@ -202,8 +202,8 @@ Command heads_command() {
       .words = {"heads", "all", "none"};
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.count("--sample", options.sample, "N", translated("Sample that pictures show, from 0"));
-  add_dpi(flags, options.plot.dpi);
-  add_colour_map(flags, options.plot.cmap);
+  add_dpi(flags, options.plot.figure.dpi);
+  add_colour_map(flags, options.plot.colors.cmap);
   flags.toggle("--csv", given->csv, translated("Print the table as comma-separated values"));
   add_common(flags, given->common);
   return command;

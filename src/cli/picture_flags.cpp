@@ -190,11 +190,11 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
               translated("For lines: only the K strongest keys of each query"), 1);
   flags.add("--threshold", "X", translated("For lines: only weights of at least X"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
-  flags.choice("--style", options.style, styles, "NAME");
+  flags.choice("--style", options.figure.style, styles, "NAME");
   flags.back().help = translated("standard, or matplotlib for its look to the letter");
-  flags.text("--title", options.title, "TEXT", translated("Title of the picture"));
-  flags.text("--xlabel", options.xlabel, "TEXT", translated("Name of the key axis"));
-  flags.text("--ylabel", options.ylabel, "TEXT", translated("Name of the query axis"));
+  flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
+  flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
+  flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",
               translated("For grids of one sample: so many heads a row"), 1);
   flags.add("--titles", "A,B,…",
@@ -203,41 +203,43 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
               options.titles =
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
-  add_colour_map(flags, options.cmap);
+  add_colour_map(flags, options.colors.cmap);
   flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
-            [&](const std::string& text) { options.figsize = figure_size(text); });
-  add_dpi(flags, options.dpi);
-  flags.choice("--annotate", options.annotate, annotations, "WHEN",
+            [&](const std::string& text) { options.figure.figsize = figure_size(text); });
+  add_dpi(flags, options.figure.dpi);
+  flags.choice("--annotate", options.annotation.when, annotations, "WHEN",
                translated(": each cell's value"));
   flags.add("--annotate-color", "COLOR", translated("auto, a colour name or #rrggbb"),
             [&](const std::string& text) {
-              options.annotate_color = text == "auto" ? std::nullopt : std::optional(text);
+              options.annotation.color = text == "auto" ? std::nullopt : std::optional(text);
             });
-  flags.text("--annotate-format", options.annotate_format, "FORMAT",
+  flags.text("--annotate-format", options.annotation.format, "FORMAT",
              translated("How values are written: .3f, .2g, .1e or .1%"));
-  flags.choice("--ticks", options.ticks, tick_texts, "WHAT");
-  flags.text("--colorbar-label", options.colorbar_label, "TEXT",
+  flags.choice("--ticks", options.figure.ticks, tick_texts, "WHAT");
+  flags.text("--colorbar-label", options.colors.bar_label, "TEXT",
              translated("What the colours stand for"));
-  flags.choice("--colorbar", options.colorbar, switches, "WHEN",
+  flags.choice("--colorbar", options.colors.bar, switches, "WHEN",
                translated(": the bar of colours"));
   flags.toggle(
       "--marginals", options.marginals,
       translated("For heatmaps: the sums of columns and rows as bars above and beside the map"));
-  flags.choice("--background", options.background, backgrounds, "NAME");
-  flags.choice("--letters", options.letters, letters, "HOW", translated(": in SVG and PDF files"));
-  flags.toggle("--show-spaces", options.show_spaces, translated("Show spaces in labels as ␣"));
+  flags.choice("--background", options.figure.background, backgrounds, "NAME");
+  flags.choice("--letters", options.figure.letters, letters, "HOW",
+               translated(": in SVG and PDF files"));
+  flags.toggle("--show-spaces", options.figure.show_spaces,
+               translated("Show spaces in labels as ␣"));
   complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),
-                     [&](const std::string& text) { options.color_range = color_range(text); }),
+                     [&](const std::string& text) { options.colors.range = color_range(text); }),
            scopes);
   complete(
       flags.add("--norm", "NORM", translated("linear, log or power[:GAMMA]: how colours spread"),
-                [&](const std::string& text) { options.norm = color_norm(text); }),
+                [&](const std::string& text) { options.colors.norm = color_norm(text); }),
       norms);
-  flags.choice("--pixels", options.pixels, pixels_show, "WHAT",
+  flags.choice("--pixels", options.colors.pixels, pixels_show, "WHAT",
                translated(": what a pixel shows of many cells"));
   flags.add("--font-scale", "X", translated("Factor of all sizes of letters"),
             [&](const std::string& text) {
-              options.font_scale =
+              options.figure.font_scale =
                   number_between("--font-scale", text, 0.1, 20,
                                  translated("a number from 0.1 to 20, such as 1.5"));
             });

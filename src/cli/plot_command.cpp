@@ -47,7 +47,7 @@ int draw(const GivenToPlot& given) {
   PlotRequest request = given.request;
   const bool to_standard_output = *given.out == "-";
   if (!to_standard_output) request.format = picture_format(*given.out);
-  request.options.threads = given.common.threads;
+  request.options.figure.threads = given.common.threads;
   const Picture picture = attn::draw(request);
   if (to_standard_output) {
     print(picture.bytes);

@@ -28,9 +28,9 @@ struct GivenToRun {
 // The maps in their colours as pictures have them.
 ViewOptions page_of(const RunOptions& options) {
   ViewOptions page;
-  page.title = options.plot.title;
-  page.cmap = options.plot.cmap;
-  page.color_range = options.plot.color_range;
+  page.title = options.plot.figure.title;
+  page.cmap = options.plot.colors.cmap;
+  page.color_range = options.plot.colors.range;
   return page;
 }
 
@@ -70,9 +70,9 @@ int compute(const GivenToRun& given) {
   }
   if (answering) options.answer = [](std::string_view piece) { print(piece); };
   options.reported_weights = given.show;
-  options.threads = options.plot.threads = common.threads;
+  options.threads = options.plot.figure.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
-  terminal.cmap = options.plot.cmap;
+  terminal.cmap = options.plot.colors.cmap;
   ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
   if (progress.shown()) {
     using Clock = ProgressLine::Clock;

@@ -37,7 +37,7 @@ int draw(const GivenToShow& given) {
         translated("give a head from 0, mean or max; attn-cli plot draws all side by side"));
   }
   TerminalOptions options = terminal_options(given.terminal, given.common);
-  options.cmap = request.options.cmap;
+  options.cmap = request.options.colors.cmap;
   std::vector<std::string> warnings;
   const Heatmap heatmap = read_heatmap(request, &warnings);
   if (given.common.quiet) return 0;
@@ -64,7 +64,7 @@ Command show_command() {
   Flags& flags = command.flags;
   add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
   add_map_source(flags, request, request.head);
-  add_colour_map(flags, request.options.cmap);
+  add_colour_map(flags, request.options.colors.cmap);
   add_terminal(flags, given->terminal);
   add_files(flags, request.files);
   add_common(flags, given->common);

@@ -111,10 +111,10 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
   }
   heatmap.weights = Tensor({rows, columns}, std::move(numbers));
   PlotOptions plot = options.plot;
-  plot.title = plot.title.value_or(translated("Mean Weight by Relative Position"));
-  plot.xlabel = plot.xlabel.value_or("Key Position − Query Position");
-  plot.ylabel = plot.ylabel.value_or(translated("Head"));
-  return draw_heatmap(heatmap, plot, options.format);
+  plot.figure.title = plot.figure.title.value_or(translated("Mean Weight by Relative Position"));
+  plot.figure.xlabel = plot.figure.xlabel.value_or("Key Position − Query Position");
+  plot.figure.ylabel = plot.figure.ylabel.value_or(translated("Head"));
+  return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ class Pictures {
     heatmap.weights = maps.matrix(options_.sample, head);
     heatmap.query_labels = heatmap.key_labels = tokens(maps.queries());
     PlotOptions plot = options_.plot;
-    if (!plot.title) plot.title = title;
-    if (!plot.colorbar_label) plot.colorbar_label = colours;
-    add(name, draw_heatmap(heatmap, plot, options_.format));
+    if (!plot.figure.title) plot.figure.title = title;
+    if (!plot.colors.bar_label) plot.colors.bar_label = colours;
+    add(name, draw_heatmap(heatmap, plot.heatmap(), options_.format));
   }
 
   std::vector<std::string> tokens(std::size_t count) const {
@@ -89,11 +89,11 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
   heatmap.any_numbers = !weights;
   PlotOptions plot = options.plot;
-  if (!plot.title) plot.title = title;
-  if (!plot.xlabel) plot.xlabel = translated("Head");
-  if (!plot.ylabel) plot.ylabel = translated("Layer");
-  if (!plot.colorbar_label) plot.colorbar_label = title;
-  return draw_heatmap(heatmap, plot, options.format);
+  if (!plot.figure.title) plot.figure.title = title;
+  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Head");
+  if (!plot.figure.ylabel) plot.figure.ylabel = translated("Layer");
+  if (!plot.colors.bar_label) plot.colors.bar_label = title;
+  return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
@@ -148,7 +148,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       map.names.push_back(std::to_string(map.group_names.size()) + "." + std::to_string(++head));
     }
     map.title = translated("Heads with Like Maps Stand Near Each Other");
-    pictures.add("head_map", draw_points(map, options.plot, options.format));
+    pictures.add("head_map", draw_points(map, options.plot.figure, options.format));
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
     const Shape& shape = lens->shape();
@@ -173,13 +173,14 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
       heatmap.key_labels = pictures.tokens(shape[2]);
       PlotOptions plot = options.plot;
-      if (!plot.title) {
-        plot.title = translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
+      if (!plot.figure.title) {
+        plot.figure.title =
+            translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
       }
-      if (!plot.xlabel) plot.xlabel = translated("Token That Was Read");
-      if (!plot.ylabel) plot.ylabel = translated("Layer");
-      if (!plot.colorbar_label) plot.colorbar_label = translated("Probability");
-      pictures.add("lens", draw_heatmap(heatmap, plot, options.format));
+      if (!plot.figure.xlabel) plot.figure.xlabel = translated("Token That Was Read");
+      if (!plot.figure.ylabel) plot.figure.ylabel = translated("Layer");
+      if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
+      pictures.add("lens", draw_heatmap(heatmap, plot.heatmap(), options.format));
     }
   }
   return pictures.take();

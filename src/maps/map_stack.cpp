@@ -130,7 +130,7 @@ MapStack::MapStack(const PlotRequest& request, const FileAccess& access, MapCont
 
 // The matplotlib style is English whatever the language is.
 std::string MapStack::layer_text(std::size_t number) const {
-  const InEnglish english(request_.options.style == PlotStyle::matplotlib);
+  const InEnglish english(request_.options.figure.style == PlotStyle::matplotlib);
   return translated("Layer {1}", number + 1);
 }
 

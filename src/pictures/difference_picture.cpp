@@ -75,23 +75,23 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   heatmap.weights = difference_of(matrix(map.a, map.index), matrix(map.b, map.index));
   heatmap.title = "Difference A − B of " + pictured_name(map);
   heatmap.any_numbers = true;
-  PlotOptions options;
-  options.cmap = "RdBu_r";
-  options.dpi = dpi;
-  options.provenance = provenance;
+  HeatmapOptions options;
+  options.colors.cmap = "RdBu_r";
+  options.figure.dpi = dpi;
+  options.figure.provenance = provenance;
   // How small differences are counts as much as how large they are.
-  options.annotate_format = ".2g";
-  options.colorbar_label = "A − B";
+  options.annotation.format = ".2g";
+  options.colors.bar_label = "A − B";
   const double end = largest_finite({&heatmap, 1});
-  options.color_range = {ColorRange::Scope::given, -end, end};
+  options.colors.range = {ColorRange::Scope::given, -end, end};
   if (is_map(map.name)) {
     const std::size_t sample = map.index.size() > 2 ? map.index[0] : 0;
     heatmap.query_labels = fitting(map.labels.query, sample, heatmap.weights.shape()[0]);
     heatmap.key_labels = fitting(map.labels.key, sample, heatmap.weights.shape()[1]);
   } else {
-    options.xlabel = translated("Column");
-    options.ylabel = translated("Row");
-    options.ticks = Ticks::index;
+    options.figure.xlabel = translated("Column");
+    options.figure.ylabel = translated("Row");
+    options.figure.ticks = Ticks::index;
   }
   return draw_heatmap(heatmap, options, format);
 }
@@ -141,23 +141,24 @@ Picture draw_difference(const Drawing& drawing) {
   PlotOptions options = options_for(drawing, a.map);
   const std::string sign =
       a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
-  options.colorbar_label = drawing.options.colorbar_label.value_or(sign);
+  options.colors.bar_label = drawing.options.colors.bar_label.value_or(sign);
   // How small differences are counts as much as how large they are.
-  if (!options.annotate_format) options.annotate_format = ".2g";
-  if (!options.cmap) options.cmap = "RdBu_r";
+  if (!options.annotation.format) options.annotation.format = ".2g";
+  if (!options.colors.cmap) options.colors.cmap = "RdBu_r";
   // Differences of both signs have zero in the middle by themselves.
-  if (options.color_range.scope == ColorRange::Scope::shared &&
-      options.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
+  if (options.colors.range.scope == ColorRange::Scope::shared &&
+      options.colors.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
     const double end = largest_finite(sides[0]);
-    options.color_range = {ColorRange::Scope::given, -end, end};
+    options.colors.range = {ColorRange::Scope::given, -end, end};
   }
-  if (!options.title) {
-    options.title =
+  if (!options.figure.title) {
+    options.figure.title =
         translated("Difference {1}", sign) + "\n" +
         (is_map(a.map.tensor) ? place_text(SelectedMap(a.map, drawing.choice)) : a.map.tensor);
   }
-  if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options, drawing.format);
-  return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options, drawing.format);
+  if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options.heatmap(), drawing.format);
+  return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options.grid(),
+                   drawing.format);
 }
 
 }  // namespace attn

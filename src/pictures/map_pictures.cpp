@@ -109,11 +109,11 @@ std::string title_or(const std::string& title, const std::string& otherwise) {
 PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   PlotOptions options = drawing.options;
   if (!map.is_map()) {
-    if (!options.xlabel) options.xlabel = translated("Dimension");
-    if (!options.ylabel) options.ylabel = translated("Position");
-    if (!options.colorbar_label) options.colorbar_label = translated("Value");
-  } else if (!options.colorbar_label) {
-    options.colorbar_label =
+    if (!options.figure.xlabel) options.figure.xlabel = translated("Dimension");
+    if (!options.figure.ylabel) options.figure.ylabel = translated("Position");
+    if (!options.colors.bar_label) options.colors.bar_label = translated("Value");
+  } else if (!options.colors.bar_label) {
+    options.colors.bar_label =
         map.holds_weights() ? meaning_of_values("weights") : meaning_of_values(map.tensor);
   }
   return options;
@@ -121,8 +121,8 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
 
 PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map) {
   PlotOptions options = options_for(drawing, map);
-  if (!options.colorbar_label && options.style == PlotStyle::standard) {
-    options.colorbar_label = translated("Attention Weight");
+  if (!options.colors.bar_label && options.figure.style == PlotStyle::standard) {
+    options.colors.bar_label = translated("Attention Weight");
   }
   return options;
 }
@@ -136,22 +136,22 @@ Picture draw_map(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   const SelectedMap chosen(map, drawing.choice);
   PlotOptions options = options_for(drawing, map);
-  if (!options.title && map.is_map() && !map.holds_weights()) {
-    options.title = map.tensor + " " + place_text(chosen);
+  if (!options.figure.title && map.is_map() && !map.holds_weights()) {
+    options.figure.title = map.tensor + " " + place_text(chosen);
   }
   std::vector<Heatmap> heads = heads_of(drawing.of[0], chosen);
   const bool side_by_side = drawing.choice.selection.heads == MapSelection::Heads::all;
   if (!side_by_side || (!map.is_map() && heads.size() == 1)) {
-    return draw_heatmap(heads[0], options, drawing.format);
+    return draw_heatmap(heads[0], options.heatmap(), drawing.format);
   }
-  options.colorbar_label = panel_options_for(drawing, map).colorbar_label;
-  if (!options.title) {
-    options.title =
+  options.colors.bar_label = panel_options_for(drawing, map).colors.bar_label;
+  if (!options.figure.title) {
+    options.figure.title =
         map.is_map()
             ? title_or(map.title, translated("Attention Weight Heatmap") + " ") + place_text(chosen)
             : map.tensor;
   }
-  return draw_grid({1, heads.size(), std::move(heads), head_side}, options, drawing.format);
+  return draw_grid({1, heads.size(), std::move(heads), head_side}, options.grid(), drawing.format);
 }
 
 Picture draw_map_grid(const Drawing& drawing) {
@@ -164,7 +164,7 @@ Picture draw_map_grid(const Drawing& drawing) {
     add_groups(grid, map, drawing.choice.selection.chosen_heads.has_value());
   }
   // The title says what rows and columns do not. The matplotlib style has none by itself.
-  if (options.style == PlotStyle::standard && !options.title) {
+  if (options.figure.style == PlotStyle::standard && !options.figure.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
     const auto add = [&](const std::string& words) {
       place += (place.empty() ? "" : translated(", ")) + words;
@@ -179,21 +179,21 @@ Picture draw_map_grid(const Drawing& drawing) {
               : translated("Largest of {1}", heads_text(chosen)));
     }
     if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
-    options.title = map.title;
+    options.figure.title = map.title;
     if (map.title.empty()) {
-      options.title = place;
+      options.figure.title = place;
     } else if (!place.empty()) {
-      *options.title += "\n(" + place + ")";
+      *options.figure.title += "\n(" + place + ")";
     }
   }
-  return draw_grid(grid, options, drawing.format);
+  return draw_grid(grid, options.grid(), drawing.format);
 }
 
 Picture draw_map_lines(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
-  return draw_lines(selected_lines(SelectedMap(map, drawing.choice)), options_for(drawing, map),
-                    drawing.format);
+  return draw_lines(selected_lines(SelectedMap(map, drawing.choice)),
+                    options_for(drawing, map).lines(), drawing.format);
 }
 
 // A column of panels for each file or kind, under one scale: its chosen map, or all heads.
@@ -228,19 +228,20 @@ Picture draw_comparison(const Drawing& drawing) {
   const bool one_title =
       std::all_of(drawing.of.begin(), drawing.of.end(),
                   [&](const DrawnMap& drawn) { return drawn.map.title == first.title; });
-  if (options.style == PlotStyle::standard && !options.title && first.is_map()) {
+  if (options.figure.style == PlotStyle::standard && !options.figure.title && first.is_map()) {
     const std::string what =
         first.holds_weights() ? translated("Attention Weights") + " " : first.tensor + " ";
-    options.title = title_or(one_title ? first.title : "", what) +
-                    place_text(SelectedMap(first, drawing.choice));
+    options.figure.title = title_or(one_title ? first.title : "", what) +
+                           place_text(SelectedMap(first, drawing.choice));
   }
-  return draw_grid(grid, options, drawing.format);
+  return draw_grid(grid, options.grid(), drawing.format);
 }
 
 Picture draw_map_strip(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
-  return draw_strip(token_strip(SelectedMap(map, drawing.choice)), drawing.options, drawing.format);
+  return draw_strip(token_strip(SelectedMap(map, drawing.choice)), drawing.options.strip(),
+                    drawing.format);
 }
 
 }  // namespace attn

@@ -105,7 +105,7 @@ MaskMap document_mask(std::string_view text, const std::string& name, const Plot
     const PlannedAttention& attention = named(plan.attentions, request.name);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
     return mask_map(attention, request.sample, request.head, plan.title, request.selection,
-                    request.options.threads);
+                    request.options.figure.threads);
   } catch (const Error& error) {
     throw document.placed(error);
   }
@@ -130,11 +130,11 @@ Picture draw_mask(const Drawing& drawing) {
   const DrawnMap& drawn = drawing.of[0];
   const AttentionMap& map = drawn.map;
   const MapChoice& choice = drawing.choice;
-  if (drawn.mask) return draw_mask(*drawn.mask, drawing.options, drawing.format);
+  if (drawn.mask) return draw_mask(*drawn.mask, drawing.options.figure, drawing.format);
   if (map.planned) {
     return draw_mask(
         mask_map(*map.planned, choice.sample, choice.head, map.title, choice.selection, 1),
-        drawing.options, drawing.format);
+        drawing.options.figure, drawing.format);
   }
   check_is_map(map);
   if (!map.allowed) {
@@ -150,7 +150,7 @@ Picture draw_mask(const Drawing& drawing) {
   const std::string title = map.title.empty() ? "" : map.title + "\n";
   return draw_mask(mask_map(selected_heatmap(chosen),
                             title + translated("Attention Mask") + " " + place_text(chosen)),
-                   drawing.options, drawing.format);
+                   drawing.options.figure, drawing.format);
 }
 
 }  // namespace attn

@@ -40,12 +40,12 @@ Picture dimensions(const Drawing& drawing) {
                       translated("give a result, {\"shapes\": {\"query\": [3,4], …}}, or a file "
                                  "with tensors named query, key, value and output"));
   }
-  return draw_dimensions(chart, drawing.options, drawing.format);
+  return draw_dimensions(chart, drawing.options.figure, drawing.format);
 }
 
 Picture shapes(const Drawing& drawing) {
   const DimensionChart chart = dimension_chart(drawing.shapes);
-  return draw_shapes(chart, drawing.options, drawing.format);
+  return draw_shapes(chart, drawing.options.figure, drawing.format);
 }
 
 using Shows = PictureKind::Shows;

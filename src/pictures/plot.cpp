@@ -186,9 +186,9 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
     left_out = read_maps(one, access, drawing);
     drawing.of.back().column = names[i];
   }
-  if (request.provenance) drawing.options.provenance = provenance.text();
+  if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
-    const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
+    const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     Picture picture = kind.draw(drawing);
     if (!left_out.empty()) picture.warnings.push_back(left_out_text(left_out));
     if (kind.shows == PictureKind::Shows::weights) {

@@ -131,12 +131,12 @@ AttentionMap read_positions(const PlotRequest& request, const FileAccess& access
 }
 
 Picture draw_positions(const Drawing& drawing) {
-  return draw_heatmap(chosen_positions(drawing), options_for(drawing, drawing.of[0].map),
+  return draw_heatmap(chosen_positions(drawing), options_for(drawing, drawing.of[0].map).heatmap(),
                       drawing.format);
 }
 
 Picture draw_position_curves(const Drawing& drawing) {
-  return draw_curves(chosen_positions(drawing), drawing.options, drawing.format);
+  return draw_curves(chosen_positions(drawing), drawing.options.figure, drawing.format);
 }
 
 }  // namespace attn

@@ -156,15 +156,15 @@ Picture draw_stages(const Drawing& drawing) {
   check_is_map(map);
   const SelectedMap chosen(map, drawing.choice);
   PlotOptions options = drawing.options;
-  if (!options.title) {
-    options.title =
+  if (!options.figure.title) {
+    options.figure.title =
         title_or(map.title, translated("From Scores to Weights") + " ") + place_text(chosen);
   }
   // Scores and weights have no common scale.
-  if (options.color_range.scope == ColorRange::Scope::shared) {
-    options.color_range.scope = ColorRange::Scope::panel;
+  if (options.colors.range.scope == ColorRange::Scope::shared) {
+    options.colors.range.scope = ColorRange::Scope::panel;
   }
-  return draw_grid(stages_grid(drawing.of[0], chosen), options, drawing.format);
+  return draw_grid(stages_grid(drawing.of[0], chosen), options.grid(), drawing.format);
 }
 
 }  // namespace attn

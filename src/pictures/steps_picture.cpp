@@ -109,12 +109,13 @@ Picture draw_steps(const Drawing& drawing) {
   const AttentionMap& first = drawing.of[0].map;
   const SelectedMap chosen(first, drawing.choice);
   PlotOptions options = options_for(drawing, first);
-  if (!options.ylabel) options.ylabel = translated("Step");
-  if (!options.title) {
-    options.title = title_or(first.title, translated("Decoding Steps") + " ") + place_text(chosen);
+  if (!options.figure.ylabel) options.figure.ylabel = translated("Step");
+  if (!options.figure.title) {
+    options.figure.title =
+        title_or(first.title, translated("Decoding Steps") + " ") + place_text(chosen);
   }
   if (drawing.choice.selection.heads != MapSelection::Heads::all) {
-    return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.choice.head), options,
+    return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.choice.head), options.heatmap(),
                         drawing.format);
   }
   HeatmapGrid grid{1, chosen.numbers.heads(), {}, head_side};
@@ -122,8 +123,8 @@ Picture draw_steps(const Drawing& drawing) {
     grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
     grid.panels.back().title = translated("Head {1}", head + 1);
   }
-  options.colorbar_label = panel_options_for(drawing, first).colorbar_label;
-  return draw_grid(grid, options, drawing.format);
+  options.colors.bar_label = panel_options_for(drawing, first).colors.bar_label;
+  return draw_grid(grid, options.grid(), drawing.format);
 }
 
 }  // namespace attn

@@ -39,7 +39,7 @@ std::vector<std::size_t> drawn_columns(std::size_t columns) {
 
 class CurvesFigure {
  public:
-  CurvesFigure(const Heatmap& columns, const PlotOptions& options, PictureFormat format)
+  CurvesFigure(const Heatmap& columns, const FigureOptions& options, PictureFormat format)
       : options_(options),
         matrix_(columns, "values"),
         drawn_(drawn_columns(matrix_.columns())),
@@ -162,7 +162,7 @@ class CurvesFigure {
     finish();
   }
 
-  const PlotOptions& options_;
+  const FigureOptions& options_;
   Matrix matrix_;
   std::vector<std::size_t> drawn_;  // columns
   Figure figure_;
@@ -179,7 +179,7 @@ class CurvesFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_curves(const Heatmap& columns, const PlotOptions& options, PictureFormat format) {
+Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format) {
   return plot::CurvesFigure(columns, options, format).draw();
 }
 

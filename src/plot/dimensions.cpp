@@ -31,7 +31,7 @@ struct Bar {
 };
 
 // Sequence lengths first, then widths; absent tensors and widths have no bars.
-std::vector<Bar> bars_of(const DimensionChart& chart, const PlotOptions& options) {
+std::vector<Bar> bars_of(const DimensionChart& chart, const FigureOptions& options) {
   const InEnglish english(options.style == PlotStyle::matplotlib);
   struct Source {
     const char* name;
@@ -64,7 +64,7 @@ std::vector<Bar> bars_of(const DimensionChart& chart, const PlotOptions& options
 
 class DimensionFigure {
  public:
-  DimensionFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
+  DimensionFigure(const DimensionChart& chart, const FigureOptions& options, PictureFormat format)
       : bars_(bars_of(chart, options)), options_(options), figure_(options, format, default_size) {
     const double half = bar_width / 2, count = static_cast<double>(bars_.size());
     const double margin = side_margin * (count - 1 + bar_width);
@@ -174,7 +174,7 @@ class DimensionFigure {
   }
 
   std::vector<Bar> bars_;
-  const PlotOptions& options_;
+  const FigureOptions& options_;
   Figure figure_;
   Interval x_view_, y_view_;
   // How many of these give way to the bars.
@@ -185,7 +185,7 @@ class DimensionFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_dimensions(const DimensionChart& chart, const PlotOptions& options,
+Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,
                         PictureFormat format) {
   return plot::DimensionFigure(chart, options, format).draw();
 }

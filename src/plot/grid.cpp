@@ -27,12 +27,12 @@ constexpr double least_name_size = 6;  // points, of tokens along the panels
 constexpr double small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
 constexpr double around_panels = 1.2;                  // inches of the default height
 
-std::pair<double, double> default_size(const HeatmapGrid& grid, const PlotOptions& options) {
+std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOptions& options) {
   const auto side = [&](std::size_t panels, double aspect) {
     return grid.panel_side * aspect * static_cast<double>(panels);
   };
   const double width = std::max(least_side, side(grid.columns, 1));
-  if (options.style == PlotStyle::matplotlib) {
+  if (options.figure.style == PlotStyle::matplotlib) {
     return {width, std::max(least_side, side(grid.rows, 1))};
   }
   const Shape& shape = grid.panels[0].weights.shape();
@@ -50,47 +50,49 @@ Box GridFigure::Bar::bounds() const {
   return all;
 }
 
-GridFigure::GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format)
+GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format)
     : grid_(wrapped(grid, options)),
       options_(options),
       matrices_(matrices_of(grid_)),
       titles_(titles_of(grid_, options)),
-      figure_(options, format, default_size(grid_, options)),
+      figure_(options.figure, format, default_size(grid_, options)),
       raster_(format == PictureFormat::png) {
   if (each_panel_its_range()) {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
-      scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers, options));
+      scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers,
+                                     options.colors, options.figure));
     }
   } else {
     const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),
                                       [](const Heatmap& panel) { return panel.any_numbers; });
-    scales_.push_back(colour_scale(matrices_, weights, options));
+    scales_.push_back(colour_scale(matrices_, weights, options.colors, options.figure));
   }
   paper_ = figure_.paper();
   for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
-  value_options_ = value_options(options);
+  value_options_ = value_options(options.annotation);
   if (matplotlib()) {
-    if (options.annotate == Annotate::automatic) value_options_.annotate = Annotate::off;
+    if (options.annotation.when == Annotate::automatic) value_options_.annotate = Annotate::off;
   } else if (!each_panel_its_range() && !value_options_.format && may_hold_values()) {
-    value_options_.format = fitting_format(matrices_, scales_[0].range, options.norm);
+    value_options_.format = fitting_format(matrices_, scales_[0].range, options.colors.norm);
   }
   // Panels are small: unless labels are asked for, and can be had, indices are shown.
   const auto ticks_of = [&](const std::vector<std::string>& labels, const char* prefix,
                             std::size_t first, std::size_t count) -> CellTicks {
-    const bool labelled = options.ticks == Ticks::labels || options.ticks == Ticks::all ||
-                          (options.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
+    const bool labelled =
+        options.figure.ticks == Ticks::labels || options.figure.ticks == Ticks::all ||
+        (options.figure.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
     // Numbers that nobody asked for count from 1, as all that is written does.
-    const bool from_one = options.ticks == Ticks::automatic && !matplotlib();
-    return {labels_or(labels, prefix, count, first), labelled ? options.ticks : Ticks::index,
-            options.style, first + (from_one ? 1 : 0)};
+    const bool from_one = options.figure.ticks == Ticks::automatic && !matplotlib();
+    return {labels_or(labels, prefix, count, first), labelled ? options.figure.ticks : Ticks::index,
+            options.figure.style, first + (from_one ? 1 : 0)};
   };
   for (const Heatmap& panel : grid_.panels) {
-    const ShownLabels labels = shown_labels(panel, options);
+    const ShownLabels labels = shown_labels(panel, options.figure);
     ticks_.emplace_back(ticks_of(labels.key, "K_", panel.first_key, panel.weights.shape()[1]),
                         ticks_of(labels.query, "Q_", panel.first_query, panel.weights.shape()[0]));
   }
   key_entries_ = colour_key(matrices_, panel_at({0, 0, 1, 1}, 0).colours);
-  figure_.describe(options.title.value_or(""), described());
+  figure_.describe(options.figure.title.value_or(""), described());
 }
 
 Picture GridFigure::draw() {
@@ -119,8 +121,9 @@ Picture GridFigure::draw() {
 // Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
 // whether that changed them.
 bool GridFigure::show_ranges() {
-  if (options_.color_range.scope == ColorRange::Scope::given ||
-      options_.pixels != PixelShows::mean || options_.norm.kind == ColorNorm::Kind::log) {
+  if (options_.colors.range.scope == ColorRange::Scope::given ||
+      options_.colors.pixels != PixelShows::mean ||
+      options_.colors.norm.kind == ColorNorm::Kind::log) {
     return false;
   }
   std::vector<std::optional<Interval>> shown(scales_.size());
@@ -180,16 +183,16 @@ std::string GridFigure::described() const {
 // Of panels with very many cells the values need not be looked at.
 bool GridFigure::may_hold_values() const {
   constexpr std::size_t most_cells = 100'000;
-  return options_.annotate == Annotate::on ||
+  return options_.annotation.when == Annotate::on ||
          matrices_[0].rows() < most_cells / matrices_[0].columns();
 }
 
 bool GridFigure::each_panel_its_range() const {
-  return options_.color_range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
+  return options_.colors.range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
 }
 
 GridFigure::Bar GridFigure::bar_in(Axes axes, const ColourScale& scale) {
-  axes.style = options_.style;
+  axes.style = options_.figure.style;
   Decorations decorations = decorate(axes, figure_.typesetter());
   return {std::move(axes), std::move(decorations), &scale};
 }
@@ -200,10 +203,10 @@ GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
   const ColourScale& scale = scales_[each_panel_its_range() ? index : 0];
   panel.colours = {&scale.map,
                    scale.range,
-                   options_.style,
-                   options_.norm,
-                   options_.pixels,
-                   options_.threads,
+                   options_.figure.style,
+                   options_.colors.norm,
+                   options_.colors.pixels,
+                   options_.figure.threads,
                    paper_,
                    cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
   panel.axes = axes_in(box, index);
@@ -228,7 +231,7 @@ GridFigure::Bar GridFigure::bar_beside(const Panel& panel, double width, const C
   axes.box = place;
   axes.x.drawn = false;
   axes.y_on_right = true;
-  set_bar_ticks(axes, panel.colours.range, figure_, options_);
+  set_bar_ticks(axes, panel.colours.range, figure_, options_.colors.norm);
   return bar_in(std::move(axes), scale);
 }
 
@@ -258,18 +261,18 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   const Heatmap& below = grid_.panels[lowest];
   Axes axes;
   axes.box = box;
-  axes.style = options_.style;
+  axes.style = options_.figure.style;
   const Heatmap& panel = grid_.panels[index];
   axes.x.labelled = last_row || panel.key_labels != below.key_labels;
   axes.y.labelled = first_column || panel.query_labels != left.query_labels;
   if (matplotlib()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
-      axes.x.label =
-          figure_.bounded(options_.xlabel.value_or(translated(grid_xlabel)), axes.x.label_size);
+      axes.x.label = figure_.bounded(options_.figure.xlabel.value_or(translated(grid_xlabel)),
+                                     axes.x.label_size);
     if (first_column)
-      axes.y.label =
-          figure_.bounded(options_.ylabel.value_or(translated(grid_ylabel)), axes.y.label_size);
+      axes.y.label = figure_.bounded(options_.figure.ylabel.value_or(translated(grid_ylabel)),
+                                     axes.y.label_size);
   } else {
     const std::string title = titles_[index].substr(
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);
@@ -300,7 +303,7 @@ void GridFigure::set_ticks(Axes& axes, std::size_t index) {
     if (key.ticks == Ticks::index && query.ticks == Ticks::index) break;
   }
   axes.x.tick_label_size = axes.y.tick_label_size = usual_size;
-  const bool named = options_.ticks == Ticks::automatic &&
+  const bool named = options_.figure.ticks == Ticks::automatic &&
                      (key.ticks == Ticks::automatic || query.ticks == Ticks::automatic);
   if (!named) {
     set_cell_ticks(axes, key, query, figure_);
@@ -332,12 +335,12 @@ void GridFigure::lay_out_as_matplotlib() {
   };
   const Box whole = default_subplot_area(figure_.width(), figure_.height());
   const ColourBarSplit split = split_for_colour_bar(whole);
-  const bool shared_bar = !each_panel_its_range() && options_.colorbar;
+  const bool shared_bar = !each_panel_its_range() && options_.colors.bar;
   if (shared_bar) {
-    bar_ =
-        bar_in(colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
-                               options_.colorbar_label.value_or(""), figure_, options_),
-               scales_[0]);
+    bar_ = bar_in(
+        colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
+                        options_.colors.bar_label.value_or(""), figure_, options_.colors.norm),
+        scales_[0]);
   }
   const Box area = shared_bar ? split.axes : whole;
   auto places = subplot_places(area, grid_.rows, grid_.columns);
@@ -350,11 +353,12 @@ void GridFigure::lay_out_as_matplotlib() {
   } else {
     part_neighbours();
   }
-  if (options_.title && !options_.title->empty()) {
+  if (options_.figure.title && !options_.figure.title->empty()) {
     const Box bounds = all_bounds();
     const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
-    texts_ = placed_lines(figure_.title(*options_.title, title_size, figure_.width()), title_size,
-                          anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+    texts_ =
+        placed_lines(figure_.title(*options_.figure.title, title_size, figure_.width()), title_size,
+                     anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
   }
 }
 
@@ -366,7 +370,7 @@ void GridFigure::place_as_matplotlib(const std::vector<Box>& places) {
     Box place = places[i];
     if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
     panels_.push_back(panel_at(with_aspect(place, aspect, 1), i));
-    if (!each_panel_its_range() || !options_.colorbar) continue;
+    if (!each_panel_its_range() || !options_.colors.bar) continue;
     panels_.back().bar = bar_beside(panels_.back(), places[i].width(), scales_[i]);
   }
 }
@@ -415,7 +419,7 @@ void GridFigure::part_neighbours() {
 
 }  // namespace plot
 
-Picture draw_grid(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format) {
+Picture draw_grid(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format) {
   return plot::GridFigure(grid, options, format).draw();
 }
 

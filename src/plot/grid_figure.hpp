@@ -29,7 +29,7 @@ inline constexpr const char *grid_xlabel = to_translate("Keys"),
 /// in the standard one, where panels take all the room that the texts leave (grid_layout.cpp).
 class GridFigure {
  public:
-  GridFigure(const HeatmapGrid& grid, const PlotOptions& options, PictureFormat format);
+  GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format);
   Picture draw();
 
  private:
@@ -59,7 +59,7 @@ class GridFigure {
     Box around;  ///< widths of the left, top, right and bottom margins
   };
 
-  bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
+  bool matplotlib() const { return options_.figure.style == PlotStyle::matplotlib; }
   bool each_panel_its_range() const;
   bool may_hold_values() const;
   std::string described() const;
@@ -93,7 +93,7 @@ class GridFigure {
   void draw_bar(Canvas& canvas, const Bar& bar);
 
   const HeatmapGrid grid_;
-  const PlotOptions& options_;
+  const GridOptions& options_;
   std::vector<Matrix> matrices_;
   std::vector<std::string> titles_;  ///< one a panel
   Figure figure_;

@@ -53,7 +53,7 @@ bool GridFigure::lay_out(int given_way) {
     down = std::max(down, 1.0);
     // Square cells, unless that would leave more than half of a size that was asked for empty.
     const Box square = with_aspect({0, 0, across, down}, aspect, 0);
-    if (!options_.figsize || 2 * square.width() * square.height() >= across * down) {
+    if (!options_.figure.figsize || 2 * square.width() * square.height() >= across * down) {
       across = square.width();
       down = square.height();
     }
@@ -117,7 +117,7 @@ void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
     const Box box = first.moved(static_cast<double>(column) * (first.width() + gaps.across),
                                 static_cast<double>(row) * (first.height() + gaps.down));
     panels_.push_back(panel_at(box, i));
-    if (!each_panel_its_range() || !options_.colorbar) continue;
+    if (!each_panel_its_range() || !options_.colors.bar) continue;
     panels_.back().bar = bar_beside(panels_.back(), box.width() * 1.25, scales_[i]);
   }
 }
@@ -181,8 +181,8 @@ void GridFigure::add_around(const Box& panels) {
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
   if (given_way_ <= axis_labels_give_way) {
-    const std::string below = figure_.label(options_.xlabel.value_or(translated(grid_xlabel)),
-                                            outer_label_size, panels.width());
+    const std::string below = figure_.label(
+        options_.figure.xlabel.value_or(translated(grid_xlabel)), outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
                        .bottom;
@@ -190,8 +190,9 @@ void GridFigure::add_around(const Box& panels) {
   add_row_titles(panels, texts.left - gap);
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
   if (given_way_ <= axis_labels_give_way) {
-    const std::string beside = figure_.label(options_.ylabel.value_or(translated(grid_ylabel)),
-                                             outer_label_size, panels.height());
+    const std::string beside =
+        figure_.label(options_.figure.ylabel.value_or(translated(grid_ylabel)), outer_label_size,
+                      panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;
@@ -207,12 +208,12 @@ void GridFigure::add_around(const Box& panels) {
   above(prefix, Axes().title_size, gap);
   add_brackets(texts.top - gap);
   if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
-  if (options_.colorbar || !key_entries_.empty()) {
+  if (options_.colors.bar || !key_entries_.empty()) {
     add_bar(panels, texts.right + figure_.pixels(bar_gap) * std::min(1.0, figure_.font_scale()));
   }
-  if (options_.title && !options_.title->empty() && given_way_ <= title_gives_way) {
+  if (options_.figure.title && !options_.figure.title->empty() && given_way_ <= title_gives_way) {
     const Box all = all_bounds();
-    const std::string title = figure_.title(*options_.title, title_size, figure_.width());
+    const std::string title = figure_.title(*options_.figure.title, title_size, figure_.width());
     const auto lines =
         placed_lines(title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
                      {Horizontal::centre, Vertical::bottom}, typesetter);
@@ -272,7 +273,7 @@ void GridFigure::add_brackets(double bottom) {
 // The bar right of the panels, at their middle, and the key of what has no colour on it below.
 void GridFigure::add_bar(const Box& panels, double left) {
   Point corner = {left, panels.top};
-  if (options_.colorbar && !each_panel_its_range()) {
+  if (options_.colors.bar && !each_panel_its_range()) {
     const double key_height = key_entries_.empty() ? 0
                                                    : Legend::height(key_entries_.size(), figure_) +
                                                          figure_.pixels(key_gap);
@@ -282,17 +283,17 @@ void GridFigure::add_bar(const Box& panels, double left) {
     const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());
     Axes axes;
     axes.box = {left, middle - half, left + width, middle + half};
-    axes.style = options_.style;
+    axes.style = options_.figure.style;
     axes.x.drawn = false;
     axes.y_on_right = true;
-    std::string label = options_.colorbar_label.value_or("");
+    std::string label = options_.colors.bar_label.value_or("");
     const Panel& first = panels_[0];
     const std::string note = pixel_note(matrices_[0], first.axes.box, raster_, first.colours);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
     axes.y.label = given_way_ > axis_labels_give_way
                        ? ""
                        : figure_.label(label, axes.y.label_size, panels.height());
-    set_bar_ticks(axes, scales_[0].range, figure_, options_);
+    set_bar_ticks(axes, scales_[0].range, figure_, options_.colors.norm);
     bar_ = bar_in(std::move(axes), scales_[0]);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
   }

@@ -31,7 +31,7 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
   return matrices;
 }
 
-std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& options) {
+std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& options) {
   std::vector<std::string> titles(grid.panels.size());
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
     throw Error(ErrorKind::usage,
@@ -40,7 +40,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
                 "", translated("give one title for each column, or none"));
   }
   const bool rows_titled = !grid.row_titles.empty();
-  const bool standard = options.style == PlotStyle::standard;
+  const bool standard = options.figure.style == PlotStyle::standard;
   for (std::size_t i = 0; i < titles.size(); ++i) {
     const std::size_t column = i % grid.columns;
     if (rows_titled && standard && i >= grid.columns) break;
@@ -60,10 +60,10 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const PlotOptions& o
 }
 
 // A row of many panels in several rows.
-HeatmapGrid wrapped(const HeatmapGrid& grid, const PlotOptions& options) {
+HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
   constexpr std::size_t most_in_a_row = 6;
-  const bool automatic =
-      options.style == PlotStyle::standard && !options.titles && grid.columns > most_in_a_row;
+  const bool automatic = options.figure.style == PlotStyle::standard && !options.titles &&
+                         grid.columns > most_in_a_row;
   if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
   HeatmapGrid result = grid;
   const auto square = std::ceil(std::sqrt(static_cast<double>(grid.panels.size())));

@@ -29,8 +29,8 @@ constexpr double bar_gap = 14;                // points between the map and its 
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
 
 // The height follows the number of rows.
-std::pair<double, double> default_size(const Matrix& matrix, const PlotOptions& options) {
-  if (options.style == PlotStyle::matplotlib) return usual_size;
+std::pair<double, double> default_size(const Matrix& matrix, const HeatmapOptions& options) {
+  if (options.figure.style == PlotStyle::matplotlib) return usual_size;
   return {usual_size.first,
           std::clamp(around_map + map_side * aspect_of(matrix.rows(), matrix.columns()), lowest,
                      highest)};
@@ -38,28 +38,28 @@ std::pair<double, double> default_size(const Matrix& matrix, const PlotOptions& 
 
 class HeatmapFigure {
  public:
-  HeatmapFigure(const Heatmap& heatmap, const PlotOptions& options, PictureFormat format)
+  HeatmapFigure(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format)
       : heatmap_(heatmap),
         options_(options),
         matrix_(heatmap, "weights"),
-        scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options)),
+        scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options.colors, options.figure)),
         raster_(format == PictureFormat::png),
-        figure_(options, format, default_size(matrix_, options)),
+        figure_(options.figure, format, default_size(matrix_, options)),
         colours_{&scale_.map,
                  scale_.range,
-                 options.style,
-                 options.norm,
-                 options.pixels,
-                 options.threads,
+                 options.figure.style,
+                 options.colors.norm,
+                 options.colors.pixels,
+                 options.figure.threads,
                  beside(figure_.paper(), scale_.map),
                  cells_in_file(1, matrix_.rows(), matrix_.columns())},
         key_of_colours_(colour_key({&matrix_, 1}, colours_)),
-        labels_(shown_labels(heatmap, options)),
-        query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query), options.ticks,
-               options.style, heatmap.first_query},
-        key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key), options.ticks,
-             options.style, heatmap.first_key},
-        value_options_(value_options(options)) {
+        labels_(shown_labels(heatmap, options.figure)),
+        query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query),
+               options.figure.ticks, options.figure.style, heatmap.first_query},
+        key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key),
+             options.figure.ticks, options.figure.style, heatmap.first_key},
+        value_options_(value_options(options.annotation)) {
     if (heatmap.cell_texts.size() == matrix_.rows() * matrix_.columns()) {
       value_options_.texts = &heatmap.cell_texts;
     }
@@ -86,7 +86,7 @@ class HeatmapFigure {
       draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
       draw_axes(canvas, layout.axes, layout.decorations, figure_);
       for (const CellValue& value : layout.values) canvas.text(value.text, value.colour);
-      if (options_.colorbar) {
+      if (options_.colors.bar) {
         draw_colour_ramp(canvas, layout.bar.box, scale_);
         draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
       }
@@ -99,8 +99,8 @@ class HeatmapFigure {
   // Everything at its place, for one area that axes and colour bar share.
   struct Layout {
     Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
-        : split(heatmap.options_.colorbar ? split_for_colour_bar(area)
-                                          : ColourBarSplit{area, area}),
+        : split(heatmap.options_.colors.bar ? split_for_colour_bar(area)
+                                            : ColourBarSplit{area, area}),
           axes(heatmap.axes_in(split.axes, figure)),
           decorations(decorate(axes, figure.typesetter())),
           marginals(heatmap.marginals_at(axes.box, decorations, figure)),
@@ -110,14 +110,14 @@ class HeatmapFigure {
                              figure.typesetter())) {
       const double arrow = arrow_height(bar.box);
       around_bar = bar.box;
-      if (!heatmap.options_.colorbar) {
+      if (!heatmap.options_.colors.bar) {
         bar_decorations = {};
         const Box map = map_and_sums();
         around_bar = bar_decorations.bounds = bar_decorations.layout_bounds = map;
         bar.box = {map.right, map.top, map.right, map.top};
       }
-      if (heatmap.options_.colorbar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
-      if (heatmap.options_.colorbar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
+      if (heatmap.options_.colors.bar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
+      if (heatmap.options_.colors.bar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
       if (!heatmap.key_of_colours_.empty()) {
         key.emplace(heatmap.key_of_colours_, key_corner(figure), figure);
         around_bar = united(around_bar, key->bounds());
@@ -154,8 +154,8 @@ class HeatmapFigure {
   };
 
   std::string title() const {
-    return options_.title.value_or(heatmap_.title.empty() ? translated(default_title)
-                                                          : heatmap_.title);
+    return options_.figure.title.value_or(heatmap_.title.empty() ? translated(default_title)
+                                                                 : heatmap_.title);
   }
 
   std::string described() const {
@@ -171,8 +171,8 @@ class HeatmapFigure {
                          given_way_ <= axis_labels_give_way,
                          given_way_ <= tick_labels_give_way};
     const Box own = sums_ ? Marginals::map_place(place, figure) : place;
-    return map_axes(map_box(own, matrix_.rows(), matrix_.columns(), options_.style), texts,
-                    options_, figure);
+    return map_axes(map_box(own, matrix_.rows(), matrix_.columns(), options_.figure.style), texts,
+                    options_.figure, figure);
   }
 
   std::optional<Marginals> marginals_at(const Box& map, const Decorations& texts,
@@ -181,13 +181,13 @@ class HeatmapFigure {
     const bool titled = given_way_ <= title_gives_way;
     return Marginals(*sums_, map, texts,
                      titled ? figure.title(title(), title_size, figure.width()) : "",
-                     given_way_ <= tick_labels_give_way, options_, figure);
+                     given_way_ <= tick_labels_give_way, options_.figure, figure);
   }
 
   // As high as the map.
   Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) const {
     Box place = split.colour_bar;
-    if (options_.style == PlotStyle::matplotlib) return place;
+    if (options_.figure.style == PlotStyle::matplotlib) return place;
     const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
     place = place.moved(map.right + gap - place.left, 0);
     place.top = map.top;
@@ -201,25 +201,28 @@ class HeatmapFigure {
           Legend::height(key_of_colours_.size(), figure) + figure.pixels(key_gap + key_lift);
     }
     // Weights have one sign.
-    const bool about_zero = options_.style == PlotStyle::standard && scale_.range.low < 0;
-    std::string label = options_.colorbar_label.value_or(about_zero ? translated("Value")
-                                                                    : translated(colour_label));
-    const std::string note =
-        options_.style == PlotStyle::standard ? pixel_note(matrix_, cells, raster_, colours_) : "";
+    const bool about_zero = options_.figure.style == PlotStyle::standard && scale_.range.low < 0;
+    std::string label = options_.colors.bar_label.value_or(about_zero ? translated("Value")
+                                                                      : translated(colour_label));
+    const std::string note = options_.figure.style == PlotStyle::standard
+                                 ? pixel_note(matrix_, cells, raster_, colours_)
+                                 : "";
     if (!note.empty()) label += "\n(" + note + ")";
-    if (options_.style == PlotStyle::standard) label = figure.label(label, 10, place.height());
+    if (options_.figure.style == PlotStyle::standard)
+      label = figure.label(label, 10, place.height());
     if (given_way_ > bar_label_gives_way) label.clear();
     place.bottom = std::max(place.bottom, place.top + 1);
-    return colour_bar_axes(place, colours_.range, label, figure, options_);
+    return colour_bar_axes(place, colours_.range, label, figure, options_.colors.norm);
   }
 
   // Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
   // whether that changed them.
   bool show_range_of(const Box& cells) {
-    const bool chosen = options_.color_range.scope == ColorRange::Scope::given;
-    if (chosen || options_.style == PlotStyle::matplotlib || options_.pixels != PixelShows::mean ||
+    const bool chosen = options_.colors.range.scope == ColorRange::Scope::given;
+    if (chosen || options_.figure.style == PlotStyle::matplotlib ||
+        options_.colors.pixels != PixelShows::mean ||
         !shares_pixels(matrix_, cells, raster_, colours_.in_file) ||
-        options_.norm.kind == ColorNorm::Kind::log) {
+        options_.colors.norm.kind == ColorNorm::Kind::log) {
       return false;
     }
     const auto places = [&](double length) {
@@ -234,7 +237,7 @@ class HeatmapFigure {
   }
 
   const Heatmap& heatmap_;
-  const PlotOptions& options_;
+  const HeatmapOptions& options_;
   Matrix matrix_;
   ColourScale scale_;
   bool raster_;
@@ -253,7 +256,7 @@ class HeatmapFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_heatmap(const Heatmap& heatmap, const PlotOptions& options, PictureFormat format) {
+Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format) {
   return plot::HeatmapFigure(heatmap, options, format).draw();
 }
 

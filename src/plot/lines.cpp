@@ -41,17 +41,17 @@ struct Line {
 
 class LinesFigure {
  public:
-  LinesFigure(const HeadLines& lines, const PlotOptions& options, PictureFormat format)
+  LinesFigure(const HeadLines& lines, const LinesOptions& options, PictureFormat format)
       : options_(options),
-        title_(
-            options.title.value_or(lines.title.empty() ? translated(default_title) : lines.title)),
+        title_(options.figure.title.value_or(lines.title.empty() ? translated(default_title)
+                                                                 : lines.title)),
         matrices_(matrices_of(lines)),
-        figure_(options, format, default_size(matrices_[0])),
-        labels_(shown_labels(first(lines), options)),
+        figure_(options.figure, format, default_size(matrices_[0])),
+        labels_(shown_labels(first(lines), options.figure)),
         query_{labels_or(labels_.query, "Q_", matrices_[0].rows(), first(lines).first_query),
-               options.ticks, options.style, first(lines).first_query},
+               options.figure.ticks, options.figure.style, first(lines).first_query},
         key_{labels_or(labels_.key, "K_", matrices_[0].columns(), first(lines).first_key),
-             options.ticks, options.style, first(lines).first_key},
+             options.figure.ticks, options.figure.style, first(lines).first_key},
         top_(options.top) {
     for (std::size_t i = 0; i < lines.heads.size(); ++i) {
       LegendEntry entry{lines.heads[i].title, head_colour(i)};
@@ -138,10 +138,10 @@ class LinesFigure {
                                          {alignment, Vertical::bottom}, figure.typesetter());
         for (const PlacedText& line : placed) add(line);
       };
-      above(lines.options_.ylabel.value_or(translated(default_ylabel)), label_size, frame.left, top,
-            Horizontal::right);
-      above(lines.options_.xlabel.value_or(translated(default_xlabel)), label_size, frame.right,
-            top, Horizontal::left);
+      above(lines.options_.figure.ylabel.value_or(translated(default_ylabel)), label_size,
+            frame.left, top, Horizontal::right);
+      above(lines.options_.figure.xlabel.value_or(translated(default_xlabel)), label_size,
+            frame.right, top, Horizontal::left);
       above(lines.title_, title_size, tokens.middle(), around.top - figure.pixels(title_pad),
             Horizontal::centre);
       if (!lines.entries_.empty()) {
@@ -267,7 +267,7 @@ class LinesFigure {
     }
   }
 
-  const PlotOptions& options_;
+  const LinesOptions& options_;
   std::string title_;
   std::vector<Matrix> matrices_;
   Figure figure_;
@@ -284,7 +284,7 @@ class LinesFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_lines(const HeadLines& lines, const PlotOptions& options, PictureFormat format) {
+Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureFormat format) {
   return plot::LinesFigure(lines, options, format).draw();
 }
 

@@ -91,7 +91,7 @@ Box Marginals::map_place(const Box& place, const Figure& figure) {
 }
 
 Marginals::Marginals(const MarginalSums& sums, const Box& map, const Decorations& map_texts,
-                     const std::string& title, bool labelled, const PlotOptions& options,
+                     const std::string& title, bool labelled, const FigureOptions& options,
                      Figure& figure) {
   // Both are as thick, whatever the map's sides are.
   const double thick = share * std::max(map.width(), map.height()), away = gap_in(figure);

@@ -24,7 +24,7 @@ class Marginals {
   /// `map_texts` are those around the map; names of values that would run into them are left out.
   /// The title stands above all.
   Marginals(const MarginalSums& sums, const Box& map, const Decorations& map_texts,
-            const std::string& title, bool labelled, const PlotOptions& options, Figure& figure);
+            const std::string& title, bool labelled, const FigureOptions& options, Figure& figure);
 
   /// The part of a place that is left to the map.
   static Box map_place(const Box& place, const Figure& figure);

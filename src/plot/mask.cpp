@@ -71,7 +71,7 @@ Heatmap labels_of(const MaskMap& mask) {
 
 class MaskFigure {
  public:
-  MaskFigure(const MaskMap& mask, const PlotOptions& options, PictureFormat format)
+  MaskFigure(const MaskMap& mask, const FigureOptions& options, PictureFormat format)
       : mask_(checked(mask)),
         options_(options),
         rows_(mask.hidden_by.shape()[0]),
@@ -322,7 +322,7 @@ class MaskFigure {
   }
 
   const MaskMap& mask_;
-  const PlotOptions& options_;
+  const FigureOptions& options_;
   std::size_t rows_, columns_;
   std::span<const std::int64_t> hidden_by_;
   std::span<const std::uint8_t> global_;
@@ -338,7 +338,7 @@ class MaskFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_mask(const MaskMap& mask, const PlotOptions& options, PictureFormat format) {
+Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format) {
   return plot::MaskFigure(mask, options, format).draw();
 }
 

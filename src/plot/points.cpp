@@ -34,7 +34,7 @@ constexpr double first_colour = 0.02, last_colour = 0.88;
 
 class PointsFigure {
  public:
-  PointsFigure(const PointMap& map, const PlotOptions& options, PictureFormat format)
+  PointsFigure(const PointMap& map, const FigureOptions& options, PictureFormat format)
       : options_(options),
         map_(map),
         count_(map.points.shape()[0]),
@@ -182,7 +182,7 @@ class PointsFigure {
     }
   }
 
-  const PlotOptions& options_;
+  const FigureOptions& options_;
   const PointMap& map_;
   std::size_t count_;
   Figure figure_;
@@ -198,7 +198,7 @@ class PointsFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_points(const PointMap& map, const PlotOptions& options, PictureFormat format) {
+Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format) {
   const Shape& shape = map.points.shape();
   if (shape.size() != 2 || shape[1] != 2 || shape[0] == 0) {
     throw input_error(translated("points of the shape {1}", text(shape)), "",

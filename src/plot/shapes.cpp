@@ -64,7 +64,7 @@ std::string size_of(const Sized& tensor) {
 
 class ShapesFigure {
  public:
-  ShapesFigure(const DimensionChart& chart, const PlotOptions& options, PictureFormat format)
+  ShapesFigure(const DimensionChart& chart, const FigureOptions& options, PictureFormat format)
       : tensors_(tensors_of(chart)),
         title_(options.title.value_or(translated(default_title))),
         figure_(options, format, default_size) {
@@ -178,7 +178,8 @@ class ShapesFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_shapes(const DimensionChart& chart, const PlotOptions& options, PictureFormat format) {
+Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
+                    PictureFormat format) {
   return plot::ShapesFigure(chart, options, format).draw();
 }
 

@@ -41,26 +41,27 @@ const Heatmap& checked_weights(const TokenStrip& strip) {
 
 class StripFigure {
  public:
-  StripFigure(const TokenStrip& strip, const PlotOptions& options, PictureFormat format)
+  StripFigure(const TokenStrip& strip, const StripOptions& options, PictureFormat format)
       : strip_(strip),
         options_(options),
         matrix_(checked_weights(strip), "weights"),
-        scale_(colour_scale({&matrix_, 1}, !strip.weights.any_numbers, options)),
-        figure_(options, format, default_size),
+        scale_(colour_scale({&matrix_, 1}, !strip.weights.any_numbers, options.colors,
+                            options.figure)),
+        figure_(options.figure, format, default_size),
         colours_{&scale_.map,
                  scale_.range,
-                 options.style,
-                 options.norm,
-                 options.pixels,
-                 options.threads,
+                 options.figure.style,
+                 options.colors.norm,
+                 options.colors.pixels,
+                 options.figure.threads,
                  beside(figure_.paper(), scale_.map),
                  {}},
         key_entries_(colour_key({&matrix_, 1}, colours_)),
-        title_(
-            options.title.value_or(strip.title.empty() ? translated(default_title) : strip.title)) {
+        title_(options.figure.title.value_or(strip.title.empty() ? translated(default_title)
+                                                                 : strip.title)) {
     Heatmap named;
     named.key_labels = strip.tokens;
-    tokens_ = shown_labels(named, options).key;
+    tokens_ = shown_labels(named, options.figure).key;
     left_out_ = tokens_.size() > most_tokens;
     tokens_.resize(std::min(tokens_.size(), most_tokens));
     figure_.describe(title_,
@@ -84,7 +85,7 @@ class StripFigure {
   }
 
  private:
-  bool has_bar() const { return options_.colorbar && given_way_ <= bar_gives_way; }
+  bool has_bar() const { return options_.colors.bar && given_way_ <= bar_gives_way; }
 
   Colour colour_of(std::size_t token) const {
     const bool hidden = colours_.shows_hidden(matrix_) && matrix_.hidden(0, token);
@@ -186,15 +187,15 @@ class StripFigure {
     bar_.box = {left, words.top, left + figure_.pixels(bar_width) * shrunk, words.top + height};
     bar_.x.drawn = false;
     bar_.y_on_right = true;
-    const std::string label = options_.colorbar_label.value_or(
+    const std::string label = options_.colors.bar_label.value_or(
         strip_.weights.any_numbers ? translated("Value") : translated(colour_label));
     bar_.y.label = figure_.label(label, bar_.y.label_size, height);
-    set_bar_ticks(bar_, scale_.range, figure_, options_);
+    set_bar_ticks(bar_, scale_.range, figure_, options_.colors.norm);
     bar_texts_ = decorate(bar_, figure_.typesetter());
   }
 
   const TokenStrip& strip_;
-  const PlotOptions& options_;
+  const StripOptions& options_;
   Matrix matrix_;
   ColourScale scale_;
   Figure figure_;
@@ -216,7 +217,7 @@ class StripFigure {
 }  // namespace
 }  // namespace plot
 
-Picture draw_strip(const TokenStrip& strip, const PlotOptions& options, PictureFormat format) {
+Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format) {
   return plot::StripFigure(strip, options, format).draw();
 }
 

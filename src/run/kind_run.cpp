@@ -414,7 +414,7 @@ DrawnMap KindRun::map_of(const Computed& computed, std::size_t at) const {
 void KindRun::report(std::size_t at, ReportedWeights& result) {
   DrawnMap& drawn = maps_[at];
   const AttentionMap& map = drawn.map;
-  const InEnglish english(options_.plot.style == PlotStyle::matplotlib);
+  const InEnglish english(options_.plot.figure.style == PlotStyle::matplotlib);
   const SelectedMap chosen(map, choice_);
   result.heatmap = heatmap_of(chosen);
   if (at == 0) {
@@ -448,13 +448,13 @@ Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& o
   for (const std::size_t at : of) maps.push_back(maps_[at]);
   Drawing drawing = drawing_of(std::move(maps));
   if (kind.shows == PictureKind::Shows::sizes) {
-    PlotOptions& options = drawing.options;
+    FigureOptions& options = drawing.options.figure;
     options.title.reset();
     options.xlabel.reset();
     options.ylabel.reset();
     options.figsize.reset();
   }
-  const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
+  const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
   return kind.draw(drawing);
 }
 

@@ -95,7 +95,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
         std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
   }
 
-  if (provenance != nullptr) options.plot.provenance = provenance->text();
+  if (provenance != nullptr) options.plot.figure.provenance = provenance->text();
 
   // 2. Compute.
   std::size_t all = 0;
@@ -120,7 +120,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
                                             {options.sample, options.head, options.selection},
                                             options.plot,
                                             options.format}] {
-        const InEnglish english(drawing.options.style == PlotStyle::matplotlib);
+        const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
         side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
       });
     } else {

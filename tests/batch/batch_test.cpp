@@ -333,7 +333,7 @@ TEST_CASE("the bytes of a batch with pictures do not depend on the number of job
   folder.write("lines.jsonl", lines);
   BatchOptions options = options_for(folder, {"lines.jsonl"});
   options.run.plots = {PlotKind::heatmap, PlotKind::dimensions, PlotKind::lines};
-  options.run.plot.dpi = 50;
+  options.run.plot.figure.dpi = 50;
   options.jobs = 4;
   run_batch(options);
   options.jobs = 1;

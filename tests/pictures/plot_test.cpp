@@ -213,7 +213,7 @@ TEST_CASE("a grid of one tensor that is named shows that layer alone") {
 TEST_CASE("heads that share a key and value head are bracketed with its name") {
   const TemporaryFolder folder;
   PlotRequest request = layers_request(folder);
-  request.options.figsize = {12, 6};
+  request.options.figure.figsize = {12, 6};
   const Names texts = texts_of(draw(request));
   CHECK(has(texts, "Key/Value Head 1"));
   CHECK(has(texts, "Key/Value Head 2"));

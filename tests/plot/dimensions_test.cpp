@@ -19,8 +19,8 @@ std::string error_of(const DimensionChart& chart) {
   return "";
 }
 
-PlotOptions small(PlotStyle style) {
-  PlotOptions options;
+FigureOptions small(PlotStyle style) {
+  FigureOptions options;
   options.style = style;
   options.dpi = 50;
   return options;

@@ -5,8 +5,8 @@ namespace {
 
 PlotOptions small(PlotStyle style) {
   PlotOptions options;
-  options.style = style;
-  options.dpi = 60;
+  options.figure.style = style;
+  options.figure.dpi = 60;
   return options;
 }
 
@@ -20,30 +20,30 @@ Picture tokens(PlotStyle style, PictureFormat format) {
   Heatmap heatmap = heatmap_of(example_weights(6, 6));
   heatmap.query_labels = heatmap.key_labels = {"The", "animal", "was", "too", "tired", "."};
   heatmap.title = "Attention Weight Heatmap (Sample 1, Head 2)";
-  return draw_heatmap(heatmap, small(style), format);
+  return draw_heatmap(heatmap, small(style).heatmap(), format);
 }
 
 Picture lines(PlotStyle style, PictureFormat format) {
   Heatmap heatmap = heatmap_of(example_weights(3, 4));
   heatmap.title = "What each word looks at\n\ngypsum\n(Sample 1, Head 3)";
   PlotOptions options = small(style);
-  options.xlabel = "Key Sequence Position\nof one sentence";
-  options.ylabel = "Query\nSequence Position";
-  return draw_heatmap(heatmap, options, format);
+  options.figure.xlabel = "Key Sequence Position\nof one sentence";
+  options.figure.ylabel = "Query\nSequence Position";
+  return draw_heatmap(heatmap, options.heatmap(), format);
 }
 
 Picture indices(PlotStyle style, PictureFormat format) {
   PlotOptions options = small(style);
-  options.annotate = Annotate::off;
-  options.ticks = Ticks::index;
-  options.cmap = "viridis";
-  options.figsize = {5, 4};
-  return draw_heatmap(heatmap_of(example_weights(20, 33)), options, format);
+  options.annotation.when = Annotate::off;
+  options.figure.ticks = Ticks::index;
+  options.colors.cmap = "viridis";
+  options.figure.figsize = {5, 4};
+  return draw_heatmap(heatmap_of(example_weights(20, 33)), options.heatmap(), format);
 }
 
 Picture dimensions(PlotStyle style, PictureFormat format) {
-  return draw_dimensions({{2, 2, 5, 6}, {2, 2, 9, 6}, {2, 2, 9, 3}, {2, 2, 5, 3}}, small(style),
-                         format);
+  return draw_dimensions({{2, 2, 5, 6}, {2, 2, 9, 6}, {2, 2, 9, 3}, {2, 2, 5, 3}},
+                         small(style).figure, format);
 }
 
 Picture heads(PlotStyle style, PictureFormat format) {
@@ -52,16 +52,16 @@ Picture heads(PlotStyle style, PictureFormat format) {
   grid.columns = 3;
   for (std::size_t i = 0; i < 6; ++i) grid.panels.push_back(heatmap_of(example_weights(8, 8, i)));
   PlotOptions options = small(style);
-  options.cmap = "Reds";
-  options.figsize = {7, 3.5};
+  options.colors.cmap = "Reds";
+  options.figure.figsize = {7, 3.5};
   options.titles = {"Head 1", "Head 2", "Head 3"};
-  return draw_grid(grid, options, format);
+  return draw_grid(grid, options.grid(), format);
 }
 
 Picture hidden(PlotStyle style, PictureFormat format) {
   Heatmap heatmap = heatmap_of(example_weights(5, 5));
   heatmap.allowed = causal(5);
-  return draw_heatmap(heatmap, small(style), format);
+  return draw_heatmap(heatmap, small(style).heatmap(), format);
 }
 
 // A causal mask whose last two keys are padding too, and one key seen for being global.
@@ -78,7 +78,7 @@ Picture mask(PictureFormat format) {
   map.hidden_by = Tensor({6, 6}, std::move(hidden_by));
   map.global = Tensor({6, 6}, std::move(global));
   map.parts = {"causal", "window", "valid_lens", "padding"};
-  return draw_mask(map, small(PlotStyle::standard), format);
+  return draw_mask(map, small(PlotStyle::standard).figure, format);
 }
 
 Picture lines(PictureFormat format) {
@@ -89,7 +89,7 @@ Picture lines(PictureFormat format) {
   }
   PlotOptions options = small(PlotStyle::standard);
   options.top = 2;
-  return draw_lines(all, options, format);
+  return draw_lines(all, options.lines(), format);
 }
 
 // Panels with colour bars and formulas of their own.
@@ -102,8 +102,8 @@ Picture stages(PictureFormat format) {
   grid.panels[1].caption = "softmax(s)";
   grid.panels[1].allowed = causal(5);
   PlotOptions options = small(PlotStyle::standard);
-  options.color_range.scope = ColorRange::Scope::panel;
-  return draw_grid(grid, options, format);
+  options.colors.range.scope = ColorRange::Scope::panel;
+  return draw_grid(grid, options.grid(), format);
 }
 
 template <Picture (*draw)(PlotStyle, PictureFormat)>

@@ -23,17 +23,17 @@ HeatmapGrid grid_of(std::size_t rows, std::size_t columns, std::size_t queries =
   return grid;
 }
 
-PlotOptions small() {
-  PlotOptions options;
-  options.dpi = 50;
+GridOptions small() {
+  GridOptions options;
+  options.figure.dpi = 50;
   return options;
 }
 
-std::string bytes_of(const HeatmapGrid& grid, const PlotOptions& options) {
+std::string bytes_of(const HeatmapGrid& grid, const GridOptions& options) {
   return draw_grid(grid, options, PictureFormat::png).bytes;
 }
 
-std::string error_of(const HeatmapGrid& grid, const PlotOptions& options) {
+std::string error_of(const HeatmapGrid& grid, const GridOptions& options) {
   try {
     bytes_of(grid, options);
   } catch (const Error& error) {
@@ -44,7 +44,7 @@ std::string error_of(const HeatmapGrid& grid, const PlotOptions& options) {
 }
 
 TEST_CASE("several panels are titled by their heads, a single one is not") {
-  PlotOptions heads = small(), none = small();
+  GridOptions heads = small(), none = small();
   heads.titles = {"Head 1", "Head 2"};
   none.titles = std::vector<std::string>{};
   const auto grid = grid_of(2, 2);
@@ -54,7 +54,7 @@ TEST_CASE("several panels are titled by their heads, a single one is not") {
 }
 
 TEST_CASE("panels' own titles go before the default ones") {
-  PlotOptions named = small();
+  GridOptions named = small();
   named.titles = {"Layer 1"};
   auto grid = grid_of(1, 1);
   grid.panels[0].title = "Layer 1";
@@ -62,8 +62,8 @@ TEST_CASE("panels' own titles go before the default ones") {
 }
 
 TEST_CASE("a title of the whole figure stands above it") {
-  PlotOptions titled = small();
-  titled.title = "All heads";
+  GridOptions titled = small();
+  titled.figure.title = "All heads";
   const auto grid = grid_of(2, 3);
   const auto without = test::decode_png(bytes_of(grid, small()));
   const auto with = test::decode_png(bytes_of(grid, titled));
@@ -74,15 +74,15 @@ TEST_CASE("a title of the whole figure stands above it") {
 TEST_CASE("panels may have a range of colours each") {
   auto grid = grid_of(1, 2);
   grid.panels[1].weights = Tensor({4, 4}, std::vector<double>(16, 100.0));
-  PlotOptions panel = small();
-  panel.color_range.scope = ColorRange::Scope::panel;
+  GridOptions panel = small();
+  panel.colors.range.scope = ColorRange::Scope::panel;
   CHECK(bytes_of(grid, panel) != bytes_of(grid, small()));
 }
 
 TEST_CASE("grids of many sizes and shapes can be drawn in every format") {
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-    PlotOptions options = small();
-    options.style = style;
+    GridOptions options = small();
+    options.figure.style = style;
     for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
       CHECK_FALSE(draw_grid(grid_of(1, 1, 2, 10), options, format).bytes.empty());
       CHECK_FALSE(draw_grid(grid_of(3, 5, 70, 7), options, format).bytes.empty());
@@ -109,7 +109,7 @@ TEST_CASE("panels of different shapes are refused") {
 }
 
 TEST_CASE("titles that do not match the columns are refused") {
-  PlotOptions options;
+  GridOptions options;
   options.titles = {"a", "b", "c"};
   CHECK(error_of(grid_of(2, 2), options) ==
         "2 3 titles for 2 columns |  | give one title for each column, or none");

@@ -24,13 +24,13 @@ Heatmap heatmap_of(Shape shape, std::vector<double> values) {
   return heatmap;
 }
 
-PlotOptions small() {
-  PlotOptions options;
-  options.dpi = 40;
+HeatmapOptions small() {
+  HeatmapOptions options;
+  options.figure.dpi = 40;
   return options;
 }
 
-std::string error_of(const Heatmap& heatmap, const PlotOptions& options) {
+std::string error_of(const Heatmap& heatmap, const HeatmapOptions& options) {
   try {
     draw_heatmap(heatmap, options, PictureFormat::png);
   } catch (const Error& error) {
@@ -71,8 +71,8 @@ TEST_CASE("matrices of every shape and both number types can be drawn") {
     for (const auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
       for (const Shape& shape :
            {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{300, 20}, Shape{3, 700}}) {
-        PlotOptions options = small();
-        options.style = style;
+        HeatmapOptions options = small();
+        options.figure.style = style;
         Heatmap heatmap;
         heatmap.weights = test::example_weights(shape[0], shape[1]).converted(DType::float32);
         CHECK_FALSE(draw_heatmap(heatmap, options, format).bytes.empty());
@@ -91,15 +91,15 @@ TEST_CASE("a matrix of one number that is no weight takes the middle of the colo
 }
 
 TEST_CASE("NaN and either infinity have colours of their own") {
-  PlotOptions options = small();
-  options.annotate = Annotate::off;
+  HeatmapOptions options = small();
+  options.annotation.when = Annotate::off;
   const auto heatmap = heatmap_of({2, 2}, {nan, infinity, -infinity, 0.5});
   const auto standard = draw_heatmap(heatmap, options, PictureFormat::png);
   CHECK(shows(standard, {211, 211, 211}, 0.1));
   CHECK(shows(standard, {128, 128, 128}, 0.1));
   CHECK(shows(standard, {221, 160, 221}, 0.1));
   CHECK(shows(standard, {128, 0, 38}, 0.1));
-  options.style = PlotStyle::matplotlib;
+  options.figure.style = PlotStyle::matplotlib;
   CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {128, 0, 38}, 0.1));
 }
 
@@ -140,10 +140,10 @@ TEST_CASE("every norm and format takes values and ranges from the smallest to th
       for (const auto kind :
            {ColorNorm::Kind::linear, ColorNorm::Kind::log, ColorNorm::Kind::power}) {
         for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-          PlotOptions options = small();
-          options.style = style;
-          options.norm = {kind, 0.5};
-          options.color_range = range;
+          HeatmapOptions options = small();
+          options.figure.style = style;
+          options.colors.norm = {kind, 0.5};
+          options.colors.range = range;
           const bool vector = style == PlotStyle::standard && kind == ColorNorm::Kind::log;
           CHECK_FALSE(draw_heatmap(heatmap_of({1, 2}, values), options,
                                    vector ? PictureFormat::pdf : PictureFormat::png)
@@ -157,9 +157,9 @@ TEST_CASE("every norm and format takes values and ranges from the smallest to th
 TEST_CASE("values far beyond both ends of a range are averaged") {
   std::vector<double> values(2 * 4000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? 1e300 : -1e300;
-  PlotOptions options = small();
-  options.style = PlotStyle::matplotlib;
-  options.color_range = {ColorRange::Scope::given, 0, 1};
+  HeatmapOptions options = small();
+  options.figure.style = PlotStyle::matplotlib;
+  options.colors.range = {ColorRange::Scope::given, 0, 1};
   CHECK_FALSE(
       draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png).bytes.empty());
 }
@@ -177,14 +177,14 @@ TEST_CASE("characters that no text may hold are shown as escapes") {
 
 TEST_CASE("hidden cells are told from zeros in the standard style only") {
   Heatmap heatmap = heatmap_of({2, 2}, {1, 0, 0, 1});
-  PlotOptions options = small();
-  options.dpi = 150;
+  HeatmapOptions options = small();
+  options.figure.dpi = 150;
   const std::string zeros = draw_heatmap(heatmap, options, PictureFormat::png).bytes;
   heatmap.allowed = Tensor({2, 2}, std::vector<std::uint8_t>{1, 0, 1, 1});
   const auto hidden = draw_heatmap(heatmap, options, PictureFormat::png);
   CHECK(hidden.bytes != zeros);
   CHECK(shows(hidden, {240, 240, 240}, 0.05));
-  options.style = PlotStyle::matplotlib;
+  options.figure.style = PlotStyle::matplotlib;
   CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {240, 240, 240}, 0.05));
 }
 
@@ -192,9 +192,9 @@ TEST_CASE("more cells than pixels are averaged, not dropped") {
   // Every other column is 1: no pixel may show one of them alone.
   std::vector<double> values(2 * 4000);
   for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 1;
-  PlotOptions options = small();
+  HeatmapOptions options = small();
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-    options.style = style;
+    options.figure.style = style;
     const auto picture = draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png);
     CHECK_FALSE(shows(picture, {255, 255, 204}, 0.02));
     CHECK_FALSE(shows(picture, {128, 0, 38}, 0.02));
@@ -202,33 +202,33 @@ TEST_CASE("more cells than pixels are averaged, not dropped") {
 }
 
 TEST_CASE("a given colour range spreads the colours over it") {
-  PlotOptions options = small();
-  options.annotate = Annotate::off;
-  options.color_range = {ColorRange::Scope::given, 0, 10};
+  HeatmapOptions options = small();
+  options.annotation.when = Annotate::off;
+  options.colors.range = {ColorRange::Scope::given, 0, 10};
   CHECK(shows(draw_heatmap(heatmap_of({1, 2}, {0, 1}), options, PictureFormat::png),
               {255, 240, 169}, 0.1));
 }
 
 TEST_CASE("values in cells can be left out and take the colour asked for") {
   const auto heatmap = heatmap_of({2, 2}, {0.1, 0.2, 0.3, 0.4});
-  PlotOptions options = small();
+  HeatmapOptions options = small();
   const std::string automatic = draw_heatmap(heatmap, options, PictureFormat::png).bytes;
-  options.annotate_color = "blue";
+  options.annotation.color = "blue";
   const auto blue = draw_heatmap(heatmap, options, PictureFormat::png);
   CHECK(blue.bytes != automatic);
-  options.annotate = Annotate::off;
+  options.annotation.when = Annotate::off;
   CHECK(draw_heatmap(heatmap, options, PictureFormat::png).bytes != automatic);
 }
 
 TEST_CASE("values that do not fit their cells are not drawn unless they are demanded") {
   Heatmap heatmap;
   heatmap.weights = test::example_weights(64, 64);
-  PlotOptions automatic = small(), off = small(), on = small();
-  off.annotate = Annotate::off;
-  on.annotate = Annotate::on;
+  HeatmapOptions automatic = small(), off = small(), on = small();
+  off.annotation.when = Annotate::off;
+  on.annotation.when = Annotate::on;
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-    automatic.style = off.style = on.style = style;
-    const auto bytes = [&](const PlotOptions& options) {
+    automatic.figure.style = off.figure.style = on.figure.style = style;
+    const auto bytes = [&](const HeatmapOptions& options) {
       return draw_heatmap(heatmap, options, PictureFormat::png).bytes;
     };
     CHECK(bytes(automatic) == bytes(off));
@@ -238,7 +238,7 @@ TEST_CASE("values that do not fit their cells are not drawn unless they are dema
 
 TEST_CASE("the options' title goes before the heatmap's, and that before the default") {
   Heatmap heatmap = heatmap_of({1, 1}, {1});
-  PlotOptions options = small();
+  HeatmapOptions options = small();
   const auto bytes = [&] { return draw_heatmap(heatmap, options, PictureFormat::png).bytes; };
   const std::string untitled = bytes();
   heatmap.title = "Attention Weight Heatmap";
@@ -246,23 +246,23 @@ TEST_CASE("the options' title goes before the heatmap's, and that before the def
   heatmap.title = "Another";
   const std::string titled = bytes();
   CHECK(titled != untitled);
-  options.title = "Attention Weight Heatmap";
+  options.figure.title = "Attention Weight Heatmap";
   CHECK(bytes() == untitled);
-  options.title = "";
+  options.figure.title = "";
   CHECK(decode_png(bytes()).height < decode_png(untitled).height);
 }
 
 TEST_CASE("a title wider than the figure is broken into lines in the standard style only") {
   Heatmap heatmap = heatmap_of({1, 1}, {1});
   heatmap.title = "What each word of the sentence looks at when a model reads the sentence";
-  PlotOptions options = small();
-  options.figsize = {5, 4};
+  HeatmapOptions options = small();
+  options.figure.figsize = {5, 4};
   const auto size = [&] {
     return decode_png(draw_heatmap(heatmap, options, PictureFormat::png).bytes);
   };
   const auto standard = size();
   CHECK(standard.width <= 5 * 40 + 2 * 4);  // and the margins
-  options.style = PlotStyle::matplotlib;
+  options.figure.style = PlotStyle::matplotlib;
   const auto matplotlib = size();
   CHECK(matplotlib.width > 5 * 40 + 2 * 4);
   CHECK(matplotlib.height < standard.height);
@@ -304,34 +304,34 @@ TEST_CASE("labels and masks that do not match the weights are refused") {
 
 TEST_CASE("impossible options are refused") {
   const auto heatmap = heatmap_of({1, 1}, {1});
-  PlotOptions options;
-  options.cmap = "viridi";
+  HeatmapOptions options;
+  options.colors.cmap = "viridi";
   CHECK(error_of(heatmap, options) ==
         "2 unknown colour map \"viridi\" |  | did you mean \"viridis\"?");
   options = {};
-  options.annotate_color = "nocolour";
+  options.annotation.color = "nocolour";
   CHECK(error_of(heatmap, options) ==
         "2 unknown colour \"nocolour\" |  | give a CSS colour name such as white or navy, or "
         "#rrggbb");
   options = {};
-  options.dpi = 0;
+  options.figure.dpi = 0;
   CHECK(error_of(heatmap, options) ==
         "2 a resolution of 0 dots per inch is not possible |  | give one from 1 to 10000, such "
         "as "
         "300");
   options = {};
-  options.figsize = {-1, nan};
+  options.figure.figsize = {-1, nan};
   CHECK(error_of(heatmap, options) ==
         "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
         "inches, such as 8x6");
-  options.figsize = {900, 1};
+  options.figure.figsize = {900, 1};
   CHECK(error_of(heatmap, options).starts_with("2 the picture would be "));
   options = {};
-  options.color_range = {ColorRange::Scope::given, 1, 0};
+  options.colors.range = {ColorRange::Scope::given, 1, 0};
   CHECK(error_of(heatmap, options) ==
         "2 the colour range does not go from a smaller to a larger number |  | give the smallest "
         "and the largest value, such as 0,1");
-  options.color_range = {ColorRange::Scope::given, -1e308, 1e308};
+  options.colors.range = {ColorRange::Scope::given, -1e308, 1e308};
   CHECK(error_of(heatmap, options) ==
         "2 the colour range is too wide to compute with |  | give values from -4e307 to 4e307");
 }
@@ -341,12 +341,12 @@ TEST_CASE("figures too small for their texts, and texts too long for their figur
   heatmap.title = std::string(20000, 't');
   heatmap.key_labels = {std::string(20000, 'k'), "\xff\n"};
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-    PlotOptions options = small();
-    options.style = style;
+    HeatmapOptions options = small();
+    options.figure.style = style;
     CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
-    options.figsize = {0.1, 0.1};
+    options.figure.figsize = {0.1, 0.1};
     CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
-    options.dpi = 1;
+    options.figure.dpi = 1;
     CHECK_FALSE(draw_heatmap(heatmap, options, PictureFormat::png).bytes.empty());
   }
 }

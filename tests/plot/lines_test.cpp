@@ -24,9 +24,9 @@ HeadLines heads(std::size_t count, std::size_t queries, std::size_t keys) {
   return lines;
 }
 
-PlotOptions small() {
-  PlotOptions options;
-  options.dpi = 60;
+LinesOptions small() {
+  LinesOptions options;
+  options.figure.dpi = 60;
   return options;
 }
 
@@ -40,7 +40,7 @@ std::string refusal(const HeadLines& lines) {
 }
 
 // How many lines an SVG file has, those of the legend of weights and of heads among them.
-std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
+std::size_t lines_in(const HeadLines& lines, const LinesOptions& options) {
   const std::string svg = draw_lines(lines, options, PictureFormat::svg).bytes;
   std::size_t count = 0;
   for (std::size_t at = svg.find("stroke-width"); at != std::string::npos;
@@ -50,7 +50,7 @@ std::size_t lines_in(const HeadLines& lines, const PlotOptions& options) {
 }
 
 TEST_CASE("each weight is a line, and of each query only the strongest are drawn if so asked") {
-  PlotOptions options = small();
+  LinesOptions options = small();
   const std::size_t all = lines_in(heads(1, 4, 5), options);
   CHECK(all == 20 + 3);
   options.top = 2;
@@ -61,7 +61,7 @@ TEST_CASE("each weight is a line, and of each query only the strongest are drawn
 }
 
 TEST_CASE("weights below the threshold are no lines") {
-  PlotOptions options = small();
+  LinesOptions options = small();
   HeadLines lines = heads(1, 1, 3);
   lines.heads[0].weights = Tensor({1, 3}, std::vector<float>{0.5F, 0.3F, 0.2F});
   CHECK(lines_in(lines, options) == 3 + 3);
@@ -82,7 +82,7 @@ TEST_CASE("one head needs no legend, several are named in it") {
 }
 
 TEST_CASE("of very many lines the strongest are drawn, and a warning says so") {
-  PlotOptions options = small();
+  LinesOptions options = small();
   options.top = 200;
   const Picture picture = draw_lines(heads(1, 200, 200), options, PictureFormat::png);
   REQUIRE(picture.warnings.size() == 1);
@@ -101,7 +101,7 @@ bool writes(const Picture& picture, const std::string& text) {
 
 TEST_CASE(
     "of long inputs the three strongest keys of each query are drawn, and the title says so") {
-  const PlotOptions options = small();
+  const LinesOptions options = small();
   CHECK(lines_in(heads(1, 5, 13), options) == 15 + 3);
   CHECK(writes(draw_lines(heads(1, 5, 13), options, PictureFormat::png),
                "(the 3 strongest keys of each query)"));

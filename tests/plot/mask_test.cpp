@@ -29,7 +29,7 @@ MaskMap causal(std::size_t count) {
 }
 
 Picture drawn(const MaskMap& mask, PictureFormat format = PictureFormat::png) {
-  PlotOptions options;
+  FigureOptions options;
   options.dpi = 60;
   return draw_mask(mask, options, format);
 }

@@ -97,9 +97,9 @@ Heatmap heatmap_of(std::size_t queries, std::size_t keys, Names which, std::size
 
 PlotOptions options_of(PlotStyle style) {
   PlotOptions options;
-  options.style = style;
-  options.dpi = 80;
-  options.threads = 1;
+  options.figure.style = style;
+  options.figure.dpi = 80;
+  options.figure.threads = 1;
   return options;
 }
 
@@ -123,10 +123,11 @@ void for_each_figure(Check check) {
 
 TEST_CASE("nothing written in a heatmap overlaps or is cut from 1 to 256 tokens") {
   for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
-    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png)) == "");
+    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), options.heatmap(),
+                              PictureFormat::png)) == "");
     const std::size_t others = count < 9 ? 4 * count : count / 4;
-    CHECK(faults(draw_heatmap(heatmap_of(count, others, which), options, PictureFormat::png)) ==
-          "");
+    CHECK(faults(draw_heatmap(heatmap_of(count, others, which), options.heatmap(),
+                              PictureFormat::png)) == "");
   });
 }
 
@@ -138,9 +139,9 @@ TEST_CASE("nothing written in a grid overlaps or is cut from 1 to 256 tokens") {
       grid.panels.back().title = "";
     }
     PlotOptions of_grid = options;
-    CHECK(faults(draw_grid(grid, of_grid, PictureFormat::png)) == "");
-    of_grid.color_range.scope = ColorRange::Scope::panel;
-    CHECK(faults(draw_grid(grid, of_grid, PictureFormat::png)) == "");
+    CHECK(faults(draw_grid(grid, of_grid.grid(), PictureFormat::png)) == "");
+    of_grid.colors.range.scope = ColorRange::Scope::panel;
+    CHECK(faults(draw_grid(grid, of_grid.grid(), PictureFormat::png)) == "");
   });
 }
 
@@ -158,9 +159,9 @@ TEST_CASE("nothing written in stages overlaps or is cut from 1 to 256 tokens") {
       grid.panels.back().title = title;
       grid.panels.back().caption = caption;
     }
-    options.title = "From Scores to Weights (Sample 1, Head 1)";
-    options.color_range.scope = ColorRange::Scope::panel;
-    CHECK(faults(draw_grid(grid, options, PictureFormat::png)) == "");
+    options.figure.title = "From Scores to Weights (Sample 1, Head 1)";
+    options.colors.range.scope = ColorRange::Scope::panel;
+    CHECK(faults(draw_grid(grid, options.grid(), PictureFormat::png)) == "");
   });
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("nothing written in a mask overlaps or is cut from 1 to 256 tokens") {
     mask.parts = {"causal", "window", "valid_lens", "padding"};
     mask.query_labels = mask.key_labels = names(which, count);
     mask.title = "Attention Mask (Sample 1)";
-    CHECK(faults(draw_mask(mask, options, PictureFormat::png)) == "");
+    CHECK(faults(draw_mask(mask, options.figure, PictureFormat::png)) == "");
   });
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("nothing written between lines overlaps or is cut from 1 to 256 tokens
         lines.heads.back().title = "Head " + std::to_string(i + 1);
       }
       lines.title = "Attention between Tokens (Sample 1, Head 1)";
-      CHECK(faults(draw_lines(lines, options, PictureFormat::png)) == "");
+      CHECK(faults(draw_lines(lines, options.lines(), PictureFormat::png)) == "");
     }
   });
 }
@@ -202,11 +203,13 @@ TEST_CASE("nothing written in a strip or beside curves overlaps or is cut from 1
     strip.weights = heatmap_of(1, count, Names::none);
     strip.tokens = names(which == Names::none ? Names::short_words : which, count);
     strip.title = "What \"it\" Looks at (Sample 1, Head 1)";
-    CHECK(faults(draw_strip(strip, options, PictureFormat::png)) == "");
-    CHECK(faults(draw_curves(heatmap_of(count, count, which), options, PictureFormat::png)) == "");
+    CHECK(faults(draw_strip(strip, options.strip(), PictureFormat::png)) == "");
+    CHECK(faults(draw_curves(heatmap_of(count, count, which), options.figure,
+                             PictureFormat::png)) == "");
     PlotOptions sums = options;
     sums.marginals = true;
-    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), sums, PictureFormat::png)) == "");
+    CHECK(faults(draw_heatmap(heatmap_of(count, count, which), sums.heatmap(),
+                              PictureFormat::png)) == "");
   });
 }
 
@@ -215,7 +218,8 @@ TEST_CASE("nothing written beside boxes to scale overlaps or is cut for sizes up
     CAPTURE(size);
     const DimensionChart chart{
         {2, size, 64}, {2, size, 64}, {2, size, size}, {2, 1, size}, {size, 1}};
-    CHECK(faults(draw_shapes(chart, options_of(PlotStyle::standard), PictureFormat::png)) == "");
+    CHECK(faults(draw_shapes(chart, options_of(PlotStyle::standard).figure, PictureFormat::png)) ==
+          "");
   }
 }
 
@@ -225,7 +229,7 @@ TEST_CASE("nothing written in a chart of dimensions overlaps or is cut for sizes
       CAPTURE(static_cast<int>(style));
       CAPTURE(size);
       const DimensionChart chart{{2, size, 64}, {2, size, 64}, {2, size, size}, {2, 1, size}};
-      CHECK(faults(draw_dimensions(chart, options_of(style), PictureFormat::png)) == "");
+      CHECK(faults(draw_dimensions(chart, options_of(style).figure, PictureFormat::png)) == "");
     }
   }
 }
@@ -235,44 +239,44 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
                   const PlotOptions& given) {
   constexpr std::size_t count = 12;
   PlotOptions options = given;
-  options.title = title;
+  options.figure.title = title;
   if (kind == "heatmap") {
-    return draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png);
+    return draw_heatmap(heatmap_of(count, count, which), options.heatmap(), PictureFormat::png);
   }
   if (kind == "marginals") {
     options.marginals = true;
-    return draw_heatmap(heatmap_of(count, count, which), options, PictureFormat::png);
+    return draw_heatmap(heatmap_of(count, count, which), options.heatmap(), PictureFormat::png);
   }
   if (kind == "difference") {
     Heatmap heatmap = heatmap_of(count, count, which);
     heatmap.any_numbers = true;
-    options.color_range = {ColorRange::Scope::given, -0.05, 0.05};
-    options.colorbar_label = "a_rather_long_name − another_rather_long_name";
-    return draw_heatmap(heatmap, options, PictureFormat::png);
+    options.colors.range = {ColorRange::Scope::given, -0.05, 0.05};
+    options.colors.bar_label = "a_rather_long_name − another_rather_long_name";
+    return draw_heatmap(heatmap, options.heatmap(), PictureFormat::png);
   }
   if (kind == "positions" || kind == "curves") {
     Heatmap heatmap = heatmap_of(count, count, which);
     heatmap.any_numbers = heatmap.of_positions = true;
-    return kind == "curves" ? draw_curves(heatmap, options, PictureFormat::png)
-                            : draw_heatmap(heatmap, options, PictureFormat::png);
+    return kind == "curves" ? draw_curves(heatmap, options.figure, PictureFormat::png)
+                            : draw_heatmap(heatmap, options.heatmap(), PictureFormat::png);
   }
   if (kind == "steps") {
     Heatmap heatmap = heatmap_of(count, count, which);
     std::vector<std::uint8_t> missing;
     for (std::size_t i = 0; i < count * count; ++i) missing.push_back(i % count > i / count);
     heatmap.missing = Tensor({count, count}, std::move(missing));
-    return draw_heatmap(heatmap, options, PictureFormat::png);
+    return draw_heatmap(heatmap, options.heatmap(), PictureFormat::png);
   }
   if (kind == "strip") {
     TokenStrip strip;
     strip.weights = heatmap_of(1, count, Names::none);
     strip.tokens = which == Names::none ? names(Names::short_words, count) : names(which, count);
     strip.query = 3;
-    return draw_strip(strip, options, PictureFormat::png);
+    return draw_strip(strip, options.strip(), PictureFormat::png);
   }
   if (kind == "shapes") {
     return draw_shapes({{2, 8, 64}, {2, 4096, 64}, {2, 4096, 64}, {2, 8, 64}, {2, 8, 4096}},
-                       options, PictureFormat::png);
+                       options.figure, PictureFormat::png);
   }
   if (kind == "mask") {
     MaskMap mask;
@@ -283,10 +287,10 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
     mask.hidden_by = Tensor({count, count}, std::move(hidden_by));
     mask.parts = {"causal", "window", "valid_lens", "padding"};
     mask.query_labels = mask.key_labels = names(which, count);
-    return draw_mask(mask, options, PictureFormat::png);
+    return draw_mask(mask, options.figure, PictureFormat::png);
   }
   if (kind == "dimensions") {
-    return draw_dimensions({{2, 8, 64}, {2, 4096, 64}, {2, 4096, 64}, {2, 8, 64}}, options,
+    return draw_dimensions({{2, 8, 64}, {2, 4096, 64}, {2, 4096, 64}, {2, 8, 64}}, options.figure,
                            PictureFormat::png);
   }
   if (kind == "lines") {
@@ -296,7 +300,7 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
       lines.heads.back().title = "Head " + std::to_string(i + 1);
     }
     options.top = 1;
-    return draw_lines(lines, options, PictureFormat::png);
+    return draw_lines(lines, options.lines(), PictureFormat::png);
   }
   const bool stages = kind == "stages";
   HeatmapGrid grid{stages ? 1UL : 2UL, stages ? 3UL : 4UL, {}};
@@ -306,13 +310,13 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
     if (stages) grid.panels.back().caption = "s + bias; hidden: −∞";
   }
   if (stages) {
-    options.color_range.scope = ColorRange::Scope::panel;
+    options.colors.range.scope = ColorRange::Scope::panel;
   } else {
     grid.row_titles = {"Layer 1", "Layer 2, Cross-Attention"};
     grid.columns_a_group = 2;
     grid.group_titles = {"Key/Value Head 1", "Key/Value Head 2"};
   }
-  return draw_grid(grid, options, PictureFormat::png);
+  return draw_grid(grid, options.grid(), PictureFormat::png);
 }
 
 // The share of a picture that its largest frames take.
@@ -355,9 +359,9 @@ TEST_CASE("figures of every kind, size, font scale and length of labels keep the
             CAPTURE(static_cast<int>(which));
             CAPTURE(title);
             PlotOptions options = options_of(PlotStyle::standard);
-            options.dpi = 60;
-            options.figsize = size;
-            options.font_scale = scale;
+            options.figure.dpi = 60;
+            options.figure.figsize = size;
+            options.figure.font_scale = scale;
             const Picture picture = figure_of(kind, which, title, options);
             CHECK(faults(picture) == "");
             const auto [width, height] = attn::test::png_size(picture.bytes);

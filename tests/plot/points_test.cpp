@@ -30,7 +30,7 @@ const attn::PictureText* find(const attn::Picture& picture, const std::string& t
 }  // namespace
 
 TEST_CASE("points are named, and stand as far apart on both axes as their numbers are") {
-  attn::PlotOptions options;
+  attn::FigureOptions options;
   options.dpi = 100;
   const attn::Picture picture =
       attn::draw_points(three_points(), options, attn::PictureFormat::svg);

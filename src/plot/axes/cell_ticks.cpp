@@ -138,7 +138,7 @@ std::size_t step_without_overlaps(const std::vector<const Text*>& texts, double 
 
 }  // namespace
 
-ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options) {
+ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options) {
   if (options.style == PlotStyle::matplotlib && !options.show_spaces) {
     return {heatmap.query_labels, heatmap.key_labels};
   }

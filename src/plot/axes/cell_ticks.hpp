@@ -13,7 +13,7 @@ namespace attn::plot {
 struct ShownLabels {
   std::vector<std::string> query, key;
 };
-ShownLabels shown_labels(const Heatmap& heatmap, const PlotOptions& options);
+ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options);
 
 /// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
 /// count from `first` = 0.

@@ -77,8 +77,7 @@ void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
   axis.offset = texts.offset;
 }
 
-void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const PlotOptions& options) {
-  const ColorNorm& norm = options.norm;
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
   const double line = figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height();
   if (norm.kind == ColorNorm::Kind::log) {
     set_log_ticks(bar.y, range, bar.box.height(), figure);
@@ -93,15 +92,15 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const PlotOp
     thin_out(bar.y, line);
   }
   constexpr double apart = 1.3;  // lines
-  if (options.style == PlotStyle::standard) label_ends(bar.y, range, apart * line);
+  if (figure.style() == PlotStyle::standard) label_ends(bar.y, range, apart * line);
 }
 
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
-                     const Figure& figure, const PlotOptions& options) {
+                     const Figure& figure, const ColorNorm& norm) {
   Axes axes = bar_within(place);
-  axes.style = options.style;
+  axes.style = figure.style();
   axes.y.label = label;
-  set_bar_ticks(axes, range, figure, options);
+  set_bar_ticks(axes, range, figure, norm);
   return axes;
 }
 

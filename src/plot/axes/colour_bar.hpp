@@ -12,10 +12,10 @@ namespace attn::plot {
 
 /// The axes of a colour bar within its place: twenty times as high as wide, ticks on its right.
 Axes colour_bar_axes(const Box& place, Interval range, const std::string& label,
-                     const Figure& figure, const PlotOptions& options = {});
+                     const Figure& figure, const ColorNorm& norm = {});
 
 /// The values along a bar whose colours are spread over the range as the norm says.
-void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const PlotOptions& options);
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm);
 
 /// The colours of the bar, the map's first at the bottom, and an arrow at an end that values lie
 /// beyond.

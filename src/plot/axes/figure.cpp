@@ -75,7 +75,7 @@ Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
       width_(size.first * points_per_inch * pixels_per_point),
       height_(size.second * points_per_inch * pixels_per_point) {}
 
-Figure::Figure(const PlotOptions& options, PictureFormat format,
+Figure::Figure(const FigureOptions& options, PictureFormat format,
                std::pair<double, double> default_size)
     : Figure(std::make_optional<DrawingRoom>(), format,
              checked_size(options.figsize.value_or(default_size)), checked_dpi(options.dpi),
@@ -84,6 +84,7 @@ Figure::Figure(const PlotOptions& options, PictureFormat format,
                  ? Lettering::hinted
                  : Lettering::outlines,
              options.style == PlotStyle::matplotlib) {
+  style_ = options.style;
   wraps_ = options.style == PlotStyle::standard;
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
@@ -162,6 +163,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   if (hinted_) {
     screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
                           Lettering::hinted_measure, false));
+    screen->style_ = style_;
     screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;

@@ -22,11 +22,13 @@ class Figure {
  public:
   /// `default_size` in inches is that of a kind of figure. Throws Error(usage) for a size or
   /// resolution that makes no picture.
-  Figure(const PlotOptions& options, PictureFormat format, std::pair<double, double> default_size);
+  Figure(const FigureOptions& options, PictureFormat format,
+         std::pair<double, double> default_size);
 
   double width() const { return width_; }
   double height() const { return height_; }
   Typesetter& typesetter() { return typesetter_; }
+  PlotStyle style() const { return style_; }
   const Paper& paper() const { return paper_; }
   double font_scale() const { return typesetter_.font_scale(); }
   double pixels(double points) const { return typesetter_.pixels(points); }
@@ -75,6 +77,7 @@ class Figure {
   std::size_t threads_ = 0;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
+  PlotStyle style_ = PlotStyle::standard;
   bool wraps_ = false;  ///< whether titles are broken into lines
   bool hinted_;         ///< as in the matplotlib style on a raster
   Typesetter typesetter_;

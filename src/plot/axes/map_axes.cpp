@@ -12,7 +12,7 @@ constexpr double title_pad = 15;  // points
 
 }  // namespace
 
-Axes map_axes(const Box& box, const MapTexts& texts, const PlotOptions& options, Figure& figure) {
+Axes map_axes(const Box& box, const MapTexts& texts, const FigureOptions& options, Figure& figure) {
   Axes axes;
   axes.box = box;
   axes.style = options.style;

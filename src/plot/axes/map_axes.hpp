@@ -19,7 +19,7 @@ struct MapTexts {
 };
 
 /// The axes of the only map of a figure, in its box.
-Axes map_axes(const Box& box, const MapTexts& texts, const PlotOptions& options, Figure& figure);
+Axes map_axes(const Box& box, const MapTexts& texts, const FigureOptions& options, Figure& figure);
 
 /// Where such a map stands in its place. Its cells are square, unless that would leave too much of
 /// the figure empty; in the matplotlib style they fill the place.

@@ -106,10 +106,10 @@ std::string shown_value(double value, const ValueFormat& format, PlotStyle style
   return with_minus_signs(zero && text.starts_with('-') ? text.substr(1) : text);
 }
 
-CellValueOptions value_options(const PlotOptions& options) {
-  CellValueOptions values{options.annotate, {}, {}};
-  if (options.annotate_color) values.colour = parse_colour(*options.annotate_color);
-  if (options.annotate_format) values.format = parse_value_format(*options.annotate_format);
+CellValueOptions value_options(const AnnotationOptions& options) {
+  CellValueOptions values{options.when, {}, {}};
+  if (options.color) values.colour = parse_colour(*options.color);
+  if (options.format) values.format = parse_value_format(*options.format);
   return values;
 }
 

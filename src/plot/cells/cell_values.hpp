@@ -34,7 +34,7 @@ struct CellValueOptions {
 std::string shown_value(double value, const ValueFormat& format, PlotStyle style);
 
 /// What a picture's options ask of the values.
-CellValueOptions value_options(const PlotOptions& options);
+CellValueOptions value_options(const AnnotationOptions& options);
 
 /// The values, if they are asked for and, unless they are demanded, fit their
 /// cells with a line of room above and below. In the standard style they become

@@ -18,8 +18,8 @@ constexpr const char* map_about_zero = "RdBu_r";
 
 // The range of what is shown.
 Interval data_range(const std::optional<Interval>& values, bool weights, const std::string& map,
-                    const PlotOptions& options) {
-  const bool standard = options.style == PlotStyle::standard;
+                    const ColorOptions& options, const FigureOptions& figure) {
+  const bool standard = figure.style == PlotStyle::standard;
   const bool log = options.norm.kind == ColorNorm::Kind::log;
   if (!values) return {log ? 0.1 : 0, 1};
   Interval range = *values;
@@ -85,22 +85,22 @@ bool narrow_to_shown(Interval& range, Interval shown) {
 }
 
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
-                         const PlotOptions& options) {
+                         const ColorOptions& options, const FigureOptions& figure) {
   const ColorNorm& norm = options.norm;
   if (norm.kind == ColorNorm::Kind::power && !(norm.gamma > 0 && std::isfinite(norm.gamma))) {
     throw Error(ErrorKind::usage,
                 translated("the power of the colour scale is not a number above 0"), "",
                 translated("give one such as 0.5"));
   }
-  const bool standard = options.style == PlotStyle::standard;
+  const bool standard = figure.style == PlotStyle::standard;
   const std::optional<Interval> values =
-      value_range(matrices, standard, norm.kind == ColorNorm::Kind::log, options.threads);
+      value_range(matrices, standard, norm.kind == ColorNorm::Kind::log, figure.threads);
   const bool about_zero = standard && norm.kind == ColorNorm::Kind::linear && values &&
                           values->low < 0 && values->high > 0;
   const std::string map = options.cmap.value_or(about_zero ? map_about_zero : usual_map);
-  const bool given = options.color_range.scope == ColorRange::Scope::given;
-  const Interval range = given ? range_asked_for(options.color_range, norm)
-                               : data_range(values, weights, map, options);
+  const bool given = options.range.scope == ColorRange::Scope::given;
+  const Interval range = given ? range_asked_for(options.range, norm)
+                               : data_range(values, weights, map, options, figure);
   return {ColourMap(map), range, given && standard && values && values->low < range.low,
           given && standard && values && values->high > range.high};
 }

@@ -24,11 +24,11 @@ struct ColourScale {
   bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
 };
 
-/// What is asked for, or else what PlotOptions::cmap and ColorRange say of weights and of other
+/// What is asked for, or else what ColorOptions::cmap and ColorRange say of weights and of other
 /// numbers; a logarithmic scale ends six decades below the largest value. Throws Error(usage) for a
 /// range that is none and for an unknown map.
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
-                         const PlotOptions& options);
+                         const ColorOptions& options, const FigureOptions& figure);
 
 /// Gives a range that begins at zero, or has it in its middle, the length of what is shown of it,
 /// where pixels show the means of many cells. Returns whether that changed it.

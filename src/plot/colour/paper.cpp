@@ -47,7 +47,7 @@ Paper beside(const Paper& paper, const ColourMap& map) {
   return result;
 }
 
-Paper paper_of(const PlotOptions& options) {
+Paper paper_of(const FigureOptions& options) {
   Paper paper;
   if (options.style == PlotStyle::matplotlib) return paper;
   switch (options.background) {

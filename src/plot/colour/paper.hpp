@@ -18,7 +18,7 @@ struct Paper {
 };
 
 /// The matplotlib style has white paper whatever is asked for.
-Paper paper_of(const PlotOptions& options);
+Paper paper_of(const FigureOptions& options);
 
 /// The paper for a map of colours: where hidden cells would look like values of the map, they have
 /// another colour.

@@ -61,11 +61,12 @@ std::size_t apart_index(double value) {
   return std::isnan(value) ? 0 : value < 0 ? 1 : 2;
 }
 
-PlotOptions colours_of(const TerminalOptions& options) {
-  PlotOptions plot;
-  plot.cmap = options.cmap;
-  plot.threads = 1;
-  return plot;
+ColourScale scale_of(const Matrix& matrix, const Heatmap& heatmap, const TerminalOptions& options) {
+  ColorOptions colours;
+  colours.cmap = options.cmap;
+  FigureOptions alone;
+  alone.threads = 1;
+  return colour_scale({&matrix, 1}, !heatmap.any_numbers, colours, alone);
 }
 
 std::string formatted(const char* format, double number) {
@@ -94,7 +95,7 @@ class TerminalHeatmap {
   TerminalHeatmap(const Heatmap& heatmap, const TerminalOptions& options)
       : options_(options),
         matrix_(heatmap, "weights"),
-        scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, colours_of(options))),
+        scale_(scale_of(matrix_, heatmap, options)),
         format_(fitting_format({&matrix_, 1}, scale_.range, {})),
         columns_(std::max(options.columns, least_columns)),
         labels_(shown_labels(heatmap, {})),

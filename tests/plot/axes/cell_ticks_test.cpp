@@ -9,14 +9,14 @@
 namespace {
 
 using namespace attn::plot;
+using attn::FigureOptions;
 using attn::PictureFormat;
-using attn::PlotOptions;
 using attn::PlotStyle;
 
 constexpr double length = 400;  // points
 
 Axis axis_of(std::vector<std::string> labels, bool horizontal, PlotStyle style, attn::Ticks ticks) {
-  PlotOptions options;
+  FigureOptions options;
   options.style = style;
   Figure figure(options, PictureFormat::svg, {8, 6});
   Axis axis;
@@ -108,7 +108,7 @@ bool overlapping(const std::vector<PlacedText>& texts) {
 
 TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths") {
   for (const double scale : {0.5, 1.0, 2.0}) {
-    PlotOptions options;
+    FigureOptions options;
     options.font_scale = scale;
     Figure figure(options, PictureFormat::svg, {8, 6});
     for (const std::string token : {"a", "animal", "internationalisation", "学习"}) {

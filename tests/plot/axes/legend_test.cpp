@@ -8,7 +8,7 @@ using namespace attn;
 using namespace attn::plot;
 
 TEST_CASE("a legend is as wide and high as its entries, and begins at its corner") {
-  Figure figure(PlotOptions{}, PictureFormat::svg, {8, 6});
+  Figure figure(FigureOptions{}, PictureFormat::svg, {8, 6});
   const std::vector<LegendEntry> one{{"seen", black}};
   const std::vector<LegendEntry> two{{"seen", black},
                                      {"causal + padding", white, {Canvas::Hatch::rising}, black}};
@@ -20,7 +20,7 @@ TEST_CASE("a legend is as wide and high as its entries, and begins at its corner
 }
 
 TEST_CASE("a legend's long names are shortened to leave room for the figure") {
-  Figure figure(PlotOptions{}, PictureFormat::svg, {8, 6});
+  Figure figure(FigureOptions{}, PictureFormat::svg, {8, 6});
   CHECK(Legend::width({{std::string(500, 'x'), black}}, figure) < 0.5 * figure.width());
 }
 

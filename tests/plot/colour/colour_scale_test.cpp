@@ -19,7 +19,7 @@ Interval range(std::vector<double> values, const PlotOptions& options) {
   const std::size_t count = values.size();
   heatmap.weights = Tensor({1, count}, std::move(values));
   const Matrix matrix(heatmap, "weights");
-  return colour_scale({&matrix, 1}, false, options).range;
+  return colour_scale({&matrix, 1}, false, options.colors, options.figure).range;
 }
 
 ColourScale of_weights(std::vector<double> values, const PlotOptions& options = {}) {
@@ -27,7 +27,7 @@ ColourScale of_weights(std::vector<double> values, const PlotOptions& options = 
   const std::size_t count = values.size();
   heatmap.weights = Tensor({1, count}, std::move(values));
   const Matrix matrix(heatmap, "weights");
-  return colour_scale({&matrix, 1}, true, options);
+  return colour_scale({&matrix, 1}, true, options.colors, options.figure);
 }
 
 bool same_map(const ColourMap& map, const std::string& name) {
@@ -48,14 +48,14 @@ TEST_CASE("values stand in a range evenly, by logarithms or by a power") {
 
 TEST_CASE("a diverging map is centred at zero for values of both signs in the standard style") {
   PlotOptions options;
-  options.cmap = "RdBu_r";
+  options.colors.cmap = "RdBu_r";
   CHECK(range({-1, 3}, options).low == -3);
   CHECK(range({-4, 3}, options).high == 4);
   CHECK(range({1, 3}, options).low == 1);
-  options.style = PlotStyle::matplotlib;
+  options.figure.style = PlotStyle::matplotlib;
   CHECK(range({-1, 3}, options).low == -1);
   options = {};
-  options.cmap = "viridis";
+  options.colors.cmap = "viridis";
   CHECK(range({-1, 3}, options).low == -1);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("weights begin at zero and span at least a tenth, other numbers what t
   CHECK(same_map(of_weights({0.44, 0.56}).map, "YlOrRd"));
   CHECK(range({100, 101}, {}).low == 100);
   PlotOptions matplotlib;
-  matplotlib.style = PlotStyle::matplotlib;
+  matplotlib.figure.style = PlotStyle::matplotlib;
   CHECK(of_weights({0.44, 0.56}, matplotlib).range.low == 0.44);
 }
 
@@ -77,13 +77,13 @@ TEST_CASE("numbers of both signs get a diverging map about zero by themselves") 
   CHECK(scale.range.low == -0.5);
   CHECK(scale.range.high == 0.5);
   PlotOptions matplotlib;
-  matplotlib.style = PlotStyle::matplotlib;
+  matplotlib.figure.style = PlotStyle::matplotlib;
   CHECK(same_map(of_weights({-0.5, 0.25}, matplotlib).map, "YlOrRd"));
 }
 
 TEST_CASE("a range that was given tells at which end numbers lie beyond it") {
   PlotOptions options;
-  options.color_range = {ColorRange::Scope::given, 0.2, 0.5};
+  options.colors.range = {ColorRange::Scope::given, 0.2, 0.5};
   const ColourScale scale = of_weights({0.1, 0.4}, options);
   CHECK(scale.beyond_low);
   CHECK_FALSE(scale.beyond_high);
@@ -91,13 +91,13 @@ TEST_CASE("a range that was given tells at which end numbers lie beyond it") {
 
 TEST_CASE("a logarithmic scale begins above zero, and spans six decades at most") {
   PlotOptions options;
-  options.norm.kind = ColorNorm::Kind::log;
+  options.colors.norm.kind = ColorNorm::Kind::log;
   CHECK(range({0, 0.01, 1}, options).low == 0.01);
   CHECK(range({0, 1e-30, 1}, options).low == doctest::Approx(1e-6));
   CHECK(range({0, 0}, options).low > 0);
-  options.style = PlotStyle::matplotlib;
+  options.figure.style = PlotStyle::matplotlib;
   CHECK(range({0, 1e-30, 1}, options).low == 1e-30);
-  options.color_range = {ColorRange::Scope::given, 0, 1};
+  options.colors.range = {ColorRange::Scope::given, 0, 1};
   CHECK_THROWS_WITH_AS(range({1}, options),
                        doctest::Contains("the colour range of a logarithmic scale does not begin "
                                          "above 0"),
@@ -106,23 +106,23 @@ TEST_CASE("a logarithmic scale begins above zero, and spans six decades at most"
 
 TEST_CASE("a logarithmic scale of the smallest and largest numbers has finite places") {
   PlotOptions options;
-  options.norm.kind = ColorNorm::Kind::log;
+  options.colors.norm.kind = ColorNorm::Kind::log;
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
-    options.style = style;
+    options.figure.style = style;
     for (const std::vector<double>& values :
          {std::vector<double>{5e-324}, {5e-324, 1e-320}, {0, 1e-300}, {1e-300, 1e300}}) {
       const Interval found = range(values, options);
       CHECK(found.low > 0);
       CHECK(found.high > found.low);
-      CHECK(position_of(values.back(), found, options.norm) <= 1);
-      CHECK(position_of(found.high, found, options.norm) == 1);
-      CHECK(position_of(found.low, found, options.norm) == 0);
+      CHECK(position_of(values.back(), found, options.colors.norm) <= 1);
+      CHECK(position_of(found.high, found, options.colors.norm) == 1);
+      CHECK(position_of(found.low, found, options.colors.norm) == 0);
     }
   }
-  options.color_range = {ColorRange::Scope::given, 1e-308, 1e300};
+  options.colors.range = {ColorRange::Scope::given, 1e-308, 1e300};
   const Interval given = range({1}, options);
-  CHECK(position_of(1e10, given, options.norm) == doctest::Approx(0.5));
-  options.color_range = {ColorRange::Scope::given, 1e-320, 1e-319};
+  CHECK(position_of(1e10, given, options.colors.norm) == doctest::Approx(0.5));
+  options.colors.range = {ColorRange::Scope::given, 1e-320, 1e-319};
   CHECK(range({1}, options).low < range({1}, options).high);
 }
 

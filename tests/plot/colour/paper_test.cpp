@@ -14,7 +14,7 @@ using namespace attn::plot;
 
 TEST_CASE("hidden cells look like no value of any colour map, on white and on dark paper") {
   for (const attn::Background background : {attn::Background::white, attn::Background::dark}) {
-    attn::PlotOptions options;
+    attn::FigureOptions options;
     options.background = background;
     for (const std::string_view name : attn::colour_maps()) {
       CAPTURE(name);
