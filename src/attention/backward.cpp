@@ -107,7 +107,9 @@ class Backward {
     const Heads k(HeadRows<double>(compared.key_or_query(), group, compared.past_key), batch,
                   group);
     value_ = Heads(HeadRows<double>(given_.value_or_key(), group, given_.past_value), batch, group);
-    std::visit(Overloaded{[](const GivenScores&) {},
+    // One case per alternative: none of them takes another's by its base.
+    std::visit(Overloaded{[](const GivenScores&) {}, [&](const DotProduct&) { by_products(q, k); },
+                          [&](const ScaledDotProduct&) { by_products(q, k); },
                           [&](const General& score) {
                             const Heads projected = through(k, score.W);
                             by_products(q, projected);
@@ -115,8 +117,7 @@ class Backward {
                             key_gradient_ = k.with(std::move(back.x));
                             parameters_ = {std::move(back.weight)};
                           },
-                          [&](const Additive& score) { by_tanhs(score, q, k); },
-                          [&](const Sequences&) { by_products(q, k); }},
+                          [&](const Additive& score) { by_tanhs(score, q, k); }},
                request_.score);
     turn_back(query_gradient_, 0, preparation_.query_positions());
     turn_back(key_gradient_, geometry_.past, preparation_.key_positions());
@@ -185,7 +186,7 @@ class Backward {
                    translated("use fewer queries"));
       score_gradients_.resize(batch * heads * geometry_.queries * keys);
     }
-    if (request_.dropout) kept_ = request_.dropout->draw(geometry_.weights_shape());
+    if (request_.dropout) kept_ = drawn_weights(*request_.dropout, geometry_);
     std::vector<Sums> sums(batch * groups * parts);
     parallel_for(sums.size(), request_.threads, [&](std::size_t task) {
       const std::size_t b = task / parts / groups, group = task / parts % groups;

@@ -35,29 +35,47 @@ class HeadPacking {
         unfit_keys_(kernel == KernelKind::tile_blocks ? sizes.keys : 0),
         head_{keys_.get(), values_.get(), {}, {}, odd_keys_.data(), 0, unfit_keys_.data()} {}
 
-  /// Parts of the packing that threads may do at the same time.
+  /// The parts that threads may pack at the same time: keys and values by themselves, or one.
   static std::size_t parts(KernelKind kernel) {
-    return kernel == KernelKind::tile_blocks || kernel == KernelKind::rounded_pairs ? 2 : 1;
+    switch (kernel) {
+      case KernelKind::tile_blocks:
+      case KernelKind::rounded_pairs:
+        return 2;
+      case KernelKind::whole_rows:
+      case KernelKind::few_queries:
+      case KernelKind::narrow_heads:
+      case KernelKind::blocks:
+      case KernelKind::rounded:
+        break;
+    }
+    return 1;
   }
 
+  /// Packs part 0 or 1 of parts() of the rows.
   void fill(const KeyHead<T>& rows, std::size_t part) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (parts(kernel_) == 2) {
-        const bool split = kernel_ == KernelKind::tile_blocks;
-        if (part == 0) {
-          (split ? kernels::pack_split_keys : kernels::pack_key_pairs)(sizes_, rows.keys.data(),
-                                                                       head_);
-        } else {
-          (split ? kernels::pack_split_values : kernels::pack_value_pairs)(
-              sizes_, rows.values.data(), head_);
+    const T *const *keys = rows.keys.data(), *const *values = rows.values.data();
+    switch (kernel_) {
+      case KernelKind::narrow_heads:
+        kernels::pack_narrow_head(sizes_, keys, values, head_);
+        return;
+      case KernelKind::tile_blocks:
+        if constexpr (std::is_same_v<T, float>) {
+          if (part == 0) kernels::pack_split_keys(sizes_, keys, head_);
+          if (part == 1) kernels::pack_split_values(sizes_, values, head_);
         }
         return;
-      }
-    }
-    if (kernel_ == KernelKind::narrow_heads) {
-      kernels::pack_narrow_head(sizes_, rows.keys.data(), rows.values.data(), head_);
-    } else {
-      kernels::pack_head(sizes_, rows.keys.data(), rows.values.data(), head_);
+      case KernelKind::rounded_pairs:
+        if constexpr (std::is_same_v<T, float>) {
+          if (part == 0) kernels::pack_key_pairs(sizes_, keys, head_);
+          if (part == 1) kernels::pack_value_pairs(sizes_, values, head_);
+        }
+        return;
+      case KernelKind::whole_rows:
+      case KernelKind::few_queries:
+      case KernelKind::blocks:
+      case KernelKind::rounded:
+        kernels::pack_head(sizes_, keys, values, head_);
+        return;
     }
   }
   void fill(const KeyHead<T>& rows) {
@@ -68,15 +86,35 @@ class HeadPacking {
 
  private:
   std::size_t key_count() const {
-    if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_key_count<T>(sizes_);
-    if (kernel_ == KernelKind::tile_blocks) return kernels::split_key_count(sizes_);
-    if (kernel_ == KernelKind::rounded_pairs) return kernels::pair_key_count(sizes_);
+    switch (kernel_) {
+      case KernelKind::narrow_heads:
+        return kernels::narrow_key_count<T>(sizes_);
+      case KernelKind::tile_blocks:
+        return kernels::split_key_count(sizes_);
+      case KernelKind::rounded_pairs:
+        return kernels::pair_key_count(sizes_);
+      case KernelKind::whole_rows:
+      case KernelKind::few_queries:
+      case KernelKind::blocks:
+      case KernelKind::rounded:
+        break;
+    }
     return kernels::packed_key_count<T>(sizes_);
   }
   std::size_t value_count() const {
-    if (kernel_ == KernelKind::narrow_heads) return kernels::narrow_value_count<T>(sizes_);
-    if (kernel_ == KernelKind::tile_blocks) return kernels::split_value_count(sizes_);
-    if (kernel_ == KernelKind::rounded_pairs) return kernels::pair_value_count(sizes_);
+    switch (kernel_) {
+      case KernelKind::narrow_heads:
+        return kernels::narrow_value_count<T>(sizes_);
+      case KernelKind::tile_blocks:
+        return kernels::split_value_count(sizes_);
+      case KernelKind::rounded_pairs:
+        return kernels::pair_value_count(sizes_);
+      case KernelKind::whole_rows:
+      case KernelKind::few_queries:
+      case KernelKind::blocks:
+      case KernelKind::rounded:
+        break;
+    }
     return kernels::packed_value_count<T>(sizes_);
   }
 

@@ -142,13 +142,22 @@ class KernelAttention {
     return (count + line - 1) / line * line;
   }
   std::size_t kernel_count() const {
-    return whole_lines(
-        is_rounded(kernel_)                   ? kernels::rounded_scratch_count(sizes_)
-        : kernel_ == KernelKind::whole_rows   ? kernels::weights_scratch_count<T, R>(sizes_)
-        : kernel_ == KernelKind::narrow_heads ? kernels::narrow_scratch_count<T>(sizes_)
-        : kernel_ == KernelKind::tile_blocks
-            ? kernels::split_scratch_count(sizes_)
-            : kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
+    switch (kernel_) {
+      case KernelKind::rounded:
+      case KernelKind::rounded_pairs:
+        return whole_lines(kernels::rounded_scratch_count(sizes_));
+      case KernelKind::whole_rows:
+        return whole_lines(kernels::weights_scratch_count<T, R>(sizes_));
+      case KernelKind::narrow_heads:
+        return whole_lines(kernels::narrow_scratch_count<T>(sizes_));
+      case KernelKind::tile_blocks:
+        return whole_lines(kernels::split_scratch_count(sizes_));
+      case KernelKind::few_queries:
+        return 0;
+      case KernelKind::blocks:
+        break;
+    }
+    return whole_lines(kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
   }
   std::size_t score_count() const {
     return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
@@ -364,29 +373,41 @@ class KernelAttention {
   void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
     const Task task(*this, batch, head, block, scratch + kernel_count());
-    if (kernel_ == KernelKind::narrow_heads) {
-      note(kernels::attend_narrow_block(task.block, packed, scratch));
-    } else if (kernel_ == KernelKind::whole_rows) {
-      R* weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
-      note(kernels::weigh_block(task.block, packed, weights, scratch));
-      if (pooled_) pooled_->add(batch * geometry_.heads + head, block, weights);
-    } else if (pooled_) {
-      attend_pooled(task, block, packed, scratch);
-    } else if (is_rounded(kernel_)) {
-      if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
-        const kernels::StepRounding rounding{rounded_type(request_.dtype),
-                                             !is_narrow(weights_type_)};
-        float* const weights =
-            weights_ ? weights_.get() + row(batch, head, task.first_query) * geometry_.keys
-                     : nullptr;
-        note(kernels::attend_rounded_block(task.block, packed, rounding, weights, scratch));
-      }
-    } else if (kernel_ == KernelKind::tile_blocks) {
-      if constexpr (std::is_same_v<T, float>) {
-        note(kernels::attend_split_block(task.block, packed, scratch));
-      }
-    } else {
-      note(kernels::attend_block(task.block, packed, nullptr, scratch));
+    const std::size_t weights_at = row(batch, head, task.first_query) * geometry_.keys;
+    switch (kernel_) {
+      case KernelKind::whole_rows:
+        note(kernels::weigh_block(task.block, packed, weights_.get() + weights_at, scratch));
+        if (pooled_) {
+          pooled_->add(batch * geometry_.heads + head, block, weights_.get() + weights_at);
+        }
+        break;
+      case KernelKind::narrow_heads:
+        note(kernels::attend_narrow_block(task.block, packed, scratch));
+        break;
+      case KernelKind::tile_blocks:
+        if constexpr (std::is_same_v<T, float>) {
+          note(kernels::attend_split_block(task.block, packed, scratch));
+        }
+        break;
+      case KernelKind::blocks:
+        if (pooled_) {
+          attend_pooled(task, block, packed, scratch);
+        } else {
+          note(kernels::attend_block(task.block, packed, nullptr, scratch));
+        }
+        break;
+      case KernelKind::rounded:
+      case KernelKind::rounded_pairs:
+        if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
+          const kernels::StepRounding rounding{rounded_type(request_.dtype),
+                                               !is_narrow(weights_type_)};
+          note(kernels::attend_rounded_block(task.block, packed, rounding,
+                                             weights_ ? weights_.get() + weights_at : nullptr,
+                                             scratch));
+        }
+        break;
+      case KernelKind::few_queries:  // by_keys() computes it
+        break;
     }
     if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     if (pooled_ && request_.mask.present()) see_pooled(task, block);
