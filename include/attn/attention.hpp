@@ -49,13 +49,13 @@ struct AttentionOptions {
   std::optional<Dropout> dropout = {};
 
   // Of scores that are products of queries and keys. Query i stands at p = i + the mask's offset.
-  std::optional<Rotary> rotary;  ///< queries and new keys are turned; past keys have been
-  std::optional<HeadNorm> query_norm,
-      key_norm;                               ///< of queries and new keys, before they are turned
-  double eps = 1e-5;                          ///< of every norm
-  std::optional<RelativeBias> relative_bias;  ///< added where the mask's bias is
-  Tensor sinks;  ///< [H], finite: one more logit a head in the sum of the softmax, with no value
-                 ///< (Xiao et al. 2023), neither scaled nor capped
+  std::optional<Rotary> rotary = {};  ///< queries and new keys are turned; past keys have been
+  std::optional<HeadNorm> query_norm = {},
+                          key_norm = {};  ///< of queries and new keys, before they are turned
+  double eps = 1e-5;                      ///< of every norm
+  std::optional<RelativeBias> relative_bias = {};  ///< added where the mask's bias is
+  Tensor sinks = {};  ///< [H], finite: one more logit a head in the sum of the softmax, with no
+                      ///< value (Xiao et al. 2023), neither scaled nor capped
 
   /// Called by any thread, several at once too, with the number of scores it has just computed.
   std::function<void(std::size_t)> progress = {};
@@ -93,5 +93,10 @@ struct AttentionResult {
 /// Computes it. A key whose masked score is −inf contributes exactly nothing, even if it holds NaN
 /// or infinity. Throws Error(input) naming the field and the shapes if they do not fit together.
 AttentionResult attend(const AttentionRequest& request);
+/// The attention of one score under these options:
+/// attend(DotProduct{{.query = q, .key = k, .value = v}}, {.mask = {.causal = true}}).
+AttentionResult attend(const Score& score, const AttentionOptions& options);
+/// Scaled dot products: attend({.query = q, .key = k, .value = v}, {.mask = {.causal = true}}).
+AttentionResult attend(const Sequences& sequences, const AttentionOptions& options = {});
 
 }  // namespace attn

@@ -71,4 +71,12 @@ AttentionResult attend(const AttentionRequest& given) {
   return result;
 }
 
+AttentionResult attend(const Score& score, const AttentionOptions& options) {
+  return attend(AttentionRequest{options, score});
+}
+
+AttentionResult attend(const Sequences& sequences, const AttentionOptions& options) {
+  return attend(AttentionRequest{options, ScaledDotProduct{sequences}});
+}
+
 }  // namespace attn

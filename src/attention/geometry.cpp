@@ -121,6 +121,10 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
 }
 
 void check_score_options(const AttentionOptions& request) {
+  if (request.dtype == DType::int64 || request.dtype == DType::boolean) {
+    throw input_error(translated("results cannot be {1}", name(request.dtype)), "/dtype",
+                      translated("choose float32, float64, bfloat16 or float16"));
+  }
   if (request.scale && !std::isfinite(*request.scale)) {
     throw input_error(translated("the scale is not a finite number"), "/scale",
                       translated("give a finite number"));
@@ -128,6 +132,14 @@ void check_score_options(const AttentionOptions& request) {
   if (request.softcap && !(std::isfinite(*request.softcap) && *request.softcap > 0)) {
     throw input_error(translated("the softcap is not a finite positive number"), "/softcap",
                       translated("give a positive number, or leave it out for no cap"));
+  }
+  if (request.pool && request.pool->size == 0) {
+    throw input_error(translated("a map of 0 bins holds no weights"), "/pool/size",
+                      translated("give at least one bin"));
+  }
+  if (request.dropout && !(request.dropout->p >= 0 && request.dropout->p <= 1)) {
+    throw input_error(translated("the probability of dropout is not between 0 and 1"), "/dropout/p",
+                      translated("give the probability to drop a weight, such as 0.1"));
   }
 }
 
@@ -400,6 +412,22 @@ Shape Geometry::output_shape() const {
   shape.push_back(queries);
   shape.push_back(joined ? heads * value_width : value_width);
   return shape;
+}
+
+Tensor drawn_weights(const Dropout& dropout, const Geometry& geometry) {
+  const Shape weights = geometry.weights_shape();
+  if (!dropout.draw) {
+    throw input_error(
+        translated("dropout has nothing to draw with"), "/dropout",
+        translated("give Dropout a function `draw` that returns one boolean per weight"));
+  }
+  const Tensor kept = dropout.draw(weights);
+  if (kept.shape() != weights || !kept) {
+    throw input_error(
+        translated("dropout drew {1} for the weights {2}", text(kept.shape()), text(weights)),
+        "/dropout", translated("draw one boolean per weight, true for those that are kept"));
+  }
+  return kept.converted(DType::boolean);
 }
 
 double default_scale(const Score& score, const Geometry& geometry) {

@@ -24,6 +24,10 @@ struct Geometry {
   Shape row_shape() const;  ///< [..,Lq]: one number a query
 };
 
+/// Which weights dropout keeps, drawn anew: bool of their shape. Throws Error(input) at "/dropout"
+/// if something of another shape is drawn.
+Tensor drawn_weights(const Dropout& dropout, const Geometry& geometry);
+
 /// What the scores are multiplied by unless a scale is given: 1/√d_k where the kind scales by the
 /// width, else 1.
 double default_scale(const Score& score, const Geometry& geometry);

@@ -92,7 +92,18 @@ void check_number(double number, bool fits, const char* name, const char* help) 
                     std::string("/rotary/scaling/") + name, translated(help));
 }
 
-void check_scaling(const RotaryScaling& scaling) {
+void check_factors(const std::vector<double>& factors, std::size_t pairs, const char* name) {
+  const auto positive = [](double factor) { return std::isfinite(factor) && factor > 0; };
+  if (factors.size() == pairs && std::all_of(factors.begin(), factors.end(), positive)) return;
+  throw input_error(translated("the {1} of the rotary scaling does not do", name),
+                    std::string("/rotary/scaling/") + name,
+                    translated("give {1}, one per pair of columns",
+                               translated_count(pairs, "{1} finite positive number",
+                                                "{1} finite positive numbers")));
+}
+
+// `pairs`: of columns that are turned.
+void check_scaling(const RotaryScaling& scaling, std::size_t pairs) {
   constexpr const char* positive = to_translate("give a finite positive number");
   constexpr const char* original = "original_max_position_embeddings";
   const auto check_positive = [&](double number, const char* name) {
@@ -125,7 +136,13 @@ void check_scaling(const RotaryScaling& scaling) {
                           check_number(s.mscale_all_dim.value_or(1), true, "mscale_all_dim",
                                        to_translate("give a finite number"));
                         },
-                        [&](const LongScaling& s) { check_positive(s.original, original); }},
+                        [&](const LongScaling& s) {
+                          check_positive(s.original, original);
+                          check_factors(s.short_factors, pairs, "short_factor");
+                          check_factors(s.long_factors, pairs, "long_factor");
+                          check_number(s.amplitude, true, "attention_factor",
+                                       to_translate("give a finite number"));
+                        }},
              scaling);
 }
 
@@ -322,7 +339,7 @@ void HeadPreparation::adopt_frequencies(const Geometry& geometry) {
                           : translated("a head of width {1} cannot be turned in pairs", width),
                       "/rotary/width", translated("give an even number of columns to turn"));
   }
-  check_scaling(rotary.scaling);
+  check_scaling(rotary.scaling, width / 2);
   if (std::holds_alternative<YarnScaling>(rotary.scaling) && rotary.theta <= 1) {
     throw input_error(translated("YaRN needs a theta above 1"), "/rotary/theta",
                       translated("give a number such as 10000"));
@@ -462,6 +479,8 @@ std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
     add_rotary([](Rotary& rotary) {
       rotary.positions = rotary.key_positions = {};
       rotary.theta = Rotary().theta;
+      // Factors of single pairs are checked with the width that they belong to.
+      if (std::holds_alternative<LongScaling>(rotary.scaling)) return;
       rotary.width = 2;
     });
     add_rotary([](Rotary& rotary) {

@@ -226,7 +226,7 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const Shape weights_shape = geometry.weights_shape();
   Collector weights(request.weights, weights_shape, weights_type);
   Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
-  const Tensor kept = request.dropout ? request.dropout->draw(weights_shape) : Tensor();
+  const Tensor kept = request.dropout ? drawn_weights(*request.dropout, geometry) : Tensor();
   Collector dropped(static_cast<bool>(kept), weights_shape, weights_type);
   Collector scores(request.stages, weights_shape, request.dtype);
   Collector capped(request.stages, weights_shape, request.dtype);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "attention/random_request.hpp"
+#include "error_from.hpp"
 
 namespace {
 
@@ -352,6 +354,71 @@ TEST_CASE("what does not fit is an error before anything is computed") {
                        "the valid length 2 is not between 0 and 1\n  where: /valid_lens/0\n"
                        "  help:  give the number of leading keys that are valid",
                        attn::Error);
+}
+
+TEST_CASE("sequences or a score with their options are the request that holds both") {
+  const Tensor q = doubles({2, 2}, {1, 0, 0, 1}), k = doubles({3, 2}, {1, 1, 2, 0, 0, 3});
+  AttentionRequest request;
+  request.mask.causal = true;
+  sequences(request).query = q;
+  sequences(request).key = k;
+  const AttentionResult expected = attend(request);
+  CHECK(same_bits(attend({.query = q, .key = k}, {.mask = {.causal = true}}).weights,
+                  expected.weights));
+  CHECK(same_bits(
+      attend(attn::ScaledDotProduct{{.query = q, .key = k}}, {.mask = {.causal = true}}).weights,
+      expected.weights));
+  request.mask = {};
+  CHECK(same_bits(attend({.query = q, .key = k}).weights, attend(request).weights));
+}
+
+TEST_CASE("options that cannot be met are errors of the input, never of the library") {
+  AttentionRequest request;
+  sequences(request).query = doubles({2, 2}, {1, 0, 0, 1});
+  const auto refused = [&](const auto& change, const std::string& where) {
+    AttentionRequest changed = request;
+    change(changed);
+    CAPTURE(where);
+    CHECK(error_from([&] { attend(changed); }).find("\n  where: " + where + "\n") !=
+          std::string::npos);
+  };
+  const auto all_kept = [](const Shape& shape) {
+    return Tensor(shape, std::vector<std::uint8_t>(attn::element_count(shape), 1));
+  };
+  for (const DType dtype : {DType::int64, DType::boolean}) {
+    refused([&](AttentionRequest& changed) { changed.dtype = dtype; }, "/dtype");
+  }
+  refused([](AttentionRequest& changed) { changed.pool = attn::Pooling{0}; }, "/pool/size");
+  for (const double p : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
+    refused(
+        [&](AttentionRequest& changed) {
+          changed.dropout = attn::Dropout{p, all_kept};
+        },
+        "/dropout/p");
+  }
+  refused([](AttentionRequest& changed) { changed.dropout = attn::Dropout{0.5, {}}; }, "/dropout");
+  for (const Tensor& drawn : {Tensor(), all_kept({2}), all_kept({2, 3}), all_kept({4})}) {
+    refused(
+        [&](AttentionRequest& changed) {
+          changed.dropout = attn::Dropout{0.5, [&](const Shape&) { return drawn; }};
+        },
+        "/dropout");
+  }
+  const auto stretched = [](attn::LongScaling scaling) {
+    return [=](AttentionRequest& changed) {
+      changed.rotary.emplace();
+      changed.rotary->scaling = scaling;
+    };
+  };
+  refused(stretched({{1, 2}, {1}, 8}), "/rotary/scaling/short_factor");
+  refused(stretched({{1}, {}, 8}), "/rotary/scaling/long_factor");
+  refused(stretched({{0}, {1}, 8}), "/rotary/scaling/short_factor");
+  AttentionRequest fits = request;
+  stretched({{1}, {2}, 8})(fits);
+  attend(fits);
+  // Flags of any type are taken as booleans.
+  request.dropout = attn::Dropout{0.5, [](const Shape&) { return doubles({2, 2}, {1, 0, 0, 1}); }};
+  CHECK(numbers(attend(request).dropped)[1] == 0);
 }
 
 }  // namespace
