@@ -81,12 +81,11 @@ set(owner_fast_float io)
 set(owner_zip io)
 set(owner_CLI cli)
 set(owner_hwy kernels)
-set(owner_Eigen statistics)
 set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
 set(owner_oniguruma tokens)
 set(owner_sentencepiece tokens)
-set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy Eigen xtensor
+set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy xtensor
   utf8proc oniguruma sentencepiece)
 
 set(violations "")

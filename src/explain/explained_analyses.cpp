@@ -13,7 +13,7 @@
 #include "explain/shown_number.hpp"
 #include "maps/model_computation.hpp"
 #include "models/term_norms.hpp"
-#include "statistics/rollout.hpp"
+#include "statistics/stack_analyses.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

@@ -10,7 +10,7 @@
 #include "io/json_object.hpp"
 #include "maps/attention_map.hpp"
 #include "report/facts.hpp"
-#include "statistics/offset_means.hpp"
+#include "statistics/head_values.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "attention/visibility.hpp"
 #include "maps/computed_maps.hpp"
-#include "statistics/offset_means.hpp"
+#include "statistics/head_values.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

@@ -8,38 +8,38 @@
 
 namespace attn {
 
-/// A sum of finite doubles that is never rounded, so that it is the same in any order and however
-/// it is put together from sums of parts: a number of fixed point that holds every double, in
-/// limbs of 32 bits whose carries wait (Kulisch 2002, chapter 8).
+/// The exact sum of finite doubles, equal in any order and however it is assembled from partial
+/// sums: a fixed-point number wide enough for every double, in limbs of 32 bits with delayed
+/// carries (Kulisch 2002, chapter 8).
 class ExactSum {
  public:
   void add(double number);
-  /// Adds number², without rounding unless it is below 2^−1021.
+  /// Adds number², exactly unless it is below 2^−1021.
   void add_square(double number);
   void add(const ExactSum& other);
 
-  /// To about 18 digits.
+  /// The sum to about 18 digits.
   long double value() const;
 
-  /// All of it: "0", or its sign, the place of its lowest limb, and its limbs, the highest first,
-  /// in hexadecimal digits.
+  /// The exact sum as text: "0", or the sign, the index of the lowest limb, ":", and the limbs from
+  /// the highest down in hexadecimal digits.
   std::string text() const;
-  /// Throws Error(input) for what is no such text.
+  /// The sum of a text() of it. Throws Error(input) for any other text.
   static ExactSum from_text(std::string_view text);
 
  private:
-  // 2^−1074 is the lowest bit; sums of 2^64 of the largest doubles find room.
+  // The lowest bit is 2^−1074; 2^64 of the largest doubles fit.
   static constexpr std::size_t count = 68;
   static constexpr std::int32_t lowest_exponent = -1074;
   using Limbs = std::array<std::int64_t, count>;
 
-  // Each but the highest from 0 to 2³²−1, with the sign of the sum in the highest.
+  // Brings all limbs but the highest into 0…2³²−1; the highest keeps the sign of the sum.
   static void carry(Limbs& limbs);
-  // The absolute value with its sign.
+  // Turns the limbs into those of the absolute value. Returns whether the sum was negative.
   static bool negated(Limbs& limbs);
 
   Limbs limbs_{};
-  std::size_t waiting_ = 0;  // numbers that were added since carries were last taken on
+  std::size_t waiting_ = 0;  // numbers added since the last carry
 };
 
 }  // namespace attn

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
-// Of each position the one before it that has the same token; `ids.size()` = none.
+// The nearest earlier position with the same token, one per position; `ids.size()` = none.
 std::vector<std::size_t> last_with_same(const std::vector<std::int64_t>& ids) {
   std::map<std::int64_t, std::size_t> last;
   std::vector<std::size_t> before;
@@ -62,6 +62,18 @@ constexpr std::array<HeadStatisticInfo, head_statistic_count> statistics{{
      to_translate(
          "share of all weights that lies on keys just after earlier ones of the query's token")},
 }};
+
+// Whether row i of a table is that of statistic i.
+template <class Rows, class Statistic>
+constexpr bool in_order(const Rows& rows, Statistic statistic_of) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::size_t>(statistic_of(rows[i])) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order(statistics, [](const HeadStatisticInfo& row) { return row.statistic; }));
+static_assert(std::all_of(statistics.begin(), statistics.end(),
+                          [](const HeadStatisticInfo& row) { return !row.name.empty(); }));
 
 }  // namespace
 
@@ -123,7 +135,7 @@ bool HeadReading::counts() const {
 template <class T>
 void HeadReading::read(const T* row, std::optional<std::size_t> seen) {
   const std::optional<double> for_this = std::exchange(for_next_, std::nullopt);
-  // Whether this position is no padding.
+  // A position with weights is not padding, so that the row before it has a next token.
   if (for_this && std::any_of(row, row + map_.columns, [](T number) { return number != 0; })) {
     next_.add(*for_this);
   }
@@ -133,7 +145,7 @@ void HeadReading::read(const T* row, std::optional<std::size_t> seen) {
     return;
   }
   const kernels::RowSums sums = kernels::row_sums(row, map_.columns, static_cast<double>(i));
-  if (sums.sum != 0) {  // else padding, or a query that sees nothing
+  if (sums.sum != 0) {  // 0: padding, or a query that sees nothing
     all_ += sums.sum;
     distance_ += sums.distance;
     entropy_.add(sums.entropy);
@@ -185,26 +197,41 @@ void HeadReading::read_patterns(const T* row, double sum) {
   inductions_.add(sum, on, cells);
 }
 
+// The number of each statistic, at the place of its name: a statistic without a row does not
+// compile.
+struct HeadReading::Row {
+  HeadStatistic statistic;
+  double (*value)(const HeadReading& reading);
+};
+
 HeadValues HeadReading::values() const {
-  HeadValues values;
-  const auto put = [&](HeadStatistic statistic, double value) {
-    values[static_cast<std::size_t>(statistic)] = value;
-  };
-  put(HeadStatistic::previous, previous_.value());
-  put(HeadStatistic::next, next_.value());
-  put(HeadStatistic::self, self_.value());
-  put(HeadStatistic::first, first_.value());
-  put(HeadStatistic::separators, separators_.value());
-  put(HeadStatistic::entropy, entropy_.value());
-  put(HeadStatistic::entropy_share, entropy_share_.value());
-  put(HeadStatistic::distance, map_.square && all_ > 0 ? distance_ / all_ : undefined);
-  put(HeadStatistic::confidence, confidence_.value());
-  put(HeadStatistic::sink, first_.count == 0 || std::isnan(first_.sum) ? undefined
-                           : first_.value() > counting_.sink_threshold ? 1
-                                                                       : 0);
-  put(HeadStatistic::previous_score, previous_pattern_.score(counting_.measure));
-  put(HeadStatistic::duplicate_score, duplicates_.score(counting_.measure));
-  put(HeadStatistic::induction_score, inductions_.score(counting_.measure));
+  using Reading = const HeadReading&;
+  using enum HeadStatistic;
+  static constexpr std::array<Row, head_statistic_count> rows{{
+      {previous, [](Reading r) { return r.previous_.value(); }},
+      {next, [](Reading r) { return r.next_.value(); }},
+      {self, [](Reading r) { return r.self_.value(); }},
+      {first, [](Reading r) { return r.first_.value(); }},
+      {separators, [](Reading r) { return r.separators_.value(); }},
+      {entropy, [](Reading r) { return r.entropy_.value(); }},
+      {entropy_share, [](Reading r) { return r.entropy_share_.value(); }},
+      {distance,
+       [](Reading r) { return r.map_.square && r.all_ > 0 ? r.distance_ / r.all_ : undefined; }},
+      {confidence, [](Reading r) { return r.confidence_.value(); }},
+      {sink,
+       [](Reading r) {
+         if (r.first_.count == 0 || std::isnan(r.first_.sum)) return undefined;
+         return r.first_.value() > r.counting_.sink_threshold ? 1.0 : 0.0;
+       }},
+      {previous_score, [](Reading r) { return r.previous_pattern_.score(r.counting_.measure); }},
+      {duplicate_score, [](Reading r) { return r.duplicates_.score(r.counting_.measure); }},
+      {induction_score, [](Reading r) { return r.inductions_.score(r.counting_.measure); }},
+  }};
+  static_assert(in_order(rows, [](const Row& row) { return row.statistic; }));
+  static_assert(
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.value != nullptr; }));
+  HeadValues values{};
+  for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i].value(*this);
   return values;
 }
 
@@ -224,6 +251,35 @@ HeadValues head_values(const CountedMap& map, const MapPositions& positions,
     }
   });
   return reading.values();
+}
+
+OffsetMeans::OffsetMeans(std::size_t length, std::size_t reach)
+    : length_(length), reach_(reach), sums_(2 * reach + 1) {}
+
+void OffsetMeans::add(const float* row) {
+  read(row);
+}
+
+void OffsetMeans::add(const double* row) {
+  read(row);
+}
+
+template <class T>
+void OffsetMeans::read(const T* row) {
+  const std::size_t first = row_ - std::min(row_, reach_);
+  const std::size_t end = std::min(length_, row_ + reach_ + 1);
+  double* const sums = sums_.data() + (first + reach_ - row_);
+  for (std::size_t j = first; j < end; ++j) sums[j - first] += static_cast<double>(row[j]);
+  ++row_;
+}
+
+std::vector<double> OffsetMeans::means() const {
+  std::vector<double> means(sums_.size(), undefined);
+  for (std::size_t at = 0; at < means.size(); ++at) {
+    const std::size_t away = at < reach_ ? reach_ - at : at - reach_;
+    if (away < length_) means[at] = sums_[at] / static_cast<double>(length_ - away);
+  }
+  return means;
 }
 
 }  // namespace attn
