@@ -31,7 +31,7 @@ foreach(mark IN ITEMS "{{language}}" "{{head}}" "{{data}}")
   endif()
 endforeach()
 
-set(source "#include \"view/page_source.hpp\"\n\nnamespace attn {\nnamespace {\n\n")
+set(source "#include \"view/page_maker.hpp\"\n\nnamespace attn {\nnamespace {\n\n")
 foreach(part IN ITEMS skeleton style script)
   string(HEX "${${part}}" bytes)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

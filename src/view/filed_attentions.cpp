@@ -8,8 +8,8 @@
 #include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
 #include "support/translated.hpp"
-#include "view/chosen_maps.hpp"
 #include "view/hidden_reasons.hpp"
+#include "view/map_rows.hpp"
 
 namespace attn {
 namespace {

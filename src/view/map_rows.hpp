@@ -2,9 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
@@ -61,5 +65,39 @@ struct StrongestKeys {
   std::vector<float> values;        ///< [Lq,count]
 };
 StrongestKeys strongest_keys(const MapRows& map, std::size_t count, bool diverging);
+
+/// The tensor as maps [B,H,Lq,Lk]; `heads_only` as Maps takes it. An absent tensor stays absent.
+Tensor as_maps(const Tensor& tensor, bool heads_only);
+
+/// Heads of maps [B,H,Lq,Lk], or of what has an axis of 1 in the place of theirs. Shares the
+/// elements if all heads are wanted in their order. An absent tensor stays absent.
+Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads, std::size_t of);
+
+/// The tokens along an axis of a map, as the page shows them.
+struct ShownTokens {
+  std::vector<std::string> pieces, shown;
+  std::vector<std::pair<std::size_t, std::size_t>> words;  ///< from the first piece up to the end
+  std::vector<std::size_t> special;
+};
+
+/// All lists of tokens of a page, each once.
+class TokenLists {
+ public:
+  struct Axes {
+    std::size_t queries, keys;  ///< their numbers
+  };
+  /// Lists may be empty: not known. `special` says 0 or 1 of each token; empty = their letters
+  /// tell.
+  Axes add(const std::vector<std::string>& queries,
+           const std::vector<std::uint8_t>& special_queries, const std::vector<std::string>& keys,
+           const std::vector<std::uint8_t>& special_keys);
+
+  const std::vector<ShownTokens>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<ShownTokens> all_;
+  /// By what makes them: pieces, what is special, how they are spelled.
+  std::map<std::pair<std::vector<std::string>, std::vector<std::size_t>>, std::size_t> known_;
+};
 
 }  // namespace attn

@@ -8,14 +8,45 @@
 
 #include "attn/view.hpp"
 
-#include "view/cell_plan.hpp"
-#include "view/page_writer.hpp"
-#include "view/shown_tokens.hpp"
-#include "view/thumbnails.hpp"
+#include "view/map_rows.hpp"
+#include "view/packed_cells.hpp"
 #include "view/view_data.hpp"
 #include "view/viewed_attention.hpp"
 
 namespace attn {
+
+/// The page's own files, as they were when the program was built.
+struct PageSource {
+  std::string_view skeleton;  ///< with {{language}}, {{head}} and {{data}} where these belong
+  std::string_view style, script;
+  std::string_view style_hash, script_hash;  ///< SHA-256, in hexadecimal digits
+};
+
+PageSource page_source() noexcept;
+
+/// Writes the page piece by piece: its head, the blocks of numbers, then what is told of them and
+/// the script. Nothing but the page's own script and style, whose hashes it names, runs in it.
+class PageWriter {
+ public:
+  /// `language` is a tag of HTML, "en"; `title` any text.
+  PageWriter(std::function<void(std::string_view)> sink, const std::string& language,
+             const std::string& title);
+
+  /// Gives the number of the block. `base64` is what packed_block() makes.
+  std::size_t add_block(std::string_view base64);
+
+  /// `json` is what view_data_json() makes. Returns how many bytes were written in all.
+  std::size_t finish(std::string_view json);
+
+ private:
+  void write(std::string_view text);
+
+  std::function<void(std::string_view)> sink_;
+  std::size_t blocks_ = 0, bytes_ = 0;
+};
+
+/// A text in HTML, between tags or in quotes.
+std::string html_text(std::string_view text);
 
 /// Turns attentions into a page as they come: each one's maps are rounded, pooled and packed at
 /// once, and only what tells of them is kept.

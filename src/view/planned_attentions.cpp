@@ -13,8 +13,8 @@
 #include "maps/selected_map.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "view/chosen_maps.hpp"
 #include "view/hidden_reasons.hpp"
+#include "view/map_rows.hpp"
 
 namespace attn {
 namespace {

@@ -9,10 +9,35 @@
 
 #include "io/json_writer.hpp"
 #include "support/translated.hpp"
-#include "view/shell_line.hpp"
 
 namespace attn {
 namespace {
+
+bool is_plain(char c) {
+  constexpr std::string_view signs = "_-./:=,@%+";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         signs.find(c) != std::string_view::npos;
+}
+
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+// Words joined so that a POSIX shell reads them as they are.
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
 
 // `<` would begin a tag, and U+2028 and U+2029 end lines of JavaScript; they stand in strings only.
 std::string escaped(std::string_view json) {

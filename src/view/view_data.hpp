@@ -7,9 +7,8 @@
 
 #include "attn/view.hpp"
 
-#include "view/cell_codes.hpp"
 #include "view/map_rows.hpp"
-#include "view/shown_tokens.hpp"
+#include "view/packed_cells.hpp"
 
 namespace attn {
 

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "view/map_rows.hpp"
+#include "view/viewed_attention.hpp"
+
+namespace attn {
+
+/// How the page holds cells: as they are, or as codes of a row that stand for shares of the row's
+/// largest value.
+enum class CellType { float32, float64, uint8, uint16 };
+std::string_view name(CellType type) noexcept;
+constexpr bool is_exact(CellType type) noexcept {
+  return type == CellType::float32 || type == CellType::float64;
+}
+
+/// The codes of one type: 0 … highest stand for shares, those above for what has none.
+struct Codes {
+  std::uint32_t highest, minus_infinity, infinity, not_a_number, hidden;
+};
+Codes codes_of(CellType type) noexcept;
+
+/// The code of a share, 0 … 1, cut at these.
+std::uint32_t code_of_share(double share, const Codes& codes) noexcept;
+
+/// The code of what has no share; 0 of finite values that are not hidden.
+std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept;
+
+/// A matrix as the bytes of a block, little endian.
+struct CellBytes {
+  std::string cells;
+  std::string hidden;  ///< a bit a cell, lowest bit first; empty if none is, or codes tell
+  double error = 0;    ///< the largest difference of a cell and what it stands for
+};
+
+/// Makes them row by row. Of code types a float32 for each row goes before all codes: the value of
+/// the highest code. Of a `diverging` matrix code 0 is its negative, else 0.
+class CellRows {
+ public:
+  CellRows(CellType type, bool diverging) noexcept : type_(type), diverging_(diverging) {}
+
+  /// As many places each as there are columns; hidden is 0 or 1.
+  void add(std::span<const double> values, std::span<const std::uint8_t> hidden);
+  CellBytes finish() &&;
+
+ private:
+  void add_codes(std::span<const double> values, std::span<const std::uint8_t> hidden);
+
+  CellType type_;
+  bool diverging_;
+  std::string scales_;
+  CellBytes bytes_;
+  std::size_t count_ = 0;
+  bool hides_ = false;
+};
+
+/// Appends the bytes of a number, little endian.
+void append_float(std::string& bytes, float number);
+void append_double(std::string& bytes, double number);
+void append_word(std::string& bytes, std::uint32_t number);
+
+/// How all maps of a page are held, so that the page stays within its budget of cells.
+struct CellPlan {
+  /// Whether values are kept as they are; else as codes of this type.
+  bool exact = true;
+  CellType codes = CellType::uint16;
+  std::size_t all = 0;             ///< cells before anything is reduced
+  std::size_t side = 0;            ///< more queries or keys than so many are pooled; 0 = none are
+  std::size_t strongest_keys = 0;  ///< kept of each query of a pooled map
+
+  /// How many rows or columns a map keeps of so many positions: those that evenly sized bins of
+  /// them leave.
+  std::size_t kept(std::size_t positions) const noexcept;
+};
+
+/// Exact up to `most_exact` cells that are kept, two bytes a cell up to `most_wide`, else one.
+inline constexpr std::size_t most_exact = 200'000, most_wide = 6'000'000;
+
+CellPlan cell_plan(std::span<const ViewedInput::Sizes> sizes, std::size_t budget);
+
+/// A raw deflate stream of the bytes, as base64 (RFC 4648, section 4). Equal bytes give equal text.
+std::string packed_block(std::string_view bytes);
+
+std::string base64(std::string_view bytes);
+
+/// A map as blocks of the page.
+struct PackedMap {
+  CellType type = CellType::float32;
+  std::size_t rows = 0, columns = 0;
+  std::string cells, hidden, strongest;  ///< packed; the last two may be empty
+  std::size_t strongest_keys = 0;
+  double error = 0;
+};
+
+/// `range` is that of the map's values; `exact_type` what they are stored as where the plan keeps
+/// them.
+PackedMap packed_map(const MapRows& map, const FiniteRange& range, const CellPlan& plan,
+                     CellType exact_type, bool diverging);
+
+/// Small pictures of all heads, as codes of the range that is known when all are there.
+class Thumbnails {
+ public:
+  static constexpr std::size_t side = 32;
+
+  static ReducedMap of(const MapRows& map, bool diverging);
+
+  void add(const ReducedMap& map, bool diverging);
+
+  /// The codes of all: weights as shares of a range, what is diverging of one about 0.
+  std::string codes(double least, double most, double furthest) const;
+
+ private:
+  struct Map {
+    std::size_t first, end;
+    bool diverging;
+  };
+  std::vector<Map> maps_;
+  std::vector<float> values_;
+  std::vector<std::uint8_t> hidden_;
+};
+
+}  // namespace attn
