@@ -9,9 +9,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "compare/compared_names.hpp"
-#include "compare/compared_part.hpp"
-#include "compare/element_comparison.hpp"
+#include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor_file.hpp"
 #include "pictures/difference_picture.hpp"

@@ -1,4 +1,4 @@
-#include "compare/compared_names.hpp"
+#include "compare/compared_tensors.hpp"
 
 #include <algorithm>
 #include <map>

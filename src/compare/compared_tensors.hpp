@@ -2,11 +2,32 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "attn/compare.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
+
+/// The tensors that belong together, by their names in either file, and the name they go by.
+struct ComparedNames {
+  std::string name;
+  std::optional<std::string> a, b;
+};
+
+/// In the order of `a`, then those of `b` alone: all that the request asks for. Throws Error(input)
+/// naming the field for a name that neither file has.
+std::vector<ComparedNames> compared_names(const CompareRequest& request,
+                                          const std::vector<std::string>& a,
+                                          const std::vector<std::string>& b);
+
+/// The layers and heads of a tensor that are to be compared, if it has the axes that the request
+/// says. Throws Error(input) naming the field for those that are not there.
+Tensor compared_part(const Tensor& tensor, const CompareRequest& request);
+
+/// The first elements of each axis, as many as `shape` has.
+Tensor leading_part(const Tensor& tensor, const Shape& shape);
 
 /// Where the elements of two tensors differ; indices count in row-major order.
 struct ElementDifferences {
