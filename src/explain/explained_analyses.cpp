@@ -1,4 +1,4 @@
-#include "explain/explained_analyses.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "maps/model_computation.hpp"
 #include "models/term_norms.hpp"
 #include "statistics/stack_analyses.hpp"

@@ -1,4 +1,4 @@
-#include "explain/explained_cost.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <cstddef>
 #include <span>

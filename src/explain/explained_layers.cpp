@@ -11,7 +11,7 @@
 #include "attention/transformer.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -1,4 +1,4 @@
-#include "explain/explained_maps.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,8 @@
 
 #include "attention/attention_name.hpp"
 #include "document/options.hpp"
-#include "explain/choice_check.hpp"
-#include "explain/explained_row.hpp"
+#include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
-#include "explain/explanation_output.hpp"
-#include "explain/shown_number.hpp"
 #include "io/json_tensor_file.hpp"
 #include "maps/map_stack.hpp"
 #include "maps/selected_map.hpp"

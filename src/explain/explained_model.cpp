@@ -13,7 +13,7 @@
 #include "attention/geometry.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "maps/model_computation.hpp"
 #include "support/translated.hpp"
 

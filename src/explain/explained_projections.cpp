@@ -7,10 +7,7 @@
 #include "attention/head_rows.hpp"
 #include "attention/projected_attention.hpp"
 #include "explain/explained_linear.hpp"
-#include "explain/explained_mask.hpp"
-#include "explain/explained_positions.hpp"
-#include "explain/explained_scores.hpp"
-#include "explain/explained_weights.hpp"
+#include "explain/explained_steps.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -12,10 +12,21 @@
 #include "attention/position_bias.hpp"
 #include "attention/visibility.hpp"
 #include "document/plan.hpp"
-#include "explain/excerpt.hpp"
 #include "explain/explanation.hpp"
 
 namespace attn {
+
+/// What is said of a choice that is not there, {1} being how many there are and {2} the choice.
+struct ChoiceTexts {
+  const char *field, *one, *many;
+};
+extern const ChoiceTexts of_samples, of_heads, of_queries, of_layers;
+
+/// Throws Error(input) naming the field of ExplainOptions unless `index` is one of so many.
+void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count);
+
+/// The same of how many decimals numbers are shown with.
+void check_digits(int digits);
 
 /// Which query of which sample and head is explained, from 0.
 struct QueryChoice {

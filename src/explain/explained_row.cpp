@@ -1,4 +1,4 @@
-#include "explain/explained_row.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "explain/excerpt.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -1,10 +1,10 @@
-#include "explain/explained_scores.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <span>
 
 #include "attention/matrix.hpp"
 #include "explain/explained_linear.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -7,10 +8,73 @@
 #include <variant>
 #include <vector>
 
-#include "explain/excerpt.hpp"
+#include "attn/explain.hpp"
+
+#include "report/facts.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
+
+/// Of more keys than so many, the first and the last are shown, and the heaviest beside them.
+inline constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
+
+/// Which of many things are shown: all of a few, else the first and the last ones and those that
+/// matter.
+class Excerpt {
+ public:
+  Excerpt() = default;
+  /// All of at most `most` things; of more, the first `first` and the last `last`.
+  Excerpt(std::size_t total, std::size_t most, std::size_t first, std::size_t last)
+      : total_(total) {
+    const bool all = total <= most || first + last >= total;
+    for (std::size_t i = 0; i < (all ? total : first); ++i) indices_.push_back(i);
+    if (!all) {
+      for (std::size_t i = total - last; i < total; ++i) indices_.push_back(i);
+    }
+  }
+  static Excerpt all(std::size_t total) { return {total, total, total, 0}; }
+
+  void include(std::size_t index) {
+    const auto at = std::lower_bound(indices_.begin(), indices_.end(), index);
+    if (at == indices_.end() || *at != index) indices_.insert(at, index);
+  }
+
+  const std::vector<std::size_t>& indices() const noexcept { return indices_; }
+  std::size_t total() const noexcept { return total_; }
+
+  /// How many are left out before the shown one of that number; after the last for their count.
+  std::size_t skipped_before(std::size_t number) const {
+    const std::size_t from = number == 0 ? 0 : indices_[number - 1] + 1;
+    return (number < indices_.size() ? indices_[number] : total_) - from;
+  }
+
+ private:
+  std::vector<std::size_t> indices_;
+  std::size_t total_ = 0;
+};
+
+inline constexpr int usual_decimals = 4, fewest_decimals = 2, most_decimals_shown = 16;
+
+/// While it lives, numbers that this thread shows have up to so many decimals in place of the usual
+/// ones, `fewest_decimals` to `most_decimals_shown`.
+class ShownDecimals {
+ public:
+  explicit ShownDecimals(int most);
+  ~ShownDecimals();
+  ShownDecimals(const ShownDecimals&) = delete;
+  ShownDecimals& operator=(const ShownDecimals&) = delete;
+
+ private:
+  int before_;
+};
+
+/// A number to read: as it is if it has at most four decimals ("2", "0.25"; to the precision of
+/// float32), else rounded to four ("0.2500" was not 0.25); very large and very small ones with an
+/// exponent, so that only 0 looks like 0.
+std::string shown_number(double number);
+
+/// Numbers of one column: as many decimals for all as the one that needs most.
+std::vector<std::string> shown_column(std::span<const double> numbers);
 
 /// What is said of rows that are left out, {1} being how many they are.
 struct RowNoun {
@@ -129,5 +193,24 @@ std::string explanation_markdown(const Explanation& explanation);
 
 /// Text from a document in one line: breaks become spaces, other control characters \xNN.
 std::string one_line(const std::string& text);
+
+/// The text of one or more explanations in a format.
+class ExplanationOutput {
+ public:
+  /// `list`: whether JSON is a list of objects instead of one object.
+  ExplanationOutput(ExplanationFormat format, bool list) : format_(format), list_(list) {}
+
+  /// `about`: the members of the JSON object before the steps of the explanation.
+  void add(const Explanation& explanation, Fact::Members about);
+
+  /// The text of all that was added.
+  std::string text() const;
+
+ private:
+  ExplanationFormat format_;
+  bool list_;
+  std::string text_;
+  Fact::List facts_;
+};
 
 }  // namespace attn

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "explain/explanation.hpp"
-#include "explain/shown_number.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "compare/element_comparison.hpp"
+#include "compare/compared_tensors.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

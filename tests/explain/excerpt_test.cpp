@@ -1,4 +1,4 @@
-#include "explain/excerpt.hpp"
+#include "explain/explanation.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include "attn/explain.hpp"
 
 #include "error_from.hpp"
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "explain/explained_maps.hpp"
+#include "explain/explained_steps.hpp"
 
 #include <filesystem>
 #include <string>

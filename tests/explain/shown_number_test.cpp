@@ -1,4 +1,4 @@
-#include "explain/shown_number.hpp"
+#include "explain/explanation.hpp"
 
 #include <array>
 #include <cmath>

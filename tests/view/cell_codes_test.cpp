@@ -1,4 +1,4 @@
-#include "view/cell_codes.hpp"
+#include "view/packed_cells.hpp"
 
 #include <algorithm>
 #include <cmath>

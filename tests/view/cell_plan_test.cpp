@@ -1,4 +1,4 @@
-#include "view/cell_plan.hpp"
+#include "view/packed_cells.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/explain.hpp"
+#include "attn/heads.hpp"
+
+#include "document/plan.hpp"
+#include "explain/explained_query.hpp"
+#include "explain/explanation.hpp"
+#include "support/mapped_file.hpp"
+
+namespace attn {
+
+/// How the token of the query became its hidden state, and those of the keys theirs. Nothing where
+/// the plan has no tokens.
+void explain_embedding(const Plan& plan, QueryChoice choice, Explanation& explanation);
+
+/// The steps from a head's query and keys to those that are compared: their norms, and the angles
+/// that each pair of columns is turned by. None where nothing is done to them.
+void explain_preparation(const ExplainedQuery& query, Explanation& explanation);
+
+/// The step that adds to the scores by the distance of a key: ALiBi, and the bias of its bucket.
+void explain_position_bias(const ExplainedQuery& query, Explanation& explanation);
+
+/// The steps from the query and the keys to the scores before bias and mask: the products of its
+/// kind term by term, scale, softcap.
+void explain_scores(const ExplainedQuery& query, Explanation& explanation);
+
+/// The step that adds the bias and names what hides each key; none without a mask.
+void explain_mask(const ExplainedQuery& query, Explanation& explanation);
+
+/// The steps from the masked scores to the output: softmax, dropout, the weighted sum of the
+/// values.
+void explain_weights(const ExplainedQuery& query, Explanation& explanation);
+
+/// The last step: multiplications and bytes of the whole computation with numbers of that type,
+/// each beside its formula with the sizes put in, and how they grow.
+void explain_cost(const Plan& plan, DType dtype, Explanation& explanation);
+
+/// What analyses of a whole model say of one position of a sample, in words: from where its state
+/// comes by rollout and by norms, and what each layer would say there. `labels` are the sample's
+/// tokens. Throws Error(usage) for other analyses and for a model with an encoder and a decoder,
+/// Error(input) for a lens without a head.
+void explain_analyses(const ModelRequest& request, const std::vector<std::string>& labels,
+                      QueryChoice choice, const std::vector<HeadAnalysis>& analyses,
+                      Explanation& explanation);
+
+/// A query's row of a map of weights that somebody computed.
+struct MapRow {
+  std::size_t query = 0;
+  std::vector<double> weights;        ///< [Lk]
+  std::vector<std::uint8_t> allowed;  ///< [Lk], 0 = a mask hides the key; empty = not known
+  bool same_positions = false;        ///< queries and keys are the same tokens
+  PositionNames query_names, key_names;
+};
+
+/// The steps that a row alone can tell: the weights and their sum, the largest in order, how much
+/// the query's own position and those beside it have, how spread the weights are (the Shannon
+/// entropy in nats), and what is hidden.
+void explain_row(const MapRow& row, Explanation& explanation);
+
+/// Whether it is a file of maps (a result, tensors, {"weights":…}) and no document. Of what cannot
+/// be read at all it is not told.
+bool holds_maps(const MappedFile& file, const Limits& limits);
+
+/// What the rows of the chosen query tell, in each layer and head that is chosen; `file` is that of
+/// the input. Throws Error as explain() does.
+ExplainOutcome explained_maps(const ExplainOptions& options,
+                              const std::shared_ptr<const MappedFile>& file);
+
+}  // namespace attn
