@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <mutex>
@@ -23,6 +22,7 @@
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/path_text.hpp"
 #include "support/translated.hpp"
@@ -44,10 +44,10 @@ std::string now_text() {
   const std::time_t seconds = static_cast<std::time_t>(micros / 1'000'000);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  char date[32], text[48];
+  char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text, sizeof text, "%s.%06ldZ", date, static_cast<long>(micros % 1'000'000));
-  return text;
+  return std::string(date) + "." + with_zeros(static_cast<std::size_t>(micros % 1'000'000), 6) +
+         "Z";
 }
 
 class Batch {

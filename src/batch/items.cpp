@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 #include <unordered_set>
@@ -17,6 +16,7 @@
 #include "support/descriptor.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/path_text.hpp"
 #include "support/translated.hpp"
 
@@ -149,10 +149,7 @@ void check_inputs(const BatchOptions& options) {
 }  // namespace
 
 std::string line_suffix(std::size_t line) {
-  constexpr int digits = 6;
-  char text[32];
-  std::snprintf(text, sizeof text, ".%0*zu", digits, line);
-  return text;
+  return "." + with_zeros(line, 6);
 }
 
 class DocumentList::Listing {

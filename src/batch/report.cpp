@@ -32,7 +32,7 @@ std::string counts_text(const BatchOutcome& outcome) {
   if (counts.left() > 0) {
     add("left", translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
-  add("seconds", formatted("%.*f", outcome.seconds < 10 ? 2 : 0, outcome.seconds));
+  add("seconds", with_decimals(outcome.seconds, outcome.seconds < 10 ? 2 : 0));
   add("summary", outcome.summary.string());
   return text;
 }

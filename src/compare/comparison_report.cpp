@@ -1,5 +1,4 @@
 #include <array>
-#include <charconv>
 #include <utility>
 #include <variant>
 
@@ -9,6 +8,7 @@
 #include "report/text_table.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/overloaded.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -17,17 +17,14 @@ namespace {
 using Outcome = TensorComparison::Outcome;
 
 std::string three_digits(double number) {
-  return formatted("%.3g", number);
+  return with_digits(number, 3);
 }
 
-std::string number_text(const TensorComparison::Number& number) {
-  return std::visit(
-      [](auto value) {
-        std::array<char, 32> text{};
-        const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-        return std::string(text.data(), end);
-      },
-      number);
+std::string value_text(const TensorComparison::Number& number) {
+  return std::visit(Overloaded{[](std::int64_t value) { return std::to_string(value); },
+                               [](float value) { return float_text(value); },
+                               [](double value) { return number_text(value); }},
+                    number);
 }
 
 std::string largest_text(const TensorComparison::Largest& largest) {
@@ -126,8 +123,8 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
   switch (tensor.outcome) {
     case Outcome::beyond:
       return translated("the first beyond the tolerance is at {1}: {2} against {3}",
-                        text(tensor.first_beyond->index), number_text(tensor.first_beyond->a),
-                        number_text(tensor.first_beyond->b));
+                        text(tensor.first_beyond->index), value_text(tensor.first_beyond->a),
+                        value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
       return translated("the shape is {1} against {2}", text(tensor.a.shape), text(tensor.b.shape));
     case Outcome::only_in_a:
@@ -199,8 +196,8 @@ Fact facts_of(const TensorComparison& tensor) {
 
 std::string comparison_text(const Comparison& comparison) {
   std::string text = translated("{1} against {2}, tolerance {3}", comparison.a, comparison.b,
-                                "|a − b| ≤ " + attn::number_text(comparison.atol) + " + " +
-                                    attn::number_text(comparison.rtol) + "·|b|") +
+                                "|a − b| ≤ " + number_text(comparison.atol) + " + " +
+                                    number_text(comparison.rtol) + "·|b|") +
                      "\n";
   for (const std::string& table : {error_table(comparison), spread_table(comparison)}) {
     if (!table.empty()) text += "\n" + table;

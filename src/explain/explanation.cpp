@@ -1,11 +1,10 @@
 #include "explain/explanation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -35,19 +34,12 @@ bool fixed(double number) {
   return size >= smallest_fixed || decimals(number) <= most_decimals;
 }
 
-std::string formatted(const char* format, int digits, double number) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), format, digits, number);
-  return text.data();
-}
-
-std::string with_decimals(double number, int count) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
-  if (number == 0) return formatted("%.*f", 0, 0);  // never -0; alone it is exact
-  if (fixed(number)) return formatted("%.*f", count, number);
-  return std::abs(number) < 1 ? formatted("%.*e", most_decimals - 2, number)
-                              : formatted("%.*g", most_decimals + 2, number);
+std::string shown_with(double number, int count) {
+  if (!std::isfinite(number)) return number_text(number);
+  if (number == 0) return "0";  // never -0; alone it is exact
+  if (fixed(number)) return with_decimals(number, count);
+  return std::abs(number) < 1 ? with_exponent(number, most_decimals - 2)
+                              : with_digits(number, most_decimals + 2);
 }
 
 }  // namespace
@@ -62,7 +54,7 @@ ShownDecimals::~ShownDecimals() {
 
 std::string shown_number(double number) {
   const int count = std::isfinite(number) ? decimals(number) : 0;
-  return with_decimals(number, std::min(count, most_decimals));
+  return shown_with(number, std::min(count, most_decimals));
 }
 
 std::vector<std::string> shown_column(std::span<const double> numbers) {
@@ -72,7 +64,7 @@ std::vector<std::string> shown_column(std::span<const double> numbers) {
   }
   std::vector<std::string> texts;
   for (const double number : numbers)
-    texts.push_back(with_decimals(number, std::min(most, most_decimals)));
+    texts.push_back(shown_with(number, std::min(most, most_decimals)));
   return texts;
 }
 

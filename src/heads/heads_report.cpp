@@ -18,7 +18,7 @@ namespace attn {
 namespace {
 
 std::string shown(double number) {
-  return std::isnan(number) ? "–" : formatted(std::abs(number) >= 100 ? "%.1f" : "%.3f", number);
+  return std::isnan(number) ? "–" : with_decimals(number, std::abs(number) >= 100 ? 1 : 3);
 }
 
 std::string quoted(const std::string& text) {

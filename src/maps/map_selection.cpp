@@ -10,8 +10,8 @@
 #include "attn/error.hpp"
 
 #include "plot/text/token_labels.hpp"
-#include "support/count_text.hpp"
 #include "support/nearest_name.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "support/display_width.hpp"
 #include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -30,19 +29,6 @@ struct Fact {
   const char* name;
   std::string text;
 };
-
-std::string number_text(double number) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", number);
-  return text.data();
-}
-
-// 124 439 808
-std::string grouped(std::size_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, " ");
-  return text;
-}
 
 std::string positions_text(const Architecture& model, const CheckpointWeights& weights) {
   const auto longest = [&]() -> std::string {
@@ -77,7 +63,7 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
     const Rotary& rotary = *layer.rotary;
     text += translated(rotary.interleaved ? to_translate(" in pairs, {1} of {2} columns, θ {3}")
                                           : to_translate(" by halves, {1} of {2} columns, θ {3}"),
-                       *rotary.width, model.head_width, number_text(rotary.theta));
+                       *rotary.width, model.head_width, with_digits(rotary.theta, 6));
     break;
   }
   if (model.made_for) text += translated(", made for {1}", *model.made_for);
@@ -176,7 +162,7 @@ std::string head_text(const ModelFolder& folder) {
 std::string tokenizer_text(const ModelFolder& folder) {
   if (!folder.tokenizer) return folder.no_tokenizer->problem();
   return translated("{1}, {2} tokens", folder.tokenizer->model(),
-                    grouped(folder.tokenizer->size()));
+                    with_thousands(folder.tokenizer->size(), " "));
 }
 
 std::vector<Fact> facts_of(const ModelFolder& folder) {
@@ -201,16 +187,17 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("family"), model.family},
       {to_translate("layers"), heads},
       {to_translate("width"), translated("{1}, heads {2}", model.width, model.head_width)},
-      {to_translate("vocabulary"), translated("{1} tokens", grouped(model.vocabulary))},
+      {to_translate("vocabulary"), translated("{1} tokens", with_thousands(model.vocabulary, " "))},
       {to_translate("positions"), positions_text(model, folder.weights)},
       {to_translate("norm"),
-       translated("{1}, ε {2}", translated(norm_text(model.norm)), number_text(model.eps))},
+       translated("{1}, ε {2}", translated(norm_text(model.norm)), with_digits(model.eps, 6))},
       {to_translate("activation"), translated(activation_text(model.activation))},
       {to_translate("mask"), mask},
       {to_translate("head"), head_text(folder)},
       {to_translate("tokenizer"), tokenizer_text(folder)},
       {to_translate("parameters"),
-       translated("{1}, stored as {2}", grouped(parameter_count(folder.weights, ignored)),
+       translated("{1}, stored as {2}",
+                  with_thousands(parameter_count(folder.weights, ignored), " "),
                   types_text(folder.weights, ignored))}};
   if (!ignored.empty()) facts.push_back({to_translate("ignored"), names_text(ignored)});
   return facts;

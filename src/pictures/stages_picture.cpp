@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
 #include "pictures/drawing.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -21,12 +21,6 @@ struct Stage {
   Tensor tensor;
   bool hides = false;  ///< whether the mask has been applied
 };
-
-std::string short_number(double number) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.4g", number);
-  return buffer;
-}
 
 bool differ(const Tensor& a, const Tensor& b) {
   const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
@@ -57,7 +51,7 @@ std::vector<Stage> stages_of(const DrawnMap& drawn) {
   const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
   if (scaled) {
     all.push_back({translated("Scores"), formulas.score, divided(map.scores, *formulas.scale)});
-    const std::string by = short_number(*formulas.scale);
+    const std::string by = with_digits(*formulas.scale, 4);
     all.push_back(
         {translated("Scaled"),
          translated("scores · ") + (formulas.scale_text.empty()
@@ -70,7 +64,7 @@ std::vector<Stage> stages_of(const DrawnMap& drawn) {
                    map.scores});
   }
   if (map.capped && (formulas.softcap || differ(map.scores, map.capped))) {
-    const std::string c = formulas.softcap ? short_number(*formulas.softcap) : "c";
+    const std::string c = formulas.softcap ? with_digits(*formulas.softcap, 4) : "c";
     all.push_back({translated("Capped"), c + " · tanh(s / " + c + ")", map.capped});
   }
   // What only adds by distance hides nothing.
@@ -106,7 +100,7 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   if (!formulas.mask.empty()) formulas.mask = "s" + formulas.mask;
   formulas.sinks = first && plan.options().sinks;
   if (mask.hides()) {
-    const std::string fill = mask.fill ? short_number(*mask.fill) : "−∞";
+    const std::string fill = mask.fill ? with_digits(*mask.fill, 4) : "−∞";
     formulas.mask +=
         (formulas.mask.empty() ? "" : translated("; ")) + translated("hidden: {1}", fill);
   }

@@ -10,7 +10,7 @@
 #include "plot/axes/colour_bar.hpp"
 #include "plot/axes/legend.hpp"
 #include "plot/colour/colour_map.hpp"
-#include "support/count_text.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

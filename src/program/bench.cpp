@@ -238,11 +238,11 @@ std::string bench_heading() {
 std::string bench_text(const BenchResult& result) {
   const BenchRequest& request = result.request;
   const std::string fraction =
-      counts_tanh(request) ? "-" : formatted("%.1f", 100 * result.giga_rate / result.peak_gflops);
+      counts_tanh(request) ? "-" : with_decimals(100 * result.giga_rate / result.peak_gflops, 1);
   return line(shape_text(request),
-              {std::to_string(result.runs), formatted("%.3f", result.seconds * 1e3),
-               formatted("%.3f", result.best_seconds * 1e3), formatted("%.1f", result.giga_rate),
-               formatted("%.1f", result.peak_gflops), fraction},
+              {std::to_string(result.runs), with_decimals(result.seconds * 1e3, 3),
+               with_decimals(result.best_seconds * 1e3, 3), with_decimals(result.giga_rate, 1),
+               with_decimals(result.peak_gflops, 1), fraction},
               attention_text(request));
 }
 

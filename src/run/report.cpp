@@ -40,7 +40,7 @@ int decimals_for(const std::vector<double>& numbers) {
 std::string weight_text(double number, int decimals) {
   constexpr int most = 4;
   if (decimals == most && number > 0 && number < 0.5e-4) return "<.0001";
-  return formatted("%.*f", decimals, number);
+  return with_decimals(number, decimals);
 }
 
 std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
@@ -79,8 +79,7 @@ std::string table(const Tensor& matrix, const Names& row_names, const Names& col
     for (const std::size_t j : columns) {
       constexpr int digits = 4;
       const double number = numbers[i * column_count + j];
-      cells.push_back(of_weights ? weight_text(number, decimals)
-                                 : formatted("%.*g", digits, number));
+      cells.push_back(of_weights ? weight_text(number, decimals) : with_digits(number, digits));
     }
     table.add(std::move(cells));
   }
@@ -128,7 +127,7 @@ std::string printable_lines(std::string_view text) {
 std::string share_hidden(const ReportedWeights& report) {
   const double share = static_cast<double>(report.hidden) / static_cast<double>(report.cells);
   return translated("{1} of {2} weights hidden ({3} %)", report.hidden, report.cells,
-                    formatted("%.3g", 100.0 * share));
+                    with_digits(100.0 * share, 3));
 }
 
 // The likeliest tokens by the model, one a line. A space that a token begins with is a part of it.
@@ -144,7 +143,8 @@ std::string predictions(const ModelReport& model) {
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
             token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
-        text += formatted("  %5.1f %%  ", 100 * token.probability) + printable(written) + "\n";
+        const std::string percent = padded_left(with_decimals(100 * token.probability, 1), 5);
+        text += "  " + percent + " %  " + printable(written) + "\n";
       }
     }
   }

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -17,6 +16,7 @@
 #include "attn/error.hpp"
 
 #include "support/in_quotes.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -97,8 +97,7 @@ constexpr std::string_view hidden_start = ".attn-", hidden_end = ".part";
 // leaves is out of sight.
 fs::path hidden_name(const fs::path& target) {
   std::random_device random;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%08x%08x", random(), random());
+  const std::string digits = hexadecimal(random(), 8) + hexadecimal(random(), 8);
   return folder_of(target) / (std::string(hidden_start) + digits).append(hidden_end);
 }
 

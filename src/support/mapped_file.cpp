@@ -19,6 +19,7 @@
 #include "support/descriptor.hpp"
 #include "support/in_quotes.hpp"
 #include "support/memory_limit.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

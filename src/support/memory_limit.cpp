@@ -1,14 +1,12 @@
 #include "support/memory_limit.hpp"
 
-#include <array>
-#include <cstdio>
-
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -24,20 +22,6 @@ double machine_memory() {
 }
 
 }  // namespace
-
-std::string bytes_text(double bytes) {
-  constexpr std::array<const char*, 7> units{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-  std::size_t unit = 0;
-  // From here on three digits would round to the next unit's 1.
-  constexpr double next_unit = 999.5;
-  while (bytes >= next_unit && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g %s", bytes, units[unit]);
-  return text.data();
-}
 
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
                   const std::string& where, const std::string& help) {

@@ -25,7 +25,4 @@ std::optional<std::size_t> address_space_limit() noexcept;
 /// Whether so many bytes more could be had now.
 bool can_be_mapped(std::size_t bytes) noexcept;
 
-/// "1.5 GB", to three digits.
-std::string bytes_text(double bytes);
-
 }  // namespace attn

@@ -1,36 +1,76 @@
 #include "support/number_text.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace attn {
 namespace {
 
-// The largest double has 309 digits before the point.
-using Digits = std::array<char, 400>;
+// std::to_chars shows the sign of a NaN.
+template <class Number>
+std::string shortest_text(Number number) {
+  if (std::isnan(number)) return "nan";
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+std::string padded_with_zeros(std::string text, std::size_t length) {
+  if (text.size() < length) text.insert(0, length - text.size(), '0');
+  return text;
+}
 
 }  // namespace
 
 std::string number_text(double number) {
-  if (std::isnan(number)) return "nan";  // std::to_chars would show its sign
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return shortest_text(number);
+}
+
+std::string float_text(float number) {
+  return shortest_text(number);
+}
+
+std::string number_text(double number, std::chars_format format, int digits) {
+  if (std::isnan(number)) return "nan";
+  std::array<char, 400> text;  // the largest double has 309 digits before the point
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number, format, digits).ptr;
   return {text.data(), end};
 }
 
-std::string formatted(const char* format, double number) {
-  Digits text{};
-  std::snprintf(text.data(), text.size(), format, std::isnan(number) ? std::abs(number) : number);
-  return text.data();
+std::string with_most_decimals(double number, int decimals) {
+  std::string text = with_decimals(number, decimals);
+  if (decimals > 0) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
 }
 
-std::string formatted(const char* format, int precision, double number) {
-  Digits text{};
-  std::snprintf(text.data(), text.size(), format, precision,
-                std::isnan(number) ? std::abs(number) : number);
-  return text.data();
+std::string with_thousands(std::size_t number, std::string_view separator) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, separator);
+  return text;
+}
+
+std::string with_zeros(std::size_t number, std::size_t digits) {
+  return padded_with_zeros(std::to_string(number), digits);
+}
+
+std::string hexadecimal(std::uint64_t number, std::size_t digits) {
+  std::array<char, 16> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr;
+  return padded_with_zeros({text.data(), end}, digits);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 7> units{" bytes", " kB", " MB", " GB", " TB", " PB", " EB"};
+  // Three digits of more than this would round to 1 of the next unit.
+  constexpr double next_unit = 999.5;
+  std::size_t unit = 0;
+  for (; bytes >= next_unit && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  return with_digits(bytes, 3) + units[unit];
+}
+
+std::string count_text(std::size_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
 }
 
 }  // namespace attn

@@ -1,15 +1,54 @@
 #pragma once
 
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace attn {
 
-/// The shortest text that reads back to the same number: "0.1", "3", "-1e+09", "inf", "nan".
-std::string number_text(double number);
+/// Numbers as text, whatever the locale. A NaN is "nan" whatever its sign, infinities are "inf" and
+/// "-inf".
 
-/// The number as printf writes it in a format with one conversion, such as "%.3g", or with a
-/// precision before it, such as "%.*f"; NaN is "nan" without a sign.
-std::string formatted(const char* format, double number);
-std::string formatted(const char* format, int precision, double number);
+/// The shortest text that is read back as the same number: "0.1", "1e+20", "-0".
+std::string number_text(double number);
+std::string float_text(float number);
+
+/// A number of digits as std::to_chars and printf have it.
+std::string number_text(double number, std::chars_format format, int digits);
+
+/// Decimals behind the point, as "%.*f" of printf: with_decimals(2.5, 2) is "2.50".
+inline std::string with_decimals(double number, int decimals) {
+  return number_text(number, std::chars_format::fixed, decimals);
+}
+/// Significant digits without zeros at the end and, where that is shorter, with an exponent, as
+/// "%.*g" of printf: with_digits(0.25, 3) is "0.25", with_digits(123456, 3) is "1.23e+05".
+inline std::string with_digits(double number, int digits) {
+  return number_text(number, std::chars_format::general, digits);
+}
+/// A power of ten behind one digit and decimals, as "%.*e" of printf: "1.50e-07".
+inline std::string with_exponent(double number, int decimals) {
+  return number_text(number, std::chars_format::scientific, decimals);
+}
+
+/// A finite number rounded to at most that many decimals, without zeros at the end: "2.5", "3", and
+/// "0" for what rounds to zero.
+std::string with_most_decimals(double number, int decimals);
+
+/// Groups of three digits: "124 439 808" with a space as the separator.
+std::string with_thousands(std::size_t number, std::string_view separator);
+
+/// A number of at least `digits` digits: "000042".
+std::string with_zeros(std::size_t number, std::size_t digits);
+
+/// At least `digits` lower-case hexadecimal digits: "00ff".
+std::string hexadecimal(std::uint64_t number, std::size_t digits);
+
+/// Three digits of a size in bytes: "999 bytes", "1.5 kB", "16.8 GB"; units are powers of 1000.
+std::string bytes_text(double bytes);
+
+/// "1 sample", "2 samples"; a plural that takes more than an s is given: "2 queries".
+std::string count_text(std::size_t count, const std::string& one, const std::string& many = "");
 
 }  // namespace attn

@@ -1,15 +1,12 @@
 #include "support/printable.hpp"
 
-#include <array>
-#include <cstdio>
-
+#include "support/number_text.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
 namespace {
 
 std::string escape(char byte) {
-  constexpr char digits[] = "0123456789abcdef";
   switch (byte) {
     case '\n':
       return "\\n";
@@ -20,8 +17,7 @@ std::string escape(char byte) {
     default:
       break;
   }
-  const auto number = static_cast<unsigned char>(byte);
-  return {'\\', 'x', digits[number >> 4], digits[number & 15]};
+  return "\\x" + hexadecimal(static_cast<unsigned char>(byte), 2);
 }
 
 // Some terminals take U+009B, among those from U+0080 to U+009F, for the start of a command.
@@ -42,10 +38,7 @@ bool is_arranging(char32_t character) {
 
 // "\uffff", "\U0001ffff".
 std::string code_point(char32_t character) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), character > 0xFFFF ? "\\U%08x" : "\\u%04x",
-                static_cast<unsigned>(character));
-  return text.data();
+  return character > 0xFFFF ? "\\U" + hexadecimal(character, 8) : "\\u" + hexadecimal(character, 4);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "plot/colour/colour_map.hpp"
 #include "plot/colour/paper.hpp"
 #include "result/tensor_meaning.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "view/map_rows.hpp"
@@ -119,15 +119,13 @@ bool speaks_chinese() {
   return is_translated("Self-Attention");
 }
 
-std::string hexadecimal(plot::Colour colour) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%06x", plot::packed(colour));
-  return text;
+std::string code_of(plot::Colour colour) {
+  return hexadecimal(plot::packed(colour), 6);
 }
 
 std::string table_of(const plot::ColourMap& map) {
   std::string table;
-  for (std::size_t i = 0; i < plot::ColourMap::size(); ++i) table += hexadecimal(map[i]);
+  for (std::size_t i = 0; i < plot::ColourMap::size(); ++i) table += code_of(map[i]);
   return table;
 }
 
@@ -139,8 +137,8 @@ ViewData::Colours colours_of(const ViewOptions& options) {
   const plot::ColourMap map(colours.weights);
   colours.weights_table = table_of(map);
   colours.diverging_table = table_of(plot::ColourMap(colours.diverging));
-  colours.hidden = "#" + hexadecimal(plot::beside(plot::Paper(), map).hidden);
-  colours.nan = "#" + hexadecimal(map.apart(0));
+  colours.hidden = "#" + code_of(plot::beside(plot::Paper(), map).hidden);
+  colours.nan = "#" + code_of(map.apart(0));
   return colours;
 }
 
@@ -163,24 +161,11 @@ std::string tensor_title(const std::string& tensor, bool weights) {
   return meaning_of_values(tensor).value_or(translated("Attention Weight"));
 }
 
-std::string short_number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", number);
-  return text;
-}
-
 // Rounded up to two digits, so that it stays a bound.
 std::string bound_text(double bound) {
   if (!(bound > 0)) return "0";
   const double unit = std::pow(10.0, std::floor(std::log10(bound)) - 1);
-  return short_number(std::ceil(bound / unit) * unit);
-}
-
-// 48 M cells as 48,000,000.
-std::string grouped(std::size_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
+  return with_digits(std::ceil(bound / unit) * unit, 2);
 }
 
 }  // namespace
@@ -297,7 +282,8 @@ void PageMaker::add_notes() {
         "The maps have {1} cells in all, and the page keeps at most {2}: maps of more than {3} "
         "queries or keys are reduced to cells that show the largest value of several. Of each "
         "query the strongest keys, {4} of them, are kept with their values.",
-        grouped(plan_.all), grouped(options_.cells), plan_.side, plan_.strongest_keys));
+        with_thousands(plan_.all, ","), with_thousands(options_.cells, ","), plan_.side,
+        plan_.strongest_keys));
   }
   if (coded_ > 0) {
     data_.notes.push_back(translated(

@@ -8,31 +8,14 @@
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
+
 namespace {
 
-using attn::bytes_text;
 using attn::check_memory;
 
 double machine_memory() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-TEST_CASE("a number of bytes is shown to three digits in the largest unit it fills") {
-  CHECK(bytes_text(0) == "0 bytes");
-  CHECK(bytes_text(999) == "999 bytes");
-  CHECK(bytes_text(1000) == "1 kB");
-  CHECK(bytes_text(1500) == "1.5 kB");
-  CHECK(bytes_text(1234567) == "1.23 MB");
-  CHECK(bytes_text(1.5e9) == "1.5 GB");
-  CHECK(bytes_text(4e12) == "4 TB");
-  CHECK(bytes_text(2e15) == "2 PB");
-  CHECK(bytes_text(18446744073709551615.0) == "18.4 EB");
-}
-
-TEST_CASE("a number of bytes that rounds to a thousand of one unit is one of the next") {
-  CHECK(bytes_text(999499) == "999 kB");
-  CHECK(bytes_text(999500) == "1 MB");
-  CHECK(bytes_text(999999999) == "1 GB");
 }
 
 TEST_CASE("what fits into memory passes the memory check") {
@@ -44,7 +27,7 @@ TEST_CASE("what exceeds the machine's memory is refused with its size") {
   CHECK_THROWS_WITH_AS(
       check_memory(1'000'000'000'000'000, 4, "the weights [1,2]", "/query"),
       ("the weights [1,2] would take 4 PB, more than the memory of this machine, " +
-       bytes_text(machine_memory()) + "\n  where: /query\n  help:  make it smaller")
+       attn::bytes_text(machine_memory()) + "\n  where: /query\n  help:  make it smaller")
           .c_str(),
       attn::Error);
 }

@@ -11,6 +11,7 @@
 
 namespace {
 
+using attn::bytes_text;
 using attn::number_text;
 
 TEST_CASE("a number is written in the shortest form that reads back") {
@@ -46,6 +47,64 @@ TEST_CASE("the text of any finite number reads back to the same bits") {
     CAPTURE(number);
     REQUIRE(std::strtod(number_text(number).c_str(), nullptr) == number);
   }
+}
+
+TEST_CASE("a number of bytes is shown to three digits in the largest unit it fills") {
+  CHECK(bytes_text(0) == "0 bytes");
+  CHECK(bytes_text(999) == "999 bytes");
+  CHECK(bytes_text(1000) == "1 kB");
+  CHECK(bytes_text(1500) == "1.5 kB");
+  CHECK(bytes_text(1234567) == "1.23 MB");
+  CHECK(bytes_text(1.5e9) == "1.5 GB");
+  CHECK(bytes_text(4e12) == "4 TB");
+  CHECK(bytes_text(2e15) == "2 PB");
+  CHECK(bytes_text(18446744073709551615.0) == "18.4 EB");
+}
+
+TEST_CASE("a number of bytes that rounds to a thousand of one unit is one of the next") {
+  CHECK(bytes_text(999499) == "999 kB");
+  CHECK(bytes_text(999500) == "1 MB");
+  CHECK(bytes_text(999999999) == "1 GB");
+}
+
+TEST_CASE("floats are written in the shortest form that reads back as a float") {
+  CHECK(attn::float_text(0.1F) == "0.1");
+  CHECK(attn::float_text(std::copysign(std::numeric_limits<float>::quiet_NaN(), -1.0F)) == "nan");
+}
+
+TEST_CASE("a number of digits is as printf has it") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(attn::with_decimals(2.5, 2) == "2.50");
+  CHECK(attn::with_decimals(-0.001, 2) == "-0.00");
+  CHECK(attn::with_decimals(1e300, 0).size() == 301);
+  CHECK(attn::with_decimals(std::copysign(nan, -1.0), 2) == "nan");
+  CHECK(attn::with_digits(0.25, 3) == "0.25");
+  CHECK(attn::with_digits(123456, 3) == "1.23e+05");
+  CHECK(attn::with_digits(-std::numeric_limits<double>::infinity(), 3) == "-inf");
+  CHECK(attn::with_exponent(1.5e-7, 2) == "1.50e-07");
+}
+
+TEST_CASE("zeros at the end of decimals are left out") {
+  CHECK(attn::with_most_decimals(2.5, 3) == "2.5");
+  CHECK(attn::with_most_decimals(3, 3) == "3");
+  CHECK(attn::with_most_decimals(100, 0) == "100");
+  CHECK(attn::with_most_decimals(-0.0001, 3) == "0");
+}
+
+TEST_CASE("whole numbers are grouped, padded and written in hexadecimal") {
+  CHECK(attn::with_thousands(7, " ") == "7");
+  CHECK(attn::with_thousands(124439808, " ") == "124 439 808");
+  CHECK(attn::with_thousands(123456, ",") == "123,456");
+  CHECK(attn::with_zeros(42, 6) == "000042");
+  CHECK(attn::with_zeros(1234567, 6) == "1234567");
+  CHECK(attn::hexadecimal(0xFF, 4) == "00ff");
+  CHECK(attn::hexadecimal(0xFFFFFFFFFFFFFFFF, 1) == "ffffffffffffffff");
+}
+
+TEST_CASE("a noun follows its number in singular or plural") {
+  CHECK(attn::count_text(1, "sample") == "1 sample");
+  CHECK(attn::count_text(0, "sample") == "0 samples");
+  CHECK(attn::count_text(2, "query", "queries") == "2 queries");
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "plot/axes/subplots.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
@@ -25,17 +25,12 @@ constexpr double readable_scale = 0.6;  // of ten points
 constexpr double least_scale = 0.15;
 constexpr double least_dpi = 1, most_dpi = 10000;
 
-std::string number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%g", value);
-  return buffer;
-}
-
 double checked_dpi(double dpi) {
   if (!(dpi >= least_dpi && dpi <= most_dpi)) {
-    throw Error(ErrorKind::usage,
-                translated("a resolution of {1} dots per inch is not possible", number(dpi)), "",
-                translated("give one from 1 to 10000, such as 300"));
+    throw Error(
+        ErrorKind::usage,
+        translated("a resolution of {1} dots per inch is not possible", with_digits(dpi, 6)), "",
+        translated("give one from 1 to 10000, such as 300"));
   }
   return dpi;
 }
@@ -44,8 +39,8 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
   const auto possible = [](double side) { return side > 0 && side <= longest_inches; };
   if (!possible(size.first) || !possible(size.second)) {
     throw Error(ErrorKind::usage,
-                translated("a figure size of {1} × {2} inches is not possible", number(size.first),
-                           number(size.second)),
+                translated("a figure size of {1} × {2} inches is not possible",
+                           with_digits(size.first, 6), with_digits(size.second, 6)),
                 "", translated("give the width and height in inches, such as 8x6"));
   }
   return size;
@@ -54,8 +49,8 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
 double checked_font_scale(double scale) {
   if (!(scale >= least_font_scale && scale <= most_font_scale)) {
     throw Error(ErrorKind::usage,
-                translated("letters {1} times as large are not possible", number(scale)), "",
-                translated("give a font scale from 0.1 to 20, such as 1.5"));
+                translated("letters {1} times as large are not possible", with_digits(scale, 6)),
+                "", translated("give a font scale from 0.1 to 20, such as 1.5"));
   }
   return scale;
 }

@@ -1,14 +1,13 @@
 #include "plot/canvas/svg_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
@@ -16,19 +15,11 @@ namespace {
 
 // Three decimals of a point at most.
 std::string number(double value) {
-  char buffer[32];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 3).ptr;
-  std::string text(buffer, end);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
+  return with_most_decimals(value, 3);
 }
 
 std::string hex(Colour colour) {
-  char buffer[8];
-  std::snprintf(buffer, sizeof buffer, "#%02x%02x%02x", colour.red, colour.green, colour.blue);
-  return buffer;
+  return "#" + hexadecimal(packed(colour), 6);
 }
 
 std::string base64(std::string_view bytes) {

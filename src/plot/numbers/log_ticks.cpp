@@ -2,8 +2,9 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
+
+#include "support/number_text.hpp"
 
 namespace attn::plot {
 namespace {
@@ -30,11 +31,9 @@ void set_round_values(LogTicks& ticks, Interval view, int intervals) {
   ticks.values.clear();
   ticks.labels.clear();
   if (!texts.offset.empty()) {  // a bar of so narrow a view shows its ends
-    char text[32];
     for (const double value : {view.low, view.high}) {
-      std::snprintf(text, sizeof text, "%.4g", value);
       ticks.values.push_back(value);
-      ticks.labels.push_back(with_minus_signs(text));
+      ticks.labels.push_back(with_minus_signs(with_digits(value, 4)));
     }
     return;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "plot/numbers/ticks.hpp"
+#include "support/number_text.hpp"
 
 // The rules are those of matplotlib 3.6 (ScalarFormatter with its default settings).
 
@@ -104,19 +105,12 @@ std::string summand_text(double summand) {
   const double digits = std::nearbyint(summand / std::pow(10.0, exponent) * 1e10) / 1e10;
   std::string text;
   if (summand > 0) text += '+';
-  text += std::fmod(digits, 1.0) == 0 ? digits_of(digits, std::chars_format::fixed, 0)
-                                      : digits_of(digits, std::chars_format::general, 10);
+  text += std::fmod(digits, 1.0) == 0 ? with_decimals(digits, 0) : with_digits(digits, 10);
   if (exponent != 0) text.append("e").append(std::to_string(exponent));
   return text;
 }
 
 }  // namespace
-
-std::string digits_of(double value, std::chars_format format, int digits) {
-  char buffer[400];  // the largest double has 309 digits before the point
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format, digits).ptr;
-  return {buffer, end};
-}
 
 std::string with_minus_signs(const std::string& text) {
   std::string result;
@@ -145,7 +139,7 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
   const int decimals = decimals_for(shown, shown_view);
   for (double& value : shown) {
     if (std::abs(value) < 1e-8) value = 0;
-    texts.labels.push_back(with_minus_signs(digits_of(value, std::chars_format::fixed, decimals)));
+    texts.labels.push_back(with_minus_signs(with_decimals(value, decimals)));
   }
   if (exponent != 0) texts.offset.append("1e").append(std::to_string(exponent));
   if (summand != 0) texts.offset += summand_text(summand);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -47,9 +46,6 @@ struct TickTexts {
 /// Values are shown with the fewest decimals that tell them apart, large and small ones by a common
 /// power of ten, and close ones by their differences from a common summand.
 TickTexts tick_texts(const std::vector<double>& values, Interval view);
-
-/// The digits of a number, as std::to_chars has them.
-std::string digits_of(double value, std::chars_format format, int digits);
 
 /// `text` with every hyphen replaced by a minus sign (U+2212).
 std::string with_minus_signs(const std::string& text);

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
@@ -103,17 +104,16 @@ std::string value_text(double value, const ValueFormat& format) {
   std::string text;
   switch (format.kind) {
     case ValueFormat::Kind::fixed:
-      text = digits_of(value, std::chars_format::fixed, format.digits);
+      text = with_decimals(value, format.digits);
       break;
     case ValueFormat::Kind::significant:
-      text = with_short_exponent(
-          digits_of(value, std::chars_format::general, std::max(format.digits, 1)));
+      text = with_short_exponent(with_digits(value, std::max(format.digits, 1)));
       break;
     case ValueFormat::Kind::scientific:
-      text = with_short_exponent(digits_of(value, std::chars_format::scientific, format.digits));
+      text = with_short_exponent(with_exponent(value, format.digits));
       break;
     case ValueFormat::Kind::percent:
-      text = digits_of(100 * value, std::chars_format::fixed, format.digits) + "%";
+      text = with_decimals(100 * value, format.digits) + "%";
       break;
   }
   if (!reads_as_zero(text)) return text;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 
@@ -16,6 +15,7 @@
 #include "plot/terminal/terminal_labels.hpp"
 #include "plot/terminal/terminal_line.hpp"
 #include "support/display_width.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -41,8 +41,8 @@ constexpr std::array<Apart, 3> all_apart{
 constexpr std::size_t least_columns = 20, least_lines = 4;
 constexpr std::size_t widest_label = 14, most_turned_lines = 10;
 constexpr std::size_t widest_value = 8;
-constexpr const char* ends_format = "%.4g";  // of the smallest and the largest value
-constexpr std::size_t longest_scale = 27;    // columns; three a shade
+constexpr int end_digits = 4;              // of the smallest and the largest value
+constexpr std::size_t longest_scale = 27;  // columns; three a shade
 constexpr std::size_t lines_below =
     4;  // the scale, a remark of two lines, and the prompt that follows
 
@@ -67,12 +67,6 @@ ColourScale scale_of(const Matrix& matrix, const Heatmap& heatmap, const Termina
   FigureOptions alone;
   alone.threads = 1;
   return colour_scale({&matrix, 1}, !heatmap.any_numbers, colours, alone);
-}
-
-std::string formatted(const char* format, double number) {
-  char text[400];  // the largest double has 309 digits before the point
-  std::snprintf(text, sizeof text, format, number);
-  return text;
 }
 
 std::vector<std::string> all_printable(const std::vector<std::string>& strings) {
@@ -284,8 +278,8 @@ class TerminalHeatmap {
     if (cells.range().low > cells.range().high) {
       line.add(translated("no finite weights"));
     } else {
-      const std::string low = formatted(ends_format, scale_.range.low) + " ";
-      const std::string high = " " + formatted(ends_format, scale_.range.high);
+      const std::string low = with_digits(scale_.range.low, end_digits) + " ";
+      const std::string high = " " + with_digits(scale_.range.high, end_digits);
       const std::size_t used = gutter_ + low.size() + high.size() + display_width(hidden);
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
@@ -336,8 +330,8 @@ class TerminalHeatmap {
                    matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {
       const std::string ends =
-          translated("they go from {1} to {2}", formatted(ends_format, all.low),
-                     formatted(ends_format, all.high));
+          translated("they go from {1} to {2}", with_digits(all.low, end_digits),
+                     with_digits(all.high, end_digits));
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";
