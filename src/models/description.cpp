@@ -225,65 +225,42 @@ std::string model_json(const CheckpointFolder& folder) {
   return described(folder, [&](const ModelFolder& found) {
     const Architecture& model = found.architecture;
     const std::vector<std::string> ignored = check_weights(model, found.weights);
-    std::string text;
-    JsonWriter json([&](std::string_view piece) { text += piece; });
-    const InEnglish english(true);  // programs read it
-    const auto put = [&](const char* key, const auto& value) {
-      json.key(key);
-      json.value(value);
-    };
-    json.begin_object();
-    put("folder", std::string_view(found.path.native()));
-    put("family", std::string_view(model.family));
-    json.key("stacks");
-    json.begin_array();
-    for (const ModelStack& stack : model.stacks) {
+    return json_text([&](JsonWriter& json) {
+      const InEnglish english(true);  // programs read it
       json.begin_object();
-      put("layers", stack.layers.size());
-      put("causal", stack.causal);
-      put("crosses", stack.crosses);
-      json.key("windows");
-      json.begin_array();
-      for (const ModelLayer& layer : stack.layers) {
-        if (layer.window) {
-          json.value(*layer.window);
-        } else {
-          json.null();
-        }
+      json.member("folder", std::string_view(found.path.native()));
+      json.member("family", std::string_view(model.family));
+      json.objects("stacks", model.stacks, [&](const ModelStack& stack) {
+        json.member("layers", stack.layers.size());
+        json.member("causal", stack.causal);
+        json.member("crosses", stack.crosses);
+        json.array("windows", stack.layers,
+                   [&](const ModelLayer& layer) { json.value(layer.window); });
+      });
+      json.member("heads", model.heads);
+      json.member("key_heads", model.kv_heads);
+      json.member("width", model.width);
+      json.member("head_width", model.head_width);
+      json.member("vocabulary", model.vocabulary);
+      json.member("positions", positions_text(model, found.weights));
+      json.member("norm", norm_text(model.norm));
+      json.member("eps", model.eps);
+      json.member("activation", activation_text(model.activation));
+      json.member("logits", has_head(model, found.weights));
+      json.member("tied", model.tied);
+      if (found.tokenizer) {
+        json.object("tokenizer", [&] {
+          json.member("model", found.tokenizer->model());
+          json.member("tokens", found.tokenizer->size());
+        });
+      } else {
+        json.member("tokenizer", std::optional<bool>());
       }
-      json.end_array();
+      json.member("parameters", parameter_count(found.weights, ignored));
+      json.member("stored_as", types_text(found.weights, ignored));
+      json.member("ignored", ignored);
       json.end_object();
-    }
-    json.end_array();
-    put("heads", model.heads);
-    put("key_heads", model.kv_heads);
-    put("width", model.width);
-    put("head_width", model.head_width);
-    put("vocabulary", model.vocabulary);
-    put("positions", positions_text(model, found.weights));
-    put("norm", norm_text(model.norm));
-    put("eps", model.eps);
-    put("activation", activation_text(model.activation));
-    put("logits", has_head(model, found.weights));
-    put("tied", model.tied);
-    json.key("tokenizer");
-    if (found.tokenizer) {
-      json.begin_object();
-      put("model", found.tokenizer->model());
-      put("tokens", found.tokenizer->size());
-      json.end_object();
-    } else {
-      json.null();
-    }
-    put("parameters", parameter_count(found.weights, ignored));
-    put("stored_as", types_text(found.weights, ignored));
-    json.key("ignored");
-    json.begin_array();
-    for (const std::string& name : ignored) json.value(name);
-    json.end_array();
-    json.end_object();
-    json.finish();
-    return text;
+    });
   });
 }
 

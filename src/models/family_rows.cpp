@@ -195,11 +195,7 @@ JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part) {
 }
 
 std::string row_text(const JsonValue& config, const JsonValue* row) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
-  write(json, row_of(language_part(config), row));
-  json.finish();
-  return text;
+  return json_text([&](JsonWriter& json) { write(json, row_of(language_part(config), row)); });
 }
 
 }  // namespace attn

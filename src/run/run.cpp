@@ -47,10 +47,7 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
     runs[0]->answer(json, provenance);
   } else {
     json.begin_object();
-    json.key("runs");
-    json.begin_array();
-    for (const auto& run : runs) run->answer(json, provenance);
-    json.end_array();
+    json.array("runs", runs, [&](const auto& run) { run->answer(json, provenance); });
     json.end_object();
   }
   json.finish();

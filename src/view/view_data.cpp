@@ -1,7 +1,9 @@
 #include "view/view_data.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -58,33 +60,21 @@ std::string escaped(std::string_view json) {
   return text;
 }
 
-template <class List, class Write>
-void write_list(JsonWriter& json, std::string_view key, const List& list, const Write& write) {
-  json.key(key);
-  json.begin_array();
-  for (const auto& one : list) write(one);
-  json.end_array();
-}
-
 void write_range(JsonWriter& json, double least, double most) {
-  json.key("range");
-  json.begin_array();
-  json.value(least);
-  json.value(most);
-  json.end_array();
+  json.array("range", std::array{least, most}, [&](double end) { json.value(end); });
 }
 
 void write(JsonWriter& json, const ShownTokens& tokens) {
   json.begin_object();
   json.member("pieces", tokens.pieces);
   json.member("shown", tokens.shown);
-  write_list(json, "words", tokens.words, [&](const auto& word) {
+  json.array("words", tokens.words, [&](const auto& word) {
     json.begin_array();
     json.value(word.first);
     json.value(word.second);
     json.end_array();
   });
-  write_list(json, "special", tokens.special, [&](std::size_t at) { json.value(at); });
+  json.array("special", tokens.special, [&](std::size_t at) { json.value(at); });
   json.end_object();
 }
 
@@ -109,7 +99,7 @@ void write(JsonWriter& json, const ViewData::Maps& maps, const FiniteRange& rang
   json.member("title", maps.title);
   write_range(json, range.empty() ? 0 : range.least, range.empty() ? 0 : range.most);
   json.member("diverging", maps.diverging);
-  write_list(json, "heads", maps.heads, [&](const ViewData::Cells& cells) { write(json, cells); });
+  json.array("heads", maps.heads, [&](const ViewData::Cells& cells) { write(json, cells); });
   json.end_object();
 }
 
@@ -128,7 +118,7 @@ void write(JsonWriter& json, const ViewData& data, const ViewData::Sample& sampl
   json.member("query_tokens", sample.query_tokens);
   json.member("key_tokens", sample.key_tokens);
   json.member("hidden_because", sample.hidden_because);
-  write_list(json, "maps", sample.maps,
+  json.array("maps", sample.maps,
              [&](const ViewData::Maps& maps) { write(json, maps, range_of(data, maps.tensor)); });
   json.end_object();
 }
@@ -141,12 +131,12 @@ void write(JsonWriter& json, const ViewData& data, const ViewData::Attention& at
   json.member("heads", attention.heads);
   json.member("heads_a_group", attention.heads_a_group);
   if (!attention.numbers.empty()) {
-    write_list(json, "numbers", attention.numbers, [&](std::size_t head) { json.value(head); });
+    json.array("numbers", attention.numbers, [&](std::size_t head) { json.value(head); });
   }
-  write_list(json, "samples", attention.samples,
+  json.array("samples", attention.samples,
              [&](const ViewData::Sample& sample) { write(json, data, sample); });
   if (!attention.statistics.empty()) {
-    write_list(json, "statistics", attention.statistics, [&](const std::vector<double>& head) {
+    json.array("statistics", attention.statistics, [&](const std::vector<double>& head) {
       json.begin_array();
       for (const double value : head) {
         if (std::isfinite(value)) {
@@ -164,30 +154,24 @@ void write(JsonWriter& json, const ViewData& data, const ViewData::Attention& at
 void write_statistics(JsonWriter& json, const ViewData& data) {
   const bool any = std::any_of(data.attentions.begin(), data.attentions.end(),
                                [](const auto& one) { return !one.statistics.empty(); });
-  json.key("statistics");
-  json.begin_array();
-  for (const HeadStatisticInfo& info : head_statistics()) {
-    if (!any) break;
-    json.begin_object();
+  const std::span<const HeadStatisticInfo> all = head_statistics();
+  json.objects("statistics", any ? all : all.first(0), [&](const HeadStatisticInfo& info) {
     json.member("name", info.name);
     json.member("title", translated(info.title));
     json.member("meaning", translated(info.meaning));
-    json.end_object();
-  }
-  json.end_array();
+  });
 }
 
 void write_colours(JsonWriter& json, const ViewData::Colours& colours) {
-  json.key("colours");
-  json.begin_object();
-  json.member("weights", colours.weights);
-  json.member("diverging", colours.diverging);
-  json.member("weights_table", colours.weights_table);
-  json.member("diverging_table", colours.diverging_table);
-  json.member("hidden", colours.hidden);
-  json.member("nan", colours.nan);
-  write_range(json, colours.least, colours.most);
-  json.end_object();
+  json.object("colours", [&] {
+    json.member("weights", colours.weights);
+    json.member("diverging", colours.diverging);
+    json.member("weights_table", colours.weights_table);
+    json.member("diverging_table", colours.diverging_table);
+    json.member("hidden", colours.hidden);
+    json.member("nan", colours.nan);
+    write_range(json, colours.least, colours.most);
+  });
 }
 
 }  // namespace
@@ -200,42 +184,38 @@ FiniteRange& ViewData::range(const std::string& tensor) {
 }
 
 std::string view_data_json(const ViewData& data) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; }, 1, JsonLayout::line);
-  json.begin_object();
-  json.member("format", std::size_t{1});
-  json.member("program", std::string("attn-cli ") + ATTN_VERSION);
-  json.member("language", data.language);
-  json.member("title", data.title);
-  json.member("description", data.description);
-  json.key("commands");
-  json.begin_object();
-  std::vector<std::string> before;
-  if (data.computed && !data.commands.compute.empty()) {
-    before.push_back(shell_line(data.commands.compute));
-  }
-  json.member("before", before);
-  json.member("input", shell_line(data.computed ? data.commands.result : data.commands.input));
-  json.end_object();
-  write_list(json, "samples", data.samples, [&](const std::string& title) {
-    json.begin_object();
-    json.member("title", title);
-    json.end_object();
-  });
-  write_list(json, "tokens", data.tokens, [&](const ShownTokens& tokens) { write(json, tokens); });
-  write_list(json, "attentions", data.attentions,
-             [&](const ViewData::Attention& attention) { write(json, data, attention); });
-  write_statistics(json, data);
-  write_colours(json, data.colours);
-  json.member("notes", data.notes);
-  json.key("thumbnails");
-  json.begin_object();
-  json.member("side", data.thumbnail_side);
-  json.member("block", data.thumbnails);
-  json.end_object();
-  json.end_object();
-  json.finish();
-  return escaped(text);
+  return escaped(json_text(
+      [&](JsonWriter& json) {
+        json.begin_object();
+        json.member("format", std::size_t{1});
+        json.member("program", std::string("attn-cli ") + ATTN_VERSION);
+        json.member("language", data.language);
+        json.member("title", data.title);
+        json.member("description", data.description);
+        json.object("commands", [&] {
+          std::vector<std::string> before;
+          if (data.computed && !data.commands.compute.empty()) {
+            before.push_back(shell_line(data.commands.compute));
+          }
+          json.member("before", before);
+          json.member("input",
+                      shell_line(data.computed ? data.commands.result : data.commands.input));
+        });
+        json.objects("samples", data.samples,
+                     [&](const std::string& title) { json.member("title", title); });
+        json.array("tokens", data.tokens, [&](const ShownTokens& tokens) { write(json, tokens); });
+        json.array("attentions", data.attentions,
+                   [&](const ViewData::Attention& attention) { write(json, data, attention); });
+        write_statistics(json, data);
+        write_colours(json, data.colours);
+        json.member("notes", data.notes);
+        json.object("thumbnails", [&] {
+          json.member("side", data.thumbnail_side);
+          json.member("block", data.thumbnails);
+        });
+        json.end_object();
+      },
+      JsonLayout::line));
 }
 
 }  // namespace attn

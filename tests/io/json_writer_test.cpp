@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -209,6 +210,27 @@ TEST_CASE("what is no JSON cannot be written") {
   CHECK_THROWS_WITH_AS(object.key("b"), "a JSON key stands where none can", Error);
   CHECK_THROWS_WITH_AS(object.end_object(), "JSON brackets do not match", Error);
   CHECK_THROWS_WITH_AS(object.value(Tensor()), "an absent tensor was written as JSON", Error);
+}
+
+TEST_CASE("members that are objects and arrays close themselves") {
+  const std::vector<int> layers{1, 2};
+  const std::string text = json_text(
+      [&](JsonWriter& json) {
+        json.begin_object();
+        json.object("model", [&] { json.member("width", std::size_t{8}); });
+        json.array("lengths", layers, [&](int layer) { json.value(std::int64_t{layer}); });
+        json.objects("layers", layers,
+                     [&](int layer) { json.member("number", std::int64_t{layer}); });
+        json.member("window", std::optional<double>());
+        json.member("scale", std::optional(0.5));
+        json.member("names", std::vector<std::string>{"a", "b"});
+        json.end_object();
+      },
+      JsonLayout::line);
+  CHECK(text ==
+        R"({"model": {"width": 8}, "lengths": [1, 2], "layers": [{"number": 1}, {"number": 2}], )"
+        R"("window": null, "scale": 0.5, "names": ["a", "b"]})"
+        "\n");
 }
 
 TEST_CASE("control characters are escaped in strings, and read back the same") {
