@@ -16,7 +16,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/spoken_language.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {
@@ -176,6 +176,22 @@ std::function<int()> printing(std::string text) {
 }
 
 }  // namespace
+
+std::vector<Command> commands() {
+  std::vector<Command> all{
+      run_command(),      batch_command(),  plot_command(),       show_command(),
+      explain_command(),  heads_command(),  view_command(),       compare_command(),
+      validate_command(), schema_command(), model_command(),      example_command(),
+      bench_command(),    list_command(),   completion_command(), manual_command()};
+  for (Command& command : all) {
+    const bool speaks = std::any_of(command.flags.begin(), command.flags.end(),
+                                    [](const Flag& flag) { return flag.name == "--lang"; });
+    if (!speaks) add_language(command.flags);
+    command.flags.insert(command.flags.begin(),
+                         Flag{"--help", "", translated("Print this help"), {}});
+  }
+  return all;
+}
 
 std::function<int()> parse_arguments(int count, const char* const* words) {
   CLI::App app(translated("Computes attention exactly and draws it."), "attn-cli");

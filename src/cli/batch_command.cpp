@@ -6,16 +6,11 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 
-#include "cli/batch_progress.hpp"
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/document_flags.hpp"
-#include "cli/exit_codes.hpp"
-#include "cli/flags_of_fields.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/flags.hpp"
 #include "cli/output.hpp"
-#include "cli/run_flags.hpp"
-#include "cli/shard_flags.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {
@@ -26,6 +21,83 @@ struct GivenToBatch {
   std::optional<Shard> shard;
   std::optional<std::filesystem::path> merge;
 };
+
+constexpr std::chrono::milliseconds bar_interval{100};
+constexpr std::chrono::seconds line_interval{5};
+// Failures beyond this many are only counted; the summary has them all.
+constexpr std::size_t most_failures_printed = 20;
+
+// The progress of a batch on standard error: a bar with the rate and the time left on a terminal, a
+// line every few seconds elsewhere, nothing with --quiet. The first failures are printed at once.
+class BatchProgress {
+ public:
+  // Answers come in unknown number: of those only failures are printed.
+  BatchProgress(const Common& common, bool answers);
+
+  void update(const BatchItem& item, const BatchCounts& counts);
+  void finish() { line_.clear(); }
+
+ private:
+  using Clock = ProgressLine::Clock;
+
+  std::string state(const BatchCounts& counts) const;
+  std::string bar(const BatchCounts& counts) const;
+
+  bool quiet_, answers_;
+  ProgressLine line_;
+  std::size_t failures_printed_ = 0;
+  Clock::time_point start_ = Clock::now(), printed_at_ = start_;
+};
+
+BatchProgress::BatchProgress(const Common& common, bool answers)
+    : quiet_(common.quiet), answers_(answers), line_(common.quiet, {}, bar_interval) {}
+
+std::string BatchProgress::state(const BatchCounts& counts) const {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const std::size_t computed = counts.done + counts.failed;
+  std::string text =
+      std::to_string(counts.items - counts.left()) + "/" + std::to_string(counts.items);
+  if (computed > 0 && seconds > 0) {
+    const double rate = static_cast<double>(computed) / seconds;
+    text += translated("  {1}/s  {2} left", rate_text(rate),
+                       duration_text(static_cast<double>(counts.left()) / rate));
+  }
+  if (counts.failed > 0) text += translated("  {1} failed", counts.failed);
+  return text;
+}
+
+std::string BatchProgress::bar(const BatchCounts& counts) const {
+  const std::string text = state(counts);
+  const std::size_t width = terminal_columns(), around = text.size() + 5;
+  if (width < around + 10) return text.substr(0, width - 1);
+  const std::size_t room = std::min<std::size_t>(width - around, 40);
+  const std::size_t filled = room * (counts.items - counts.left()) / counts.items;
+  return "[" + std::string(filled, '#') + std::string(room - filled, ' ') + "] " + text;
+}
+
+void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
+  if (quiet_) return;
+  if (item.error && failures_printed_ < most_failures_printed) {
+    ++failures_printed_;
+    line_.clear();
+    const Error& error = *item.error;
+    complain(Error(error.kind(),
+                   item.name.empty() ? error.problem()
+                                     : translated("{1}: {2}", item.name, error.problem()),
+                   error.where(), error.help())
+                 .what());
+    if (failures_printed_ == most_failures_printed) {
+      complain(translated("further failures are only counted here; the summary has them all"));
+    }
+  }
+  if (answers_) return;
+  if (line_.shown()) {
+    line_.show([&] { return bar(counts); }, counts.left() == 0);
+  } else if (const auto now = Clock::now(); now - printed_at_ >= line_interval) {
+    complain(state(counts));
+    printed_at_ = now;
+  }
+}
 
 void print_report(const BatchOutcome& outcome, const Common& common) {
   if (common.quiet) return;

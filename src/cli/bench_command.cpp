@@ -9,8 +9,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/kept_memory.hpp"
 #include "cli/output.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/installed_files.hpp"
 #include "cli/output.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {

@@ -8,20 +8,24 @@
 
 namespace attn::cli {
 
-/// What stands after a command without a flag.
+/// Exit codes beside those of ErrorKind: some of many inputs failed; the user stopped the program,
+/// 128 + SIGINT.
+inline constexpr int some_failed_code = 1, interrupted_code = 130;
+
+/// The arguments of a command that are no flags.
 struct Words {
-  std::string name, help;  ///< empty if nothing does
+  std::string name, help;  ///< empty if the command takes none
   std::function<void(const std::vector<std::string>& words)> take = {};
-  std::vector<std::string> known = {};  ///< what the first of them can be, for shells to complete
-  bool files = false;                   ///< whether they, or those behind the first, are files
+  std::vector<std::string> known = {};  ///< values of the first one, for shells to complete
+  bool files = false;                   ///< whether they, or all but the first, are files
 };
 
-/// A command: all that parsing, help pages, completions of shells and the manual know of it.
+/// A command, from which parsing, help pages, completions of shells and the manual are made.
 struct Command {
   std::string name, help;
   Words words;
   Flags flags;
-  std::function<int()> call;  ///< to be called when words and flags are taken; gives the exit code
+  std::function<int()> call;  ///< called after words and flags were taken; returns the exit code
 };
 
 Command run_command();
@@ -41,11 +45,11 @@ Command list_command();
 Command completion_command();
 Command manual_command();
 
-/// All of them, in the order of the program's own help, each with --help before its flags.
+/// All commands, in the order of the program's help, each with --help before its flags.
 std::vector<Command> commands();
 
-/// What the command line asks for, ready to be called: it gives the exit code. Throws Error(usage)
-/// naming the nearest known flag or command.
+/// The call that the command line asks for, which returns the exit code. Throws Error(usage) naming
+/// the nearest known flag or command.
 std::function<int()> parse_arguments(int count, const char* const* words);
 
 }  // namespace attn::cli

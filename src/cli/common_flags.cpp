@@ -1,10 +1,17 @@
 #include "cli/common_flags.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
 #include "attn/cpu.hpp"
+#include "attn/document.hpp"
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
 
-#include "cli/spoken_language.hpp"
+#include "cli/output.hpp"
+#include "cli/picture_flags.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 
@@ -87,6 +94,225 @@ Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> 
   const auto names = names_of(kinds());
   flag.words.assign(names.begin(), names.end());
   return flag;
+}
+
+namespace {
+
+LayerHead layer_head(const std::string& text) {
+  const std::size_t point = text.rfind('.');
+  if (point == std::string::npos || point == 0) {
+    throw wrong_value("--heads-off", text,
+                      translated("a layer and a head such as 5.1, or encoder.5.1"));
+  }
+  return {text.substr(0, point), whole_number("--heads-off", text.substr(point + 1))};
+}
+
+void add_model(Flags& flags, DocumentOptions& options) {
+  flags.text("--model", options.model, "DIR",
+             translated("Checkpoint folder of a model that reads the texts"));
+  flags.text("--architecture", options.architecture, "FILE",
+             translated("Row that describes the model, instead of a known one"));
+  flags
+      .add("--text", "TEXT", translated("Text for the model to read; again for several"),
+           [&](const std::string& text) {
+             options.texts.push_back({text, std::nullopt});
+           })
+      .repeats = true;
+  flags
+      .add("--pair", "TEXT", translated("Second text of a pair: of the first --text, the second…"),
+           [&, next = std::size_t{0}](const std::string& text) mutable {
+             if (next >= options.texts.size()) {
+               throw Error(ErrorKind::usage, translated("there are more --pair than --text"),
+                           "--pair", translated("give the first text of each pair with --text"));
+             }
+             options.texts[next++].pair = text;
+           })
+      .repeats = true;
+  flags
+      .add("--heads-off", "LAYER.HEAD",
+           translated("Head whose output is zeros, such as 5.1; again for several"),
+           [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
+      .repeats = true;
+}
+
+}  // namespace
+
+void add_model_results(Flags& flags, DocumentOptions& options) {
+  flags.add("--layers", "N,N,…", translated("Layers of the model whose weights are wanted, from 0"),
+            [&](const std::string& text) {
+              options.layers.reset();
+              if (text == "all") return;
+              options.layers.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                options.layers->push_back(whole_number("--layers", part));
+              }
+            });
+  flags.toggle("--logits", options.logits, translated("Write the model's logits too"));
+}
+
+void add_document(Flags& flags, DocumentOptions& options) {
+  add_kind(flags, translated("Kind of attention, instead of the document's; again for several"),
+           [&](Kind kind) { options.attention.push_back(kind); })
+      .repeats = true;
+  flags.toggle("--causal", options.causal, translated("Hide the keys after each query"));
+  flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number a sample"),
+            [&](const std::string& text) {
+              options.valid_lens.emplace();
+              for (const std::string& part : comma_separated(text)) {
+                options.valid_lens->push_back(
+                    static_cast<std::int64_t>(whole_number("--valid-lens", part)));
+              }
+            });
+  flags.count("--heads", options.heads, "N",
+              translated("Heads to split tensors without a head axis into"), 1);
+  flags.add("--scale", "X", translated("Factor of the scores"),
+            [&](const std::string& text) { options.scale = finite_number("--scale", text); });
+  flags.add("--seed", "N", translated("Seed of random tensors"),
+            [&](const std::string& text) { options.seed = integer("--seed", text); });
+  flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");
+  add_model(flags, options);
+  add_files(flags, options.files);
+}
+
+Words document_words(DocumentOptions& options, const std::string& command) {
+  return {
+      "INPUT",
+      translated("Input document, - for standard input"),
+      [&options, command](const std::vector<std::string>& inputs) {
+        if (inputs.empty() && options.model) return;
+        if (inputs.empty()) {
+          throw Error(ErrorKind::usage, translated("no input document given"), command,
+                      translated("name a document, or - for standard input; data/ has examples"));
+        }
+        if (inputs.size() > 1) {
+          throw Error(
+              ErrorKind::usage,
+              translated("more than one input document given: \"{1}\" is the second", inputs[1]),
+              command, translated("run them one by one, or use attn-cli batch"));
+        }
+        options.input = inputs[0];
+      },
+      {},
+      true};
+}
+
+namespace {
+
+// The page with all maps. It is no picture, so that "all" leaves it out.
+constexpr std::string_view page_name = "view";
+
+// The words of --plots: the kinds of pictures of a run, the page, all of them, none.
+std::vector<std::string_view> plot_names(bool page) {
+  std::vector<std::string_view> names;
+  for (const PlotKindInfo& kind : plot_kinds()) {
+    if (kind.of_runs) names.push_back(kind.name);
+  }
+  if (page) names.push_back(page_name);
+  names.insert(names.end(), {"all", "none"});
+  return names;
+}
+
+std::vector<PlotKind> plots(const std::string& text, bool* page) {
+  const std::vector<std::string_view> known = plot_names(page != nullptr);
+  if (page != nullptr) *page = false;
+  const std::vector<std::string> names = comma_separated(text);
+  for (const std::string& name : names) {
+    choice("--plots", name, known);
+    if (name == "none" && names.size() > 1) {
+      throw Error(ErrorKind::usage, translated("--plots takes none only alone"), "--plots",
+                  translated("leave out either none or the others"));
+    }
+  }
+  std::vector<PlotKind> kinds;
+  for (const std::string& name : names) {
+    if (page != nullptr && name == page_name) *page = true;
+    for (const PlotKindInfo& kind : plot_kinds()) {
+      const bool asked = name == kind.name || (name == "all" && kind.of_runs);
+      if (asked && std::find(kinds.begin(), kinds.end(), kind.kind) == kinds.end()) {
+        kinds.push_back(kind.kind);
+      }
+    }
+  }
+  return kinds;
+}
+
+void add_plots(Flags& flags, RunOptions& options, bool* page) {
+  std::string usual;
+  for (const PlotKindInfo& kind : plot_kinds()) {
+    if (std::find(options.plots.begin(), options.plots.end(), kind.kind) == options.plots.end())
+      continue;
+    usual += (usual.empty() ? "" : ",") + std::string(kind.name);
+  }
+  const std::vector<std::string_view> known = plot_names(page != nullptr);
+  Flag& flag =
+      flags.add("--plots", "LIST", translated("{1} (default {2})", alternatives(known), usual),
+                [&options, page](const std::string& text) {
+                  options.plots = plots(text, page);
+                  options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
+                });
+  flag.words.assign(known.begin(), known.end());
+  flag.list = true;
+}
+
+}  // namespace
+
+bool answers(const RunOptions& options, bool json, const std::string& command) {
+  if (options.out != "-") return false;
+  const auto refuse = [&](const std::string& what, const std::string& flag) {
+    throw Error(ErrorKind::usage,
+                translated("{1} cannot go to standard output beside the result", what), flag,
+                translated("leave out {1}, or give {2} a folder with --out", flag, command));
+  };
+  if (json) refuse(translated("the report"), "--json");
+  if (options.tensors != TensorFormat::json) refuse(translated("files of tensors"), "--tensors");
+  if (!options.plots.empty() && options.plots != RunOptions().plots)
+    refuse(translated("pictures"), "--plots");
+  return true;
+}
+
+void add_results(Flags& flags, RunOptions& options, bool* page) {
+  // Up to this many weights are computed for a heatmap that nobody asked for.
+  options.most_weights_for_heatmap = std::size_t{1} << 28U;
+  add_model_results(flags, options);
+  flags.text(
+      "--out", options.out, "DIR",
+      translated("Folder of the results (default attention_results), - for standard output"));
+  flags.add("--only", "NAME,…",
+            translated("Tensors to write: output, weights…; a last part of a name too"),
+            [&](const std::string& text) { options.only = comma_separated(text); });
+  add_plots(flags, options, page);
+  flags.choice("--format", options.format, picture_formats(), "FORMAT");
+  flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",
+               translated(": where the numbers go (default json)"));
+  flags.toggle("--stages", options.stages,
+               translated("Write the steps of the score too: scores, capped, masked, lse"));
+  flags.add("--no-weights", "", translated("Do not write the weights"),
+            [&](const std::string&) { options.weights = false; });
+  flags.toggle("--timing", options.timing, translated("Write the seconds taken into result.json"));
+  add_provenance(flags, options.provenance, translated("result.json and the pictures"));
+  add_pooling(flags, options.pool, options.plot.colors.pixels);
+  add_picture(flags, {options.plot, options.selection, options.sample, options.head});
+}
+
+Shard shard_of(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--shard"),
+                "--shard",
+                translated("give the part, from 0, and the number of parts, such as 0/4"));
+  }
+  return {whole_number("--shard", text.substr(0, slash)),
+          whole_number("--shard", text.substr(slash + 1), 1)};
+}
+
+Shard shard_of_engine(bool quiet) {
+  const auto found = find_shard([](const char* name) { return std::getenv(name); });
+  if (!found) return {};
+  if (!quiet) {
+    complain(translated("shard {1} of {2}, from 0, as {3} say", found->shard.index,
+                        found->shard.count, found->source));
+  }
+  return found->shard;
 }
 
 }  // namespace attn::cli

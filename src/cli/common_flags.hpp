@@ -1,36 +1,64 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
+#include "attn/batch.hpp"
 #include "attn/file_access.hpp"
+#include "attn/run.hpp"
 #include "attn/spec.hpp"
 
-#include "cli/flags.hpp"
+#include "cli/commands.hpp"
 
 namespace attn::cli {
 
-/// What every command that computes or reports takes.
+/// Values of the flags of every command that computes or reports.
 struct Common {
   bool json = false, quiet = false, no_color = false;
   std::size_t threads = 0;  ///< 0 = all cores
 };
 
-/// `threads` is what --threads means, if it is not all that compute.
+/// Adds --json, --quiet, --no-color, --lang, --threads and --cpu. `threads` is the help of
+/// --threads if it is not about all computation.
 void add_common(Flags& flags, Common& common, const std::string& threads = "");
 
-/// How much files may hold.
+/// Adds the limits of files: sizes, elements, nesting.
 void add_limits(Flags& flags, Limits& limits);
-/// The same, and where files that a document names may be.
+/// Adds the limits of files and --restrict, the folder of files that documents name.
 void add_files(Flags& flags, FileAccess& access);
 
-/// `where` is what it is written into.
+/// Adds --provenance. `where` names the files that the provenance is written into.
 void add_provenance(Flags& flags, bool& target, const std::string& where);
 
-/// By name or alias. Throws Error(input) that names `where`.
+/// The kind of that name or alias. Throws Error(input) at `where`.
 Kind kind_named(const std::string& name, const std::string& where);
 
-/// --attention, which takes kinds.
+/// Adds --attention, which takes a kind.
 Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take);
+
+/// Adds the flags that override the keys of a document.
+void add_document(Flags& flags, DocumentOptions& options);
+
+/// Adds --layers and --logits, the choice among a model's results.
+void add_model_results(Flags& flags, DocumentOptions& options);
+
+/// The one input document of a command such as "attn-cli run".
+Words document_words(DocumentOptions& options, const std::string& command);
+
+/// Adds the flags about files and pictures that are made of one document or of many. If `page` is
+/// given, --plots takes "view" too, which sets it.
+void add_results(Flags& flags, RunOptions& options, bool* page = nullptr);
+
+/// Whether results go to standard output ("--out -"). Throws Error(usage) for anything else that
+/// would be written there or into a folder beside it; `json`: whether a report is asked for.
+bool answers(const RunOptions& options, bool json, const std::string& command);
+
+/// The shard that "1/4" names. Throws Error(usage).
+Shard shard_of(const std::string& text);
+
+/// The shard that the environment of Slurm, MPI or Kubernetes assigns to this process, with a note
+/// on standard error unless `quiet`; without such an environment the whole.
+Shard shard_of_engine(bool quiet);
 
 }  // namespace attn::cli

@@ -10,7 +10,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/document_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 

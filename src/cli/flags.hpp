@@ -1,28 +1,87 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "cli/flag_values.hpp"
+#include "attn/error.hpp"
+#include "attn/run.hpp"
 
 namespace attn::cli {
 
-/// One flag of a command: all that parsing, help pages and completions of shells know of it.
+/// The meaning of a flag's text. Each of these functions throws Error(usage) that names the flag
+/// and the values it takes.
+
+/// A whole number from `least` up to 2^63 − 1.
+std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least = 0);
+std::int64_t integer(const std::string& flag, const std::string& text);
+double finite_number(const std::string& flag, const std::string& text);
+/// A whole number of at least 1; a suffix k, M, G or T multiplies it by 10^3, 10^6, 10^9 or 10^12.
+std::uint64_t large_number(const std::string& flag, const std::string& text);
+/// A finite number of at least 0.
+double finite_size(const std::string& flag, const std::string& text);
+/// The parts of a list with commas between them. A part in double quotes may hold commas; two
+/// quotes within it are one.
+std::vector<std::string> quoted_list(const std::string& flag, const std::string& text);
+/// Positions from A up to before B, "A:B", each of which may be negative or left out; if `single`,
+/// one position such as "3" or "-1" too.
+PositionRange position_range(const std::string& flag, const std::string& text, bool single = false);
+/// The index of `text` among the names, with the nearest one in the error.
+std::size_t choice(const std::string& flag, const std::string& text,
+                   std::span<const std::string_view> names);
+
+/// The error of a text that the flag does not take, with the help "give …".
+Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected);
+
+/// The parts between commas, empty ones too.
+std::vector<std::string> comma_separated(const std::string& text);
+bool is_digits(const std::string& text);
+
+/// Whether the whole text is one number of that type, which `number` is then.
+template <class Number>
+bool parse_number(const std::string& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+/// The names of a table, whose rows each have one.
+template <class Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(table));
+  for (const auto& row : table) names.push_back(row.name);
+  return names;
+}
+
+/// The row of that name. Throws Error(usage) with the nearest name.
+template <class Table>
+const auto& chosen(const std::string& flag, const std::string& text, const Table& table) {
+  return table[choice(flag, text, names_of(table))];
+}
+
+/// "png, svg or pdf"
+std::string alternatives(std::span<const std::string_view> names);
+
+/// One flag of a command, from which parsing, help pages and completions of shells are made.
 struct Flag {
   std::string name;   ///< "--out"
-  std::string value;  ///< what stands for its value: "DIR"; empty for a switch
+  std::string value;  ///< the placeholder of its value in help pages, "DIR"; empty for a switch
   std::string help;
-  /// What the text given means; of a switch, called with no text. Throws Error(usage).
+  /// Called with the text that was given, with an empty one for a switch. Throws Error(usage).
   std::function<void(const std::string& text)> take;
-  std::vector<std::string> words = {};  ///< values that it takes, for shells to complete
-  bool list = false;                    ///< the words may follow one another with commas between
-  bool repeats = false;                 ///< may be given more than once
+  std::vector<std::string> words = {};  ///< values that shells complete
+  bool list = false;                    ///< whether several words may be given, between commas
+  bool repeats = false;                 ///< whether it may be given more than once
 };
 
-/// The flags of a command, each bound to where its value goes.
+/// The flags of a command, each bound to the variable that its value goes to.
 class Flags : public std::vector<Flag> {
  public:
   Flag& add(std::string name, std::string value, std::string help,
@@ -59,5 +118,14 @@ class Flags : public std::vector<Flag> {
     }).words.assign(names.begin(), names.end());
   }
 };
+
+/// Makes the flags append their names and the texts they are given to `words`, which must outlive
+/// them.
+void record(Flags& flags, std::vector<std::string>& words);
+
+/// A text of the library with flags in place of the fields that it names: "--keys" for
+/// "MapSelection::keys".
+std::string with_flags(std::string text);
+Error with_flags(const Error& error);
 
 }  // namespace attn::cli

@@ -11,13 +11,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/document_flags.hpp"
-#include "cli/exit_codes.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
-#include "cli/progress_line.hpp"
-#include "cli/shard_flags.hpp"
+#include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {

@@ -8,15 +8,13 @@
 #include "attn/language.hpp"
 
 #include "cli/commands.hpp"
-#include "cli/flags_of_fields.hpp"
-#include "cli/kept_memory.hpp"
+#include "cli/flags.hpp"
 #include "cli/output.hpp"
-#include "cli/shortened_file.hpp"
-#include "cli/spoken_language.hpp"
+#include "cli/process.hpp"
 
 namespace {
 
-// Also where the words could not be understood.
+// Whether --json is given, even if the other arguments make no sense.
 bool asks_for_json(int count, char** words) {
   for (int i = 1; i < count && std::string_view(words[i]) != "--"; ++i) {
     if (std::string_view(words[i]) == "--json") return true;
@@ -28,7 +26,7 @@ void print_error(const attn::Error& error) {
   try {
     attn::cli::print(attn::error_json(error));
   } catch (const std::exception&) {
-    // It was told on standard error already.
+    // The error is on standard error already.
   }
 }
 
@@ -37,14 +35,14 @@ void print_error(const attn::Error& error) {
 int main(int count, char** words) {
   using namespace attn::cli;
   keep_freed_memory();
-  // A reader that goes away is an error of one write, not the end of the program.
+  // A write to a reader that has gone away fails instead of ending the program.
   std::signal(SIGPIPE, SIG_IGN);
   occupy_closed_streams();
   try {
     choose_language(count, words);
     survive_shortened_files();
-    // So is a file that would grow beyond the limit. Whoever sees this signal ignored knows that
-    // all others are dealt with.
+    // A write beyond the limit of file sizes fails too. This signal is set last: a test that sees
+    // it ignored knows that all others are set.
     std::signal(SIGXFSZ, SIG_IGN);
     return parse_arguments(count, words)();
   } catch (const attn::Error& error) {

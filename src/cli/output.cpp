@@ -1,20 +1,26 @@
 #include "cli/output.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
-
-#include "cli/flags_of_fields.hpp"
+#include "attn/named.hpp"
 
 namespace attn::cli {
+
 namespace {
 
-// 0, or the error number of the first failing write.
+// Returns 0, or the error number of the first write that fails.
 int write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
@@ -30,7 +36,7 @@ int write_all(int descriptor, std::string_view text) noexcept {
 void occupy_closed_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest number that is free is this one, as those below it are taken.
+    // A new descriptor gets the lowest free number, which is this one: those below it are taken.
     [[maybe_unused]] const int taken =
         open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
@@ -49,14 +55,151 @@ void warn(const std::vector<std::string>& warnings) {
     complain(translated("warning: {1}", with_flags(warning)));
 }
 
-void show(std::string_view text) noexcept {
-  write_all(STDERR_FILENO, text);
-}
-
 void complain(std::string_view text) noexcept {
   write_all(STDERR_FILENO, "attn-cli: ");
   write_all(STDERR_FILENO, text);
   write_all(STDERR_FILENO, "\n");
+}
+
+namespace {
+
+constexpr std::size_t least_width = 20, most_width = 10000;
+constexpr auto when =
+    std::to_array<Named<TerminalChoice::Colors>>({{"always", TerminalChoice::Colors::always},
+                                                  {"never", TerminalChoice::Colors::never},
+                                                  {"auto", TerminalChoice::Colors::automatic}});
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT: no thread changes the environment
+  return value ? value : "";
+}
+
+bool truecolor() {
+  const std::string_view colorterm = environment("COLORTERM"), term = environment("TERM");
+  return colorterm == "truecolor" || colorterm == "24bit" || term.ends_with("-direct");
+}
+
+TerminalColors colors_of_the_terminal() {
+  const std::string_view term = environment("TERM");
+  if (!isatty(STDOUT_FILENO) || term == "dumb" || !environment("NO_COLOR").empty())
+    return TerminalColors::none;
+  if (truecolor()) return TerminalColors::truecolor;
+  return term.find("256color") != term.npos ? TerminalColors::palette : TerminalColors::none;
+}
+
+TerminalColors colors(const TerminalChoice& choice, const Common& common) {
+  using Colors = TerminalChoice::Colors;
+  if (choice.colors == Colors::always) {
+    if (common.no_color) {
+      throw Error(ErrorKind::usage,
+                  translated("--color always and --no-color contradict each other"), "--color",
+                  translated("leave one of them out"));
+    }
+    return truecolor() ? TerminalColors::truecolor : TerminalColors::palette;
+  }
+  if (choice.colors == Colors::never || common.no_color) return TerminalColors::none;
+  return colors_of_the_terminal();
+}
+
+}  // namespace
+
+void add_terminal(Flags& flags, TerminalChoice& choice) {
+  flags.choice("--color", choice.colors, when, "WHEN", translated(": colours in the terminal"));
+  flags.add("--width", "N", translated("Columns to draw on (default: the terminal's)"),
+            [&](const std::string& text) {
+              choice.width = whole_number("--width", text, least_width);
+              if (*choice.width > most_width) {
+                throw wrong_value("--width", text, translated("at most {1} columns", most_width));
+              }
+            });
+}
+
+TerminalOptions terminal_options(const TerminalChoice& choice, const Common& common) {
+  TerminalOptions options;
+  options.colors = colors(choice, common);
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  if (known) options.lines = size.ws_row;
+  if (choice.width) {
+    options.columns = *choice.width;
+  } else if (known && size.ws_col > 0) {
+    options.columns = size.ws_col;
+  } else {
+    try {
+      options.columns = whole_number("COLUMNS", std::string(environment("COLUMNS")), least_width);
+      options.columns = std::min(options.columns, most_width);
+    } catch (const Error&) {
+      // COLUMNS is not set, or no sensible number: the default stays.
+    }
+  }
+  return options;
+}
+
+namespace {
+
+// Moves to the first column and erases the line.
+constexpr const char* start_of_line = "\r\x1b[K";
+
+}  // namespace
+
+std::size_t terminal_columns() {
+  winsize size{};
+  constexpr std::size_t usual = 80;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return size.ws_col;
+}
+
+std::string duration_text(double seconds) {
+  constexpr double minute = 60, hour = 3600;
+  const auto text = [](double count, const char* unit) {
+    return std::to_string(static_cast<long long>(std::ceil(count))) + " " + unit;
+  };
+  if (seconds < 2 * minute) return text(seconds, "s");
+  if (seconds < 2 * hour) return text(seconds / minute, "min");
+  return text(std::min(seconds / hour, 1e6), "h");
+}
+
+std::string rate_text(double each_second) {
+  constexpr std::array<const char*, 5> units{"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  for (; each_second >= 999.5 && unit + 1 < units.size(); ++unit) each_second /= 1000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g%s", each_second, units[unit]);
+  return text.data();
+}
+
+std::string progress_text(std::size_t done, std::size_t all, double seconds) {
+  done = std::min(done, all);
+  const double share =
+      static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(all, 1));
+  const int percent = static_cast<int>(100 * share);
+  if (done == 0 || seconds <= 0) return translated("computing {1} %", percent);
+  const std::string rate = rate_text(static_cast<double>(done) / seconds);
+  return done < all ? translated("computing {1} %, {2} scores/s, {3} left", percent, rate,
+                                 duration_text(seconds * (1 - share) / share))
+                    : translated("computing {1} %, {2} scores/s", percent, rate);
+}
+
+ProgressLine::ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval)
+    : shown_(!quiet && isatty(STDERR_FILENO) == 1),
+      interval_(interval),
+      next_(Clock::now() + delay) {}
+
+void ProgressLine::show(const std::function<std::string()>& text, bool last) {
+  if (!shown_) return;
+  // A thread that finds another one drawing goes on computing.
+  const std::unique_lock lock(guard_, std::try_to_lock);
+  const Clock::time_point now = Clock::now();
+  if (!lock || (now < next_ && !last)) return;
+  next_ = now + interval_;
+  drawn_ = true;
+  write_all(STDERR_FILENO, start_of_line + text());
+}
+
+void ProgressLine::clear() noexcept {
+  const std::lock_guard lock(guard_);
+  if (drawn_) write_all(STDERR_FILENO, start_of_line);
+  drawn_ = false;
 }
 
 }  // namespace attn::cli

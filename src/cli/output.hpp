@@ -1,26 +1,88 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attn/plot.hpp"
+
+#include "cli/common_flags.hpp"
+
 namespace attn::cli {
 
-/// Takes the numbers of standard streams that the program was started without, so that no file that
-/// is opened later gets one of them, and with it what is printed. They stay unusable.
+/// Opens the standard streams that the program was started without, for nothing: a file opened
+/// later would get their numbers, and with them everything printed. Using them stays an error.
 void occupy_closed_streams() noexcept;
 
-/// Prints to standard output. A reader that has gone away ends the printing silently; any other
-/// failure is an Error(file).
+/// Prints to standard output. If its reader has gone away the text is dropped silently; any other
+/// failure throws Error(file).
 void print(std::string_view text);
 
-/// "warning: …" lines on standard error, with flags in place of options' fields.
+/// Prints "attn-cli: warning: …" for each on standard error, with flags in place of options'
+/// fields.
 void warn(const std::vector<std::string>& warnings);
 
-/// The text as it is on standard error.
-void show(std::string_view text) noexcept;
-
-/// "attn-cli: …" on standard error.
+/// Prints "attn-cli: …" on standard error.
 void complain(std::string_view text) noexcept;
+
+/// Values of the flags about the terminal.
+struct TerminalChoice {
+  enum class Colors { always, never, automatic } colors = Colors::automatic;
+  std::optional<std::size_t> width;
+};
+
+/// Adds --color and --width.
+void add_terminal(Flags& flags, TerminalChoice& choice);
+
+/// Colours and size of standard output: from --color and --width, else from --no-color and
+/// NO_COLOR, else from COLORTERM, TERM and the terminal's size. Throws Error(usage) for flags that
+/// contradict each other.
+TerminalOptions terminal_options(const TerminalChoice& choice, const Common& common);
+
+/// A line of the terminal on standard error that changes as work goes on. Without a terminal there
+/// nothing is shown.
+class ProgressLine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// It appears after `delay` and changes at most once in each `interval`.
+  ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Whether there is a terminal to show it on.
+  bool shown() const noexcept { return shown_; }
+
+  /// May be called by any thread at any rate. `text` is called only when it is shown; the `last`
+  /// one always is.
+  void show(const std::function<std::string()>& text, bool last = false);
+
+  /// Removes the line until it is shown again.
+  void clear() noexcept;
+
+ private:
+  bool shown_, drawn_ = false;
+  Clock::duration interval_;
+  Clock::time_point next_;
+  std::mutex guard_;
+};
+
+/// The terminal's columns; 80 if they are unknown.
+std::size_t terminal_columns();
+
+/// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds.
+std::string progress_text(std::size_t done, std::size_t all, double seconds);
+
+/// "12 s", "3 min", "2 h"
+std::string duration_text(double seconds);
+
+/// A rate per second as text: "4.2", "980", "1.2 k".
+std::string rate_text(double each_second);
 
 }  // namespace attn::cli

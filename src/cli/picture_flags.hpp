@@ -7,46 +7,51 @@
 
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
+#include "attn/view.hpp"
 
 #include "cli/flags.hpp"
 
 namespace attn::cli {
 
-/// What flags of pictures set: the part of the weights that is drawn, and how.
+/// The targets of the flags of pictures: the part of the weights that is drawn, and its look.
 struct PictureTargets {
   PlotOptions& options;
   MapSelection& selection;
   std::size_t &sample, &head;
 };
 
-/// Which part of the weights is drawn; `all_heads` tells whether a picture can show them side by
-/// side.
+/// Adds the flags that choose the part of the weights to draw. `all_heads`: whether --head takes
+/// "all", for pictures that show heads side by side.
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads = true);
 
-/// The same, and what shapes the picture.
+/// Adds the flags that choose the part of the weights and the look of the picture.
 void add_picture(Flags& flags, const PictureTargets& picture);
 
 void add_dpi(Flags& flags, double& dpi);
 
-/// The bins of long sequences. What a bin holds, a pixel shows of several.
+/// Adds --pool, the bins of long sequences. Bins of maxima make pixels show the largest of the
+/// cells below them too.
 void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels);
 
 /// ".png, .svg or .pdf"
 std::string picture_extensions();
 
-/// "LO,HI" of --color-range. Throws Error(usage).
+/// The range that "LO,HI" of --color-range gives. Throws Error(usage).
 ColorRange given_range(const std::string& text);
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
-/// Which maps of a file are taken: tensors, axes, layers, heads, and their labels. A single one of
-/// --heads goes to `head`.
+/// Adds the flags that choose maps of a file: tensor, axes, layers, heads, labels. If --heads gives
+/// one head, it goes to `head`.
 void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head);
-/// --head, which takes a number or what to make of all.
+/// Adds --head, which takes a number, "mean", "max" or, if `all_heads`, "all".
 void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
               const std::string& help);
 void add_axes(Flags& flags, std::vector<MapAxis>& axes);
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads);
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers);
+
+/// Adds the flags about the cells that a page keeps of its maps, and their colours.
+void add_view(Flags& flags, ViewOptions& options);
 
 }  // namespace attn::cli

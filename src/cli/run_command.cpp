@@ -7,12 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/document_flags.hpp"
-#include "cli/flags_of_fields.hpp"
+#include "cli/flags.hpp"
 #include "cli/output.hpp"
-#include "cli/progress_line.hpp"
-#include "cli/run_flags.hpp"
-#include "cli/terminal.hpp"
 
 namespace attn::cli {
 namespace {

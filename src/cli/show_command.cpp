@@ -8,7 +8,6 @@
 #include "cli/common_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
-#include "cli/terminal.hpp"
 
 namespace attn::cli {
 namespace {

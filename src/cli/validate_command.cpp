@@ -12,7 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/flags_of_fields.hpp"
+#include "cli/flags.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {

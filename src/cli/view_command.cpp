@@ -10,11 +10,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/document_flags.hpp"
+#include "cli/flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
-#include "cli/recorded_flags.hpp"
-#include "cli/view_flags.hpp"
 
 namespace attn::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "bench/threads.hpp"
-#include "cli/kept_memory.hpp"
+#include "cli/process.hpp"
 
 namespace {
 

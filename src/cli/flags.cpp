@@ -1,13 +1,15 @@
-#include "cli/flag_values.hpp"
+#include "cli/flags.hpp"
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
 
 namespace attn::cli {
+
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected) {
   return {ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, flag), flag,
           translated("give {1}", expected)};
@@ -19,7 +21,7 @@ bool is_digits(const std::string& text) {
 
 std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least) {
   std::size_t number = 0;
-  // Documents hold whole numbers as int64, and so does what counts.
+  // Whole numbers of documents are int64.
   const bool too_large = parse_number(text, number) && !std::in_range<std::int64_t>(number);
   if (parse_number(text, number) && number >= least && !too_large) return number;
   throw wrong_value(flag, text,
@@ -134,6 +136,84 @@ std::string alternatives(std::span<const std::string_view> names) {
                                   : translated("{1} or {2}", text, name);
   }
   return text;
+}
+
+namespace {
+
+// Structs whose fields have flags of the same name: RunOptions::valid_lens is --valid-lens.
+constexpr std::string_view structs[]{
+    "AttentionRequest", "BatchOptions",   "BenchRequest", "CompareRequest",
+    "DocumentOptions",  "ExplainOptions", "HeadCounting", "HeadsCorpusOptions",
+    "HeadsOptions",     "RolloutOptions", "FileAccess",   "Limits",
+    "MapSelection",     "PlotRequest",    "RunOptions",   "ViewOptions"};
+
+// Fields whose flags have other names. A text that is a part of another one comes after it.
+constexpr std::pair<std::string_view, std::string_view> exceptions[]{
+    {"AttentionRequest::weights", "--no-weights"},
+    {"CompareRequest::renamed", "--map"},
+    {"BatchOptions::inputs", "attn-cli batch"},
+    {"BenchRequest::kind", "--attention"},
+    {"DocumentOptions::texts", "--text"},
+    {"FileAccess::restrict_to", "--restrict"},
+    {"Limits::elements", "--max-elements"},
+    {"Limits::file_bytes", "--max-file-size"},
+    {"Limits::nesting", "--max-nesting"},
+    {"Limits::unpacked_bytes", "--max-unpacked-size"},
+    {"MapSelection::chosen_heads", "--heads"},
+    {"PlotRequest::others", "attn-cli plot"},
+    {"RunOptions::weights", "--no-weights"},
+    {"ViewOptions::others", "attn-cli view"},
+    {"explain()", "attn-cli explain"},
+    {"merge_summaries()", "--merge"},
+    {"model_row()", "attn-cli model FOLDER --row"},
+    {"picture_format()", "--out"},
+    {"run() and RunOptions::plots", "attn-cli run --plots"},
+    {"run() and RunOptions::stages", "attn-cli run --stages"},
+    {"the sizes of BenchRequest", "--shape"},
+};
+
+void replace_exceptions(std::string& text) {
+  for (const auto& [field, flag] : exceptions) {
+    for (std::size_t at = text.find(field); at != std::string::npos; at = text.find(field, at)) {
+      text.replace(at, field.size(), flag);
+      at += flag.size();
+    }
+  }
+}
+
+void replace_fields(std::string& text, std::string_view structure) {
+  const std::string start = std::string(structure) + "::";
+  for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+    text.replace(at, start.size(), "--");
+    const auto in_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
+    for (at += 2; at < text.size() && in_name(text[at]); ++at) {
+      if (text[at] == '_') text[at] = '-';
+    }
+  }
+}
+
+}  // namespace
+
+std::string with_flags(std::string text) {
+  replace_exceptions(text);
+  for (const std::string_view structure : structs) replace_fields(text, structure);
+  return text;
+}
+
+Error with_flags(const Error& error) {
+  return {error.kind(), with_flags(error.problem()), with_flags(error.where()),
+          with_flags(error.help())};
+}
+
+void record(Flags& flags, std::vector<std::string>& words) {
+  for (Flag& flag : flags) {
+    flag.take = [take = std::move(flag.take), name = flag.name, has_value = !flag.value.empty(),
+                 &words](const std::string& text) {
+      take(text);
+      words.push_back(name);
+      if (has_value) words.push_back(text);
+    };
+  }
 }
 
 }  // namespace attn::cli
