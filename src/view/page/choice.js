@@ -1,5 +1,5 @@
 /**
- * What the reader has chosen; all counts are from 0.
+ * The choices of the reader; all counts are from 0.
  * @typedef {object} Choice
  * @property {number} sample
  * @property {number} attention of View.attentions
@@ -50,8 +50,8 @@ function firstChoice() {
  */
 
 /**
- * Where the reader points: a row and a column of the shown map, and the query there, which of
- * joined cells is one of several.
+ * The place that the reader points at: a row and a column of the shown map, and a query, one of several
+ * where cells are joined.
  * @typedef {{row: number, column: number | null, query: number}} Cursor
  */
 
@@ -161,7 +161,7 @@ function areWeights() {
 function layerNumber(attention) {
   const named = /(\d+)(?!.*\d)/.exec(attention.name);
   if (named) return Number(named[1]) + 1;
-  return page.view.attentions.filter(({ stack }) => told(stack) === told(attention.stack)).indexOf(attention) + 1;
+  return page.view.attentions.filter(({ stack }) => inLanguage(stack) === inLanguage(attention.stack)).indexOf(attention) + 1;
 }
 
 /**
@@ -178,7 +178,98 @@ function headNumber(attention, head) {
  * @param {number} head
  */
 function headTitle(attention, head) {
-  const title = told(attention.title);
+  const title = inLanguage(attention.title);
   const name = say('head_number', { head: headNumber(attention, head) });
   return title === '' ? name : `${title}${speech.language === 'zh' ? '，' : ', '}${name}`;
+}
+
+/** Members of a choice that the address keeps beside the layer. */
+const ADDRESS_NAMES = /** @type {const} */ ([
+  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'scale', 'own', 'words', 'leave',
+  'renormalise', 'threshold', 'strongest', 'part', 'direction', 'table', 'language', 'theme',
+]);
+
+/** Values of the names in the address that do not take any number or text. */
+const ADDRESS_VALUES = /** @type {Record<string, string[]>} */ ({
+  view: ['map', 'lines', 'text', 'table'],
+  left: ['maps', 'statistic', 'list'],
+  scale: ['linear', 'log'],
+  leave: ['none', 'first', 'special'],
+  direction: ['gives', 'receives'],
+  table: ['cells', 'row'],
+  language: ['en', 'zh'],
+  theme: ['system', 'light', 'dark'],
+});
+
+/**
+ * The part of the address behind #, without the members that have their first values.
+ * @param {Choice} choice
+ * @param {Language} language the page begins with
+ */
+function addressOf(choice, language) {
+  const first = { ...firstChoice(), language };
+  const words = new URLSearchParams();
+  const attention = page.view.attentions[choice.attention];
+  if (choice.attention !== 0 && attention) words.set('layer', layerKey(choice.attention));
+  for (const name of ADDRESS_NAMES) {
+    if (choice[name] !== first[name] && choice[name] !== null) words.set(name, String(choice[name]));
+  }
+  if (choice.heads.join() !== String(choice.head)) words.set('heads', choice.heads.join());
+  return words.toString();
+}
+
+/**
+ * The name of an attention, or its number if that is not its alone.
+ * @param {number} index
+ */
+function layerKey(index) {
+  const name = page.view.attentions[index]?.name ?? '';
+  const same = page.view.attentions.filter((other) => other.name === name);
+  return name === '' || same.length > 1 || /^\d+$/.test(name) ? String(index) : name;
+}
+
+/**
+ * @param {string} address
+ * @param {Language} language the page begins with
+ * @returns {Choice}
+ */
+function choiceOf(address, language) {
+  const words = new URLSearchParams(address.replace(/^#/, ''));
+  const choice = { ...firstChoice(), language };
+  const layer = words.get('layer');
+  if (layer !== null) {
+    const named = page.view.attentions.findIndex((_, index) => layerKey(index) === layer);
+    choice.attention = named >= 0 ? named : 0;
+  }
+  const values = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (choice));
+  for (const name of ADDRESS_NAMES) {
+    const text = words.get(name);
+    if (text !== null) values[name] = addressValue(name, text, values[name]);
+  }
+  const heads = words.get('heads');
+  choice.heads = heads === null ? [choice.head] : heads.split(',').map(Number);
+  return choice;
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ * @param {unknown} first the value without the address
+ */
+function addressValue(name, text, first) {
+  const allowed = ADDRESS_VALUES[name];
+  if (allowed) return allowed.includes(text) ? text : first;
+  if (typeof first === 'boolean') return text === 'true';
+  if (typeof first === 'string') return text;
+  const value = Number(text);
+  if (name !== 'threshold' && !Number.isInteger(value)) return first;
+  return Number.isFinite(value) && value >= 0 ? value : first;
+}
+
+/** Shows the present choice in the address, without a new entry in the history. */
+function writeAddress() {
+  const address = addressOf(page.choice, page.view.language);
+  const present = location.hash.replace(/^#/, '');
+  if (address === present) return;
+  history.replaceState(null, '', address === '' ? location.pathname + location.search : `#${address}`);
 }

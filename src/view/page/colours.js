@@ -5,7 +5,7 @@ const LOG_DECADES = 5;
 const HEAD_COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a8a8a'];
 
 /**
- * What colours stand for.
+ * The meaning of colours.
  * @typedef {object} ColourScale
  * @property {number} low
  * @property {number} high
@@ -72,7 +72,7 @@ function logOrLinear(low, high, log, table) {
 }
 
 /**
- * Where a value stands between the ends of a scale, from 0 to 1.
+ * The place of a value between the ends of a scale, from 0 to 1.
  * @param {ColourScale} scale
  * @param {number} value not NaN
  */

@@ -1,14 +1,168 @@
+const search = { present: -1 };
+
+/** Finds what is typed, among the queries; of other keys too where they are other tokens. */
+function findTyped() {
+  const place = chosenPlace();
+  const wanted = byId('search', HTMLInputElement).value;
+  const queries = findTokens(queryTokens(), place?.queries ?? 0, wanted);
+  const keys = place?.query_tokens === place?.key_tokens ? [] : findTokens(keyTokens(), place?.keys ?? 0, wanted);
+  page.found = [...new Set([...queries, ...keys])].sort((a, b) => a - b);
+  if (/^\d+$/.test(wanted.trim()) && queries[0] !== undefined) {
+    page.found = [queries[0], ...page.found.filter((position) => position !== queries[0])];
+  }
+}
+
+function writeSearchCount() {
+  const typed = byId('search', HTMLInputElement).value.trim() !== '';
+  const count = byId('search-count', HTMLOutputElement);
+  if (!typed) count.textContent = '';
+  else if (page.found.length === 0) count.textContent = say('search_none');
+  else count.textContent = say('search_found', { present: Math.max(0, search.present) + 1, all: page.found.length });
+}
+
+/** Pins the next token that was found. */
+function pinNextFound() {
+  if (page.found.length === 0) return;
+  search.present = (search.present + 1) % page.found.length;
+  const position = page.found[search.present] ?? 0;
+  const queries = chosenPlace()?.queries ?? 0;
+  if (position < queries) change({ query: position });
+  const shown = chosenMap();
+  const row = shown ? indexOfPosition(shown.queries, position) : -1;
+  if (row >= 0) followCursor({ row, column: null, query: position });
+  if (row >= 0 && page.choice.view === 'lines') scrollToRow(row);
+}
+
+function listenToSearch() {
+  byId('search', HTMLInputElement).addEventListener('input', () => {
+    search.present = -1;
+    findTyped();
+    redraw();
+  });
+  byId('search-form', HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault();
+    pinNextFound();
+    writeSearchCount();
+  });
+}
+
+/** The keys of the page, as its help tells them. @type {[string, TextName][]} */
+const KEY_TABLE = [
+  ['← ↑ ↓ →', 'keys_arrows_heads'], ['Enter', 'keys_enter_heads'], ['← ↑ ↓ →', 'keys_arrows_cells'], ['Home, End', 'keys_home_end'],
+  ['Page ↑, Page ↓', 'keys_pages'], ['Shift + ← ↑ ↓ →', 'keys_shift_arrows'], ['Enter', 'keys_enter_cells'], ['Esc', 'keys_escape'],
+  ['+, −, 0', 'keys_zoom'], ['1, 2, 3, 4', 'keys_views'], ['/', 'keys_search'], ['?', 'keys_help'],
+];
+
+const VIEW_NAMES = /** @type {const} */ (['map', 'lines', 'text', 'table']);
+
+/** Writes the help's table. */
+function writeHelp() {
+  const rows = KEY_TABLE.map(([keys, name]) => make('tr', {}, [make('th', { scope: 'row' }, [make('kbd', { text: keys })]), make('td', { text: say(name) })]));
+  rows.push(make('tr', {}, [make('th', { scope: 'row', text: say('mouse') }), make('td', { text: say('keys_pan') })]));
+  byId('help-keys', HTMLTableElement).replaceChildren(make('tbody', {}, rows));
+  byId('program', HTMLParagraphElement).textContent = page.view.program;
+}
+
+/** The element that has the keys of the present view. */
+function focusView() {
+  const ids = { map: 'map', lines: 'lines', table: 'table', text: '' };
+  const id = ids[page.choice.view];
+  if (id) byId(id, HTMLDivElement).focus();
+  else /** @type {HTMLElement | null} */ (byId('strips', HTMLDivElement).querySelector('[tabindex="0"]'))?.focus();
+}
+
+/**
+ * Moves the cursor over the shown map.
+ * @param {number} rows
+ * @param {number} columns
+ */
+function moveCursor(rows, columns) {
+  const shown = chosenMap();
+  if (!shown || shown.queries.length === 0) return;
+  const lines = page.choice.view === 'lines';
+  const from = page.cursor ?? { row: Math.max(0, pinnedRow()), column: 0, query: 0 };
+  const moved = page.cursor !== null;
+  const row = Math.max(0, Math.min(shown.queries.length - 1, from.row + (moved ? rows : 0)));
+  const column = Math.max(0, Math.min(shown.keys.length - 1, (from.column ?? 0) + (moved ? columns : 0)));
+  pointAt({ row, column: lines ? null : column, query: shown.queries[row]?.first ?? 0 });
+  if (lines) scrollToRow(row);
+  else followCursor({ row, column, query: 0 });
+  announceCursor();
+}
+
+/** @param {number} row */
+function scrollToRow(row) {
+  const box = byId('lines', HTMLDivElement);
+  const top = 34 + row * linesView.rowHeight;
+  if (top - 34 < box.scrollTop) box.scrollTop = top - 34;
+  if (top + linesView.rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + linesView.rowHeight - box.clientHeight;
+}
+
+/**
+ * Keys of the map and the lines.
+ * @param {KeyboardEvent} event
+ */
+function keyOfView(event) {
+  const moves = /** @type {Record<string, [number, number]>} */ ({
+    ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -1e9], End: [0, 1e9],
+  });
+  const zooms = /** @type {Record<string, number>} */ ({ '+': 1.5, '=': 1.5, '-': 1 / 1.5, '0': 0 });
+  const move = moves[event.key];
+  const zoom = zooms[event.key];
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey && move) return;
+  if (move) moveCursor(...move);
+  else if (zoom !== undefined && page.choice.view === 'map') zoomMap(zoom);
+  else if (event.key === 'Enter' || event.key === ' ') pinAt(page.cursor);
+  else return;
+  event.preventDefault();
+}
+
+/**
+ * Keys of the whole page.
+ * @param {KeyboardEvent} event
+ */
+function keyOfPage(event) {
+  const typing = event.target instanceof Element && event.target.closest('input, select, textarea, dialog');
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] });
+  const step = steps[event.key];
+  const view = VIEW_NAMES[Number(event.key) - 1];
+  if (event.key === '?') byId('help', HTMLDialogElement).showModal();
+  else if (event.key === '/') byId('search', HTMLInputElement).focus();
+  else if (event.key === 'Escape') change({ query: null, key: null });
+  else if (event.shiftKey && step) {
+    stepHead(...step);
+    announceHead();
+  } else if (view) {
+    change({ view });
+    focusView();
+  } else return;
+  event.preventDefault();
+}
+
+function announceHead() {
+  const attention = chosenAttention();
+  byId('announcement', HTMLDivElement).textContent = attention ? headTitle(attention, page.choice.head) : '';
+}
+
+function listenToKeys() {
+  byId('map', HTMLDivElement).addEventListener('keydown', keyOfView);
+  byId('lines', HTMLDivElement).addEventListener('keydown', keyOfView);
+  document.addEventListener('keydown', keyOfPage);
+  byId('help-button', HTMLButtonElement).addEventListener('click', () => byId('help', HTMLDialogElement).showModal());
+}
+
 /** Fills all fields with the present choice. */
 function writeControls() {
   const { choice, view } = page;
   const attention = chosenAttention();
   const place = chosenPlace();
-  const several = new Set(view.attentions.map(({ stack }) => told(stack))).size > 1;
+  const several = new Set(view.attentions.map(({ stack }) => inLanguage(stack))).size > 1;
   fillSelect(byId('layer', HTMLSelectElement), view.attentions.map((other, index) =>
-    [String(index), told(other.title) || say('layer_number', { layer: layerNumber(other) }) + (several ? ` (${told(other.stack)})` : '')]), String(choice.attention));
+    [String(index), inLanguage(other.title) || say('layer_number', { layer: layerNumber(other) }) + (several ? ` (${inLanguage(other.stack)})` : '')]), String(choice.attention));
   fillSelect(byId('head', HTMLSelectElement), Array.from({ length: attention?.heads ?? 0 }, (_, head) => [String(head), say('head_number', { head: headNumber(attention, head) })]), String(choice.head));
-  fillSelect(byId('sample', HTMLSelectElement), view.samples.map(({ title }, index) => [String(index), shortened(told(title), 14, 260)]), String(choice.sample));
-  fillSelect(byId('tensor', HTMLSelectElement), (place?.maps ?? []).map(({ tensor, title }) => [tensor, told(title)]), choice.tensor);
+  fillSelect(byId('sample', HTMLSelectElement), view.samples.map(({ title }, index) => [String(index), shortened(inLanguage(title), 14, 260)]), String(choice.sample));
+  fillSelect(byId('tensor', HTMLSelectElement), (place?.maps ?? []).map(({ tensor, title }) => [tensor, inLanguage(title)]), choice.tensor);
   const parts = partsOfPlace().map(([value]) => {
     const [query = '', key = ''] = value.split('-');
     return /** @type {[string, string]} */ ([value, say('part_from_to', { query, key })]);

@@ -113,7 +113,7 @@ export interface Maps {
  *   rows, then all codes): the value of the code `highest` in this row; for a diverging tensor
  *   codes stand for -that…that (code · 2 / highest − 1), for others for 0…that (code / highest).
  *   highest + 1 = −∞, + 2 = ∞, + 3 = NaN, + 4 = hidden (255 or 65535).
- * - In float types hidden cells are told by `hidden`, a block of one bit a cell, lowest bit first,
+ * - In float types hidden cells are given by `hidden`, a block of one bit a cell, lowest bit first,
  *   absent if none is; code types need none.
  */
 export interface CellBlock {

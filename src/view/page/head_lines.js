@@ -1,4 +1,4 @@
-/** More lines than this cannot be told apart. */
+/** More lines than this cannot be distinguished. */
 const MOST_LINES = 4000;
 
 /** With more keys than this, lines of the three strongest of each query are drawn. */
@@ -16,7 +16,7 @@ const linesView = {
   rowHeight: 22,
 };
 
-/** How many of a query's strongest keys have lines; 0 = all. */
+/** Number of the strongest keys of a query that get lines; 0 = all. */
 function linesOfQuery() {
   const columns = chosenMap()?.keys.length ?? 0;
   if (page.choice.strongest > 0) return page.choice.strongest;
@@ -141,7 +141,7 @@ function drawLinesView() {
   const layout = { width, height, scrolled: box.scrollTop, rowHeight: linesView.rowHeight };
   drawLines(canvasPen(context), shown, scale, layout, activeOfLines(), inks());
   box.setAttribute('aria-label', `${say('view_lines')}: ${say('map_label', {
-    title: told(chosenAttention()?.title ?? '') || say('attention'), head: headNumber(chosenAttention(), page.choice.head), queries: shown.map.queries, keys: shown.map.keys,
+    title: inLanguage(chosenAttention()?.title ?? '') || say('attention'), head: headNumber(chosenAttention(), page.choice.head), queries: shown.map.queries, keys: shown.map.keys,
   })}`);
 }
 

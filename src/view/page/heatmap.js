@@ -1,5 +1,5 @@
 /**
- * Where the cells and labels of a map stand in a picture.
+ * The places of the cells and labels of a map in a picture.
  * @typedef {object} MapLayout
  * @property {number} left of the cells
  * @property {number} top
@@ -19,7 +19,7 @@ const LABEL_SIZE = 12;
 const LABEL_ROOM = 130;
 const LARGEST_CELL = 64;
 
-/** Of so many labels the widths are measured; longer maps have no room for all of theirs. */
+/** Most labels whose widths are measured; longer maps have no room for all of theirs. */
 const MEASURED_LABELS = 500;
 
 /**
@@ -90,7 +90,7 @@ function layOutMap(shown, width, height, window) {
 }
 
 /**
- * How far turned labels of the last columns reach beyond the cells.
+ * The width that turned labels of the last columns take beyond the cells.
  * @param {MapLabels} labels
  * @param {number} columns
  * @param {number} size of a cell

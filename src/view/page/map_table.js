@@ -1,7 +1,7 @@
 /** A table of more cells is no longer read. */
 const MOST_TABLE_CELLS = 2500;
 
-/** Of longer rows the strongest keys are told. */
+/** Most keys of a row in the table; of longer rows it has the strongest. */
 const MOST_TABLE_ROWS = 1000;
 
 /** Writes the table of the chosen map, or of a row of it. */
@@ -57,7 +57,7 @@ function rowTable(shown, row) {
       return keyRow(shown, key, cell.hidden ? say('hidden_cell') : fourDigits(cell.value), cell.hidden ? '' : String(rankInRow(shown, row, column).rank));
     });
   const caption = make('caption', {}, [`${say('table_of_row', { query: stretch ? numbersOf(stretch) : '' })} `, isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : '')]);
-  const header = [say('position'), say('token'), told(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
+  const header = [say('position'), say('token'), inLanguage(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
   return make('table', {}, [caption, make('thead', {}, [make('tr', {}, header)]), make('tbody', {}, rows)]);
 }
 

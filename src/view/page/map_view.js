@@ -1,10 +1,10 @@
-/** What is seen of the map on the page. */
+/** The part of the map that is in view. */
 const mapView = {
   /** @type {MapWindow} */
   window: { row: 0, column: 0, zoom: 1 },
   /** @type {MapLayout | null} */
   layout: null,
-  /** What the window belongs to: another map of the same size keeps it. */
+  /** Size of the map that the window belongs to; another map of this size keeps the window. */
   size: '',
   width: 0,
   height: 0,
@@ -26,7 +26,7 @@ function drawMapView() {
   mapView.layout = layOutMap(shown, mapView.width, mapView.height, mapView.window);
   drawMap(canvasPen(context), shown, scale, mapView.layout, inks(), window.devicePixelRatio || 1);
   box.setAttribute('aria-label', say('map_label', {
-    title: told(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
+    title: inLanguage(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
     queries: shown.map.queries, keys: shown.map.keys,
   }));
   drawMapCross();
@@ -52,7 +52,7 @@ function pinnedRow() {
 }
 
 /**
- * What lies under a point of the map; beside the cells only a row or nothing.
+ * The cell under a point of the map; beside the cells only its row, or null.
  * @param {number} x
  * @param {number} y
  * @returns {Cursor | null}
@@ -178,4 +178,290 @@ function dragMap(started, point) {
 /** Whether heads and attention stand one below the other, and the page scrolls. */
 function isNarrow() {
   return window.matchMedia('(max-width: 60rem)').matches;
+}
+
+/** Number of the strongest keys in the list. */
+const LISTED_KEYS = 10;
+
+/**
+ * Sets the place that the reader points at; null = none.
+ * @param {Cursor | null} cursor
+ */
+function pointAt(cursor) {
+  const same = cursor === page.cursor || (cursor && page.cursor && cursor.row === page.cursor.row &&
+    cursor.column === page.cursor.column && cursor.query === page.cursor.query);
+  if (same) return;
+  page.cursor = cursor;
+  if (page.choice.view === 'map') drawMapCross();
+  if (page.choice.view === 'lines') drawLinesView();
+  if (page.choice.view === 'text') markStripCursor();
+  writeReadout();
+}
+
+/**
+ * Pins the query of a place, or lets it go if it was pinned.
+ * @param {Cursor | null} cursor
+ */
+function pinAt(cursor) {
+  if (!cursor) return;
+  const shown = chosenMap();
+  const joined = shown && !shown.map.exactCells;
+  const again = joined ? page.choice.query === cursor.query : pinnedRow() === cursor.row;
+  page.cursor = cursor;
+  change({ query: again ? null : cursor.query });
+}
+
+/** Writes the readout of the place at the pointer, else of the pinned query. */
+function writeReadout() {
+  const shown = chosenMap();
+  const cell = byId('cell-readout', HTMLDivElement);
+  const list = byId('strongest-keys', HTMLDivElement);
+  const pinned = pinnedRow();
+  const row = page.cursor?.row ?? pinned;
+  if (!shown || row < 0) {
+    cell.replaceChildren(make('p', { class: 'quiet', text: say('readout_hint') }));
+    list.replaceChildren();
+    return;
+  }
+  const query = page.cursor?.query ?? page.choice.query ?? 0;
+  cell.replaceChildren(...cellReadout(shown, row, page.cursor?.column ?? null, query));
+  const listed = page.choice.query !== null && pinned >= 0 ? { row: pinned, query: page.choice.query } : { row, query };
+  list.replaceChildren(...strongestReadout(shown, listed.row, listed.query));
+}
+
+/**
+ * A token's name with its number, as in "Query 3 fox".
+ * @param {'query_named' | 'key_named'} kind
+ * @param {Stretch} stretch
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {boolean} words
+ */
+function namedPlace(kind, stretch, tokens, words) {
+  const numbers = numbersOf(stretch);
+  const name = kind === 'query_named' ? say(kind, { query: numbers }) : say(kind, { key: numbers });
+  return make('div', { class: 'named' }, [make('span', { class: 'quiet', text: name }), ' ', isolated(textOf(tokens, stretch, words))]);
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @param {number | null} column
+ * @param {number} query
+ * @returns {HTMLElement[]}
+ */
+function cellReadout(shown, row, column, query) {
+  const stretch = shown.queries[row];
+  const key = column === null ? undefined : shown.keys[column];
+  const joined = !shown.map.exactCells;
+  const parts = [namedPlace('query_named', stretch && !joined ? stretch : { first: query, end: query + 1 }, queryTokens(), shown.words)];
+  if (pinnedRow() === row) parts[0]?.append(' ', make('span', { class: 'tag', text: say('pinned') }), ' ', unpinButton());
+  if (!key || column === null) return parts;
+  parts.push(namedPlace('key_named', key, keyTokens(), shown.words));
+  const cell = cellAt(shown, row, column);
+  if (cell.hidden) return [...parts, ...hiddenReadout()];
+  parts.push(make('div', { class: 'weight', text: fourDigits(cell.value) }));
+  parts.push(make('div', { class: 'quiet', text: rankText(shown, row, column) }));
+  if (shown.map.error > 0) parts.push(make('div', { class: 'quiet', text: say('rounded', { error: shortNumber(Number(shown.map.error.toPrecision(2))) }) }));
+  if (cell.faint) parts.push(make('div', { class: 'quiet', text: say('below_limits') }));
+  return parts;
+}
+
+function unpinButton() {
+  const button = make('button', { type: 'button', class: 'unpin', text: '×', 'aria-label': say('unpin'), title: say('unpin') });
+  button.addEventListener('click', () => {
+    page.cursor = null;
+    change({ query: null });
+    focusView();
+  });
+  return button;
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @param {number} column
+ */
+function rankText(shown, row, column) {
+  const query = shown.queries[row];
+  const key = shown.keys[column];
+  const cells = query && key ? (query.end - query.first) * (key.end - key.first) : 1;
+  return shown.map.exactCells ? say('rank', rankInRow(shown, row, column)) : say('rank_in_cells', { count: cells });
+}
+
+/** @returns {HTMLElement[]} */
+function hiddenReadout() {
+  const why = (chosenPlace()?.hidden_because ?? []).map(inLanguage);
+  return [
+    make('div', { class: 'weight', text: say('hidden_cell') }),
+    ...(why.length ? why : [say('hidden_unknown')]).map((text) => make('div', { class: 'quiet', text, dir: 'auto' })),
+  ];
+}
+
+/**
+ * The strongest keys of a query, from the exact list if cells are joined.
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @param {number} query
+ * @returns {{stretch: Stretch, value: number}[]}
+ */
+function strongestOf(shown, row, query) {
+  const exact = shown.map.strongest;
+  const columns = shown.keys.length;
+  /** @type {{stretch: Stretch, value: number}[]} */
+  const found = [];
+  if (exact) {
+    for (let at = query * exact.count; at < (query + 1) * exact.count; ++at) {
+      const key = exact.keys[at] ?? NO_KEY;
+      if (key !== NO_KEY) found.push({ stretch: { first: key, end: key + 1 }, value: exact.values[at] ?? NaN });
+    }
+    return found.slice(0, LISTED_KEYS);
+  }
+  for (let column = 0; column < columns; ++column) {
+    const value = shown.values[row * columns + column] ?? NaN;
+    if (shown.hidden?.[row * columns + column] || Number.isNaN(value)) continue;
+    let place = found.length;
+    while (place > 0 && (found[place - 1]?.value ?? 0) < value) --place;
+    const stretch = shown.keys[column];
+    if (place >= LISTED_KEYS || !stretch) continue;
+    found.splice(place, 0, { stretch, value });
+    found.length = Math.min(found.length, LISTED_KEYS);
+  }
+  return found;
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @param {number} query
+ * @returns {HTMLElement[]}
+ */
+function strongestReadout(shown, row, query) {
+  const strongest = strongestOf(shown, row, query);
+  if (strongest.length === 0) return [];
+  const scale = chosenScale();
+  const stretch = shown.map.exactCells ? shown.queries[row] : { first: query, end: query + 1 };
+  const items = strongest.map(({ stretch: key, value }) => {
+    const bar = make('span', { class: 'bar-of-weight' });
+    bar.style.width = `${100 * (scale && Number.isFinite(value) ? shareOf(scale, value) : 0)}%`;
+    return make('li', {}, [
+      make('span', { class: 'number quiet', text: numbersOf(key) }),
+      isolated(shortened(textOf(keyTokens(), key, shown.words), 13, 150)),
+      make('span', { class: 'track', 'aria-hidden': 'true' }, [bar]),
+      make('span', { class: 'number', text: fourDigits(value) }),
+    ]);
+  });
+  const title = make('h3', { text: `${say('strongest_keys', { query: stretch ? numbersOf(stretch) : '' })} ` });
+  title.append(isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : ''));
+  const parts = [title, make('ol', { class: 'strongest' }, items)];
+  return shown.map.strongest ? [...parts, make('p', { class: 'quiet', text: say('exact_values') })] : parts;
+}
+
+/** Says aloud where the keys have moved to. */
+function announceCursor() {
+  const cell = byId('cell-readout', HTMLDivElement);
+  const spoken = [...cell.children].map((child) =>
+    [...child.childNodes].filter((node) => !(node instanceof HTMLButtonElement)).map((node) => node.textContent).join('').trim());
+  byId('announcement', HTMLDivElement).textContent = spoken.join(', ');
+}
+
+/** Writes what colours mean. */
+function writeLegend() {
+  const scale = chosenScale();
+  const maps = chosenMaps();
+  const shown = chosenMap();
+  byId('legend', HTMLDivElement).hidden = !scale;
+  if (!scale || !maps) return;
+  byId('legend-title', HTMLSpanElement).textContent = inLanguage(maps.title);
+  const width = Math.min(260, Math.max(120, Math.round(window.innerWidth * 0.2)));
+  paintColours(byId('legend-colours', HTMLCanvasElement), scale, width, 12);
+  const ticks = ticksOf(scale, width < 200 ? 3 : 5).map((value) => {
+    const tick = make('span', { text: (scale.log && value === scale.low ? '≤ ' : '') + shortNumber(Number(value.toPrecision(3))) });
+    tick.style.left = `${shareOf(scale, value) * width}px`;
+    return tick;
+  });
+  const box = byId('legend-ticks', HTMLDivElement);
+  box.style.width = `${width}px`;
+  box.replaceChildren(...ticks);
+  byId('legend-keys', HTMLUListElement).replaceChildren(...(shown ? keysOfLegend(shown) : []).map(({ colour, text }) => {
+    const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
+    swatch.style.backgroundColor = colour;
+    return make('li', {}, [swatch, text]);
+  }));
+}
+
+/**
+ * Swatches of cells that have no colour on the bar: hidden, NaN, faint.
+ * @param {ShownMap} shown
+ * @returns {{colour: string, text: string}[]}
+ */
+function keysOfLegend({ has, faint }) {
+  const { hidden, nan } = page.view.colours;
+  const keys = [];
+  if (has.hidden) keys.push({ colour: hidden, text: say('key_hidden') });
+  if (has.minusInfinity) keys.push({ colour: hidden, text: say('key_minus_infinity') });
+  if (has.infinity) keys.push({ colour: colourOf(chosenScale()?.table[255] ?? 0), text: say('key_infinity') });
+  if (has.nan) keys.push({ colour: nan, text: say('key_nan') });
+  if (faint) keys.push({ colour: 'transparent', text: say('key_left_out') });
+  return keys;
+}
+
+/** @returns {string[]} what the reader must know of what is shown, a sentence each */
+function statusSentences() {
+  const { choice } = page;
+  const shown = chosenMap();
+  const scale = chosenScale();
+  if (!shown || !scale) return [];
+  const weights = areWeights();
+  const exact = shown.map.exactCells;
+  const said = [];
+  if (choice.own) said.push(say('said_own_range'));
+  if (choice.scale === 'log') said.push(scale.log ? say('said_log_lowest', { low: shortNumber(scale.low) }) : say('said_log_both_signs'));
+  if (choice.scale === 'log' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
+  const left = exact && leftOut(choice.leave, keyTokens()).size > 0;
+  if (left) said.push(say(choice.leave === 'first' ? 'said_first_left' : 'said_special_left'));
+  if (shown.padded) said.push(say('said_padded'));
+  if (choice.part !== '') said.push(say('said_part'));
+  if (choice.renormalise && weights && exact) said.push(say('said_renormalised'));
+  else if (left && weights) said.push(say('said_sum_smaller'));
+  if (shown.words) said.push(say('said_words'));
+  else if (choice.words && !weights) said.push(say('said_words_without'));
+  if (!exact && (choice.words || choice.leave !== 'none' || choice.renormalise)) said.push(say('said_pooled_options'));
+  if (choice.threshold > 0) said.push(say('said_threshold', { threshold: shortNumber(choice.threshold) }));
+  if (choice.strongest > 0) said.push(say('said_strongest', { count: choice.strongest }));
+  return [...said, ...statusOfView(shown)];
+}
+
+/** @param {ShownMap} shown */
+function statusOfView(shown) {
+  const { map } = shown;
+  const said = [];
+  const attention = chosenAttention();
+  const group = attention?.heads_a_group ?? 1;
+  if (group > 1) {
+    const first = Math.floor((headNumber(attention, page.choice.head) - 1) / group) * group + 1;
+    said.push(say('said_group', { first, last: first + group - 1 }));
+  }
+  if (!map.exactCells) {
+    const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
+    said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));
+  }
+  const layout = mapView.layout;
+  const ratio = window.devicePixelRatio || 1;
+  if (page.choice.enlarged) return said;
+  if (page.choice.view === 'map' && layout && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
+  if (page.choice.view === 'lines') {
+    if (linesView.strongest > 0 && page.choice.strongest === 0) said.push(say('said_lines_strongest', { count: linesView.strongest }));
+    if (linesView.all > linesView.lines.length) said.push(say('said_lines', { drawn: linesView.lines.length, all: linesView.all }));
+  }
+  return said;
+}
+
+/** Writes the status line: what was chosen first, then what the program reduced. */
+function writeStatus() {
+  const sentences = [...statusSentences(), ...page.view.notes.map(inLanguage)];
+  const box = byId('status', HTMLDivElement);
+  const wanted = JSON.stringify(sentences);
+  if (box.dataset['said'] === wanted) return;
+  box.dataset['said'] = wanted;
+  box.replaceChildren(...sentences.map((text) => make('span', { text: `${text} `, dir: 'auto' })));
 }

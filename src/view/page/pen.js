@@ -1,5 +1,5 @@
 /**
- * What pictures are drawn with: on a canvas or into an SVG file.
+ * A pen that draws pictures on a canvas or into an SVG file.
  * @typedef {object} Pen
  * @property {(x: number, y: number, width: number, height: number, fill: string, opacity?: number) => void} rect
  * @property {(x: number, y: number, width: number, height: number, stroke: string, thick: number) => void} frame

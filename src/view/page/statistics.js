@@ -50,8 +50,8 @@ function writeStatisticBar() {
   bar.hidden = choice.left !== 'statistic';
   if (bar.hidden) return;
   const statistic = view.statistics[choice.statistic];
-  fillSelect(byId('statistic', HTMLSelectElement), view.statistics.map(({ title }, index) => [String(index), told(title)]), String(choice.statistic));
-  byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? told(statistic.meaning) : '';
+  fillSelect(byId('statistic', HTMLSelectElement), view.statistics.map(({ title }, index) => [String(index), inLanguage(title)]), String(choice.statistic));
+  byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? inLanguage(statistic.meaning) : '';
   const scale = statisticRange(choice.statistic);
   const canvas = make('canvas', { 'aria-hidden': 'true' });
   paintColours(canvas, scale, 120, 10);
@@ -92,7 +92,7 @@ function sortedHeads() {
  */
 function shortHeadTitle(attention, head) {
   const name = say('layer_and_head', { layer: layerNumber(attention), head: headNumber(attention, head) });
-  return page.view.attentions.some(({ stack }) => told(stack) !== told(attention.stack)) ? `${told(attention.stack)}: ${name}` : name;
+  return page.view.attentions.some(({ stack }) => inLanguage(stack) !== inLanguage(attention.stack)) ? `${inLanguage(attention.stack)}: ${name}` : name;
 }
 
 const listed = { for: '' };
@@ -125,7 +125,7 @@ function statisticsHeader() {
   const columns = page.view.statistics.map(({ title, meaning }, index) => {
     const own = column === String(index);
     const sorted = own ? (direction === 'up' ? 'ascending' : 'descending') : 'none';
-    return header(told(title), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, told(meaning));
+    return header(inLanguage(title), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, inLanguage(meaning));
   });
   return make('tr', {}, [header(say('head'), column === undefined ? 'ascending' : 'none', '', ''), ...columns]);
 }

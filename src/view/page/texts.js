@@ -201,10 +201,10 @@ function say(name, values = {}) {
 }
 
 /**
- * A text that the program wrote, which may be in one language or in both.
+ * The text in the page's language, of a text that the program wrote in one language or in both.
  * @param {string | {en: string, zh: string}} text
  */
-function told(text) {
+function inLanguage(text) {
   return typeof text === 'string' ? text : text[speech.language];
 }
 
@@ -224,7 +224,7 @@ function writeTexts() {
 }
 
 /**
- * A value to four significant digits, as the reader is told it.
+ * A value to four significant digits, as it is shown to the reader.
  * @param {number} value
  */
 function fourDigits(value) {
@@ -234,7 +234,7 @@ function fourDigits(value) {
 }
 
 /**
- * The same without zeros at its end, as for ticks.
+ * A value to four significant digits without zeros at its end, as for ticks.
  * @param {number} value
  */
 function shortNumber(value) {

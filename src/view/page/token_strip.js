@@ -105,12 +105,12 @@ function captionOfStrip(shown) {
   if (index < 0) return [say(gives ? 'strip_mean' : 'strip_mean_keys')];
   const stretch = (gives ? shown.queries : shown.keys)[index] ?? { first: 0, end: 1 };
   const tokens = gives ? queryTokens() : keyTokens();
-  const told = gives ? say('strip_of_query', { query: numbersOf(stretch) }) : say('strip_of_key', { key: numbersOf(stretch) });
-  return [`${told} `, isolated(textOf(tokens, stretch, shown.words))];
+  const name = gives ? say('strip_of_query', { query: numbersOf(stretch) }) : say('strip_of_key', { key: numbersOf(stretch) });
+  return [`${name} `, isolated(textOf(tokens, stretch, shown.words))];
 }
 
 /**
- * What tints each query or key: the weights of one row or column, or the means of all.
+ * The values that tint each query or key: weights of one row or column, or the means of all.
  * @param {ShownMap} shown
  * @returns {{values: Float64Array, hidden: Uint8Array}}
  */

@@ -42,7 +42,7 @@ function numbersOf(stretch) {
 }
 
 /**
- * What stands at the edge of a map: of joined cells the first position.
+ * The label at the edge of a map: that of the first position where cells are joined.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {Stretch} stretch
  * @param {boolean} isWord
@@ -97,7 +97,7 @@ function hasNames(tokens) {
 }
 
 /**
- * Where a text ends in a sample that is padded to the length of others: behind its last token.
+ * The end of a text, behind its last token, in a sample padded to the length of others.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {number} count of positions
  */

@@ -73,7 +73,7 @@ export async function problemsOf(page) {
   });
 }
 
-/** Moves the pointer over a cell of the shown map, and clicks if told. */
+/** Moves the pointer over a cell of the shown map, and clicks if asked to. */
 export async function pointAtCell(page, row, column, click = false) {
   const place = await page.evaluate(([r, c]) => {
     const { left, top, cellWidth, cellHeight, row, column } = mapView.layout;
@@ -95,7 +95,7 @@ export function colourOfCell(page, row, column) {
   }, [row, column]);
 }
 
-export const told = (page, id) => page.locator(`#${id}`).innerText();
+export const textIn = (page, id) => page.locator(`#${id}`).innerText();
 
 /** The text of a file that a button gives. */
 export async function saved(page, button) {

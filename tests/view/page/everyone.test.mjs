@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { problemsOf, ready, told, withPage } from './browser.mjs';
+import { problemsOf, ready, textIn, withPage } from './browser.mjs';
 import { makePage, model } from './made_page.mjs';
 
 const pieces = ['[CLS]', 'שלום', '注意力', 'word', '[SEP]'];
@@ -29,13 +29,13 @@ test('everything but what the program wrote can be read in Chinese', async () =>
     await view.selectOption('#language', 'zh');
     await ready(view);
     assert.equal(await view.evaluate(() => document.documentElement.lang), 'zh-CN');
-    assert.equal(await told(view, 'tab-map'), '热图');
+    assert.equal(await textIn(view, 'tab-map'), '热图');
     assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), '第 1 层第 1 头');
     assert.equal(await view.locator('#search').getAttribute('placeholder'), '查找词元或序号');
     await view.keyboard.press('Escape');
     await view.focus('#map');
     await view.keyboard.press('?');
-    assert.match(await told(view, 'help'), /如何阅读本页.*查找词元/s);
+    assert.match(await textIn(view, 'help'), /如何阅读本页.*查找词元/s);
   });
 });
 
@@ -90,7 +90,7 @@ test('printing leaves the controls out and keeps the map and what its colours me
     assert.equal(await view.locator('#tabs').isVisible(), false);
     assert.equal(await view.locator('#map').isVisible(), true);
     assert.equal(await view.locator('#legend-colours').isVisible(), true);
-    assert.equal(await told(view, 'attention-title'), 'Layer 1, Self-Attention, Head 1');
+    assert.equal(await textIn(view, 'attention-title'), 'Layer 1, Self-Attention, Head 1');
     assert.ok(await view.evaluate(() => {
       window.dispatchEvent(new Event('beforeprint'));
       return document.documentElement.dataset.theme === 'light';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { pointAtCell, ready, saved, told, withPage } from './browser.mjs';
+import { pointAtCell, ready, saved, textIn, withPage } from './browser.mjs';
 import { makePage, model, tokensOf } from './made_page.mjs';
 
 const text = { ...model(2, 3, ['a,"b"', 'c', '<d>', 'e'], { statistics: true }), commands: { before: ["attn-cli run in.json --out 'my results'"], input: "'my results/result.json'" } };
@@ -133,6 +133,6 @@ test('a copy button says that it copied', async () => {
     await view.click('#export-button');
     await view.click('#copy-command');
     await view.waitForFunction(() => /Copied|did not let/.test(document.getElementById('announcement').textContent));
-    assert.match(await told(view, 'copy-command'), /Copied|did not let/);
+    assert.match(await textIn(view, 'copy-command'), /Copied|did not let/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ready, told, withPage } from './browser.mjs';
+import { ready, textIn, withPage } from './browser.mjs';
 import { makePage, model, softWeights, tokensOf } from './made_page.mjs';
 
 const statistics = makePage('statistics', model(3, 4, ['a', 'b', 'c', 'd'], { statistics: true }));
@@ -65,11 +65,11 @@ test('arrow keys move over layers and heads; one place alone is reached by Tab',
 test('a statistic colours layers and heads, and tells where it has no meaning', async () => {
   await withPage(statistics, async (view) => {
     await view.click('#heads-shown-as [data-value=statistic]');
-    assert.equal(await told(view, 'statistic-meaning'), 'mean weight on the key before the query');
+    assert.equal(await textIn(view, 'statistic-meaning'), 'mean weight on the key before the query');
     assert.equal(await view.locator('[role=gridcell]').nth(6).getAttribute('aria-label'), 'Layer 2, head 3: 0.5000');
     await view.selectOption('#statistic', { label: 'Distance' });
     assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), 'Layer 1, head 1: –');
-    assert.match(await told(view, 'statistic-legend'), /0\s*2/);
+    assert.match(await textIn(view, 'statistic-legend'), /0\s*2/);
   });
 });
 
@@ -110,7 +110,7 @@ test('heads that share keys and values are named', async () => {
   const grouped = model(1, 4, ['a', 'b']);
   grouped.attentions[0].heads_a_group = 2;
   await withPage(makePage('grouped', grouped), async (view) => {
-    assert.equal(await told(view, 'status'), 'Heads 3 to 4 share one key and value head.');
+    assert.equal(await textIn(view, 'status'), 'Heads 3 to 4 share one key and value head.');
   }, { hash: 'head=2' });
 });
 

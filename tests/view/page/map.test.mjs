@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { colourOfCell, pointAtCell, ready, told, withPage } from './browser.mjs';
+import { colourOfCell, pointAtCell, ready, textIn, withPage } from './browser.mjs';
 import { makePage, model, tokensOf } from './made_page.mjs';
 
 const pieces = ['[CLS]', 'the', 'fox', 'jump', '##ed', '[SEP]'];
@@ -19,23 +19,23 @@ const causal = makePage('causal', model(2, 2, ['one', 'two', 'three', 'four'], {
 
 test('the pointer tells query, key, weight and rank, and a click pins the query', async () => {
   await withPage(page, async (view) => {
-    assert.match(await told(view, 'cell-told'), /Point at a cell/);
+    assert.match(await textIn(view, 'cell-readout'), /Point at a cell/);
     await pointAtCell(view, 3, 1);
-    assert.match(await told(view, 'cell-told'), /Query 4 jump\s+Key 2 the\s+0\.5000\s+Rank 1 of 6 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 4 jump\s+Key 2 the\s+0\.5000\s+Rank 1 of 6 keys/);
     await pointAtCell(view, 3, 1, true);
     await view.mouse.move(5, 5);
-    assert.match(await told(view, 'cell-told'), /Query 4 jump pinned/);
-    assert.match(await told(view, 'strongest-keys'), /Strongest keys of query 4: jump\s+2\s+the\s+0\.5000\s+4\s+jump\s+0\.2500/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 4 jump pinned/);
+    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query 4: jump\s+2\s+the\s+0\.5000\s+4\s+jump\s+0\.2500/);
     await view.keyboard.press('Escape');
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Point at a cell/);
+    assert.match(await textIn(view, 'cell-readout'), /Point at a cell/);
   });
 });
 
 test('a hidden cell tells why it is hidden', async () => {
   await withPage(causal, async (view) => {
     await pointAtCell(view, 0, 3);
-    assert.match(await told(view, 'cell-told'), /Query 1 one\s+Key 4 four\s+Hidden\s+causal: keys after the query/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 1 one\s+Key 4 four\s+Hidden\s+causal: keys after the query/);
     assert.deepEqual(await view.locator('#legend-keys li').allInnerTexts(), ['hidden']);
   });
 });
@@ -44,11 +44,11 @@ test('colours mean the same in every head', async () => {
   await withPage(page, async (view) => {
     assert.deepEqual(await colourOfCell(view, 5, 0), [0, 0, 0]);
     assert.deepEqual(await colourOfCell(view, 0, 0), [127, 127, 127]);
-    const ticks = await told(view, 'legend-ticks');
+    const ticks = await textIn(view, 'legend-ticks');
     await view.click('#head-after');
     await ready(view);
     assert.deepEqual(await colourOfCell(view, 5, 0), [127, 127, 127]);
-    assert.equal(await told(view, 'legend-ticks'), ticks);
+    assert.equal(await textIn(view, 'legend-ticks'), ticks);
   });
 });
 
@@ -59,8 +59,8 @@ test('the range of one map is a choice that is said', async () => {
     await view.check('#own-range');
     await ready(view);
     assert.deepEqual(await colourOfCell(view, 5, 0), [0, 0, 0]);
-    assert.match(await told(view, 'status'), /own range, so that maps cannot be compared by colour/);
-    assert.match(await told(view, 'legend-ticks'), /0\.5$/);
+    assert.match(await textIn(view, 'status'), /own range, so that maps cannot be compared by colour/);
+    assert.match(await textIn(view, 'legend-ticks'), /0\.5$/);
   });
 });
 
@@ -70,7 +70,7 @@ test('a logarithmic scale says what its lowest colour stands for', async () => {
     await ready(view);
     const [grey] = await colourOfCell(view, 1, 0);
     assert.equal(grey, 255 - Math.floor(0.8 * 256));
-    assert.match(await told(view, 'status'), /The lowest colour stands for 1e−5 and less/);
+    assert.match(await textIn(view, 'status'), /The lowest colour stands for 1e−5 and less/);
   });
 });
 
@@ -78,17 +78,17 @@ test('arrow keys move over cells, Enter pins, and what is there is said aloud', 
   await withPage(page, async (view) => {
     await view.focus('#map');
     await view.keyboard.press('ArrowDown');
-    assert.match(await told(view, 'cell-told'), /Query 1 \[CLS\]\s+Key 1/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 1 \[CLS\]\s+Key 1/);
     await view.keyboard.press('ArrowDown');
     await view.keyboard.press('End');
     await view.keyboard.press('ArrowLeft');
-    assert.match(await told(view, 'cell-told'), /Query 2 the\s+Key 5 ·ed/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2 the\s+Key 5 ·ed/);
     assert.match(await view.locator('#announcement').textContent(), /Query 2 the, Key 5 ·ed, 0, Rank 5 of 6 keys/);
     await view.keyboard.press('Enter');
     await ready(view);
     assert.match(await view.evaluate(() => location.hash), /query=1/);
     await view.keyboard.press('PageDown');
-    assert.match(await told(view, 'cell-told'), /Query 6/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 6/);
   });
 });
 
@@ -117,7 +117,7 @@ test('zooming keeps the cell under the pointer, labels stay, and dragging moves'
     await pointAtCell(view, 40, 30);
     const before = await view.evaluate(() => ({ ...mapView.layout }));
     assert.ok(before.row > 0 && before.row <= 40 && before.row + before.rows > 40, JSON.stringify(before));
-    assert.match(await told(view, 'cell-told'), /Query 41 t40\s+Key 31 t30/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 41 t40\s+Key 31 t30/);
     await view.mouse.down();
     const { left, top } = await view.locator('#map').evaluate((box) => box.getBoundingClientRect().toJSON());
     await view.mouse.move(left + before.left + 60, top + before.top + 60, { steps: 4 });
@@ -151,7 +151,7 @@ test('a text that is shorter than others of its batch is shown without its paddi
   heads[0] = heads[0].map((value, at) => (at < 8 && at % 4 < 2 ? value : null));
   await withPage(makePage('padded', padded), async (view) => {
     assert.deepEqual(await view.evaluate(() => [chosenMap().queries.length, chosenMap().keys.length, thumbnailOf(0, 0).width]), [2, 2, 2]);
-    assert.equal(await told(view, 'status'), 'Hidden rows and columns behind the end of the text are left out.');
+    assert.equal(await textIn(view, 'status'), 'Hidden rows and columns behind the end of the text are left out.');
   });
 });
 
@@ -159,17 +159,17 @@ test('a token is searched by its text and by its number', async () => {
   await withPage(page, async (view) => {
     await view.keyboard.press('/');
     await view.keyboard.type('e');
-    assert.equal(await told(view, 'search-count'), '1 of 3');
+    assert.equal(await textIn(view, 'search-count'), '1 of 3');
     await view.keyboard.press('Enter');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 5 ·ed pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 5 ·ed pinned/);
     await view.fill('#search', '3');
     await view.press('#search', 'Enter');
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 3 fox pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 3 fox pinned/);
     await view.fill('#search', 'zebra');
-    assert.equal(await told(view, 'search-count'), 'none');
+    assert.equal(await textIn(view, 'search-count'), 'none');
   });
 });
 
@@ -188,6 +188,6 @@ test('a touch tells a cell and pins its query', async () => {
     await session.detach();
     await view.waitForFunction(() => page.choice.query === 1);
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
   });
 });

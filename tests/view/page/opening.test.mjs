@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { colourOfCell, pointAtCell, ready, told, withPage } from './browser.mjs';
+import { colourOfCell, pointAtCell, ready, textIn, withPage } from './browser.mjs';
 import { makePage, model, tokensOf } from './made_page.mjs';
 
 const one = (maps, options = {}) => ({
@@ -25,7 +25,7 @@ test('tokens that look like the end of a script are tokens', async () => {
   const pieces = ['</script>', '<!--', '<b>x</b>', '"&\u2028'];
   await withPage(makePage('script', model(1, 1, pieces)), async (view) => {
     await pointAtCell(view, 2, 0);
-    assert.match(await told(view, 'cell-told'), /Query 3 <b>x<\/b>\s+Key 1 <\/script>/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 3 <b>x<\/b>\s+Key 1 <\/script>/);
   });
 });
 
@@ -33,19 +33,19 @@ test('one query and one key fill a page', async () => {
   const page = makePage('one', one([{ tensor: 'weights', heads: [[1]] }], { queries: 1, keys: 1 }));
   await withPage(page, async (view) => {
     await pointAtCell(view, 0, 0);
-    assert.match(await told(view, 'cell-told'), /Query 1\s+Key 1\s+1\.000\s+Rank 1 of 1 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 1\s+Key 1\s+1\.000\s+Rank 1 of 1 keys/);
     assert.deepEqual(await colourOfCell(view, 0, 0), [0, 0, 0]);
   });
 });
 
-test('NaN and infinities are told as such and have their colours in the legend', async () => {
+test('NaN and infinities are textIn as such and have their colours in the legend', async () => {
   const cells = [NaN, 0.5, Infinity, -Infinity];
   const page = makePage('nan', one([{ tensor: 'weights', heads: [cells] }], { queries: 2, keys: 2 }));
   await withPage(page, async (view) => {
     await pointAtCell(view, 0, 0);
-    assert.match(await told(view, 'cell-told'), /NaN/);
+    assert.match(await textIn(view, 'cell-readout'), /NaN/);
     await pointAtCell(view, 1, 1);
-    assert.match(await told(view, 'cell-told'), /−∞/);
+    assert.match(await textIn(view, 'cell-readout'), /−∞/);
     assert.deepEqual((await view.locator('#legend-keys li').allInnerTexts()).sort(), ['not a number', '−∞', '∞'].sort());
     assert.deepEqual(await colourOfCell(view, 0, 0), [0xc0, 0xc0, 0xc0]);
   });
@@ -74,7 +74,7 @@ test('codes of one and two bytes, doubles and bits of hidden cells are read as t
   }
 });
 
-test('joined cells are told as such, with the exact strongest keys of a query', async () => {
+test('joined cells are textIn as such, with the exact strongest keys of a query', async () => {
   const queries = 64;
   const pooled = (blocks) => ({
     type: 'float32', rows: 16, columns: 16, error: 0, strongest_keys: 2,
@@ -87,9 +87,9 @@ test('joined cells are told as such, with the exact strongest keys of a query', 
     (html) => html);
   await withPage(page, async (view) => {
     await pointAtCell(view, 2, 2);
-    assert.match(await told(view, 'cell-told'), /Query 11\s+Key 9–12\s+0\.5000\s+Largest of 16 cells/);
-    assert.match(await told(view, 'strongest-keys'), /Strongest keys of query 11:\s+11\s+0\.4375\s+Exact/);
-    assert.match(await told(view, 'status'), /16 × 16 cells stand for 64 queries × 64 keys.*Cells were joined\./s);
+    assert.match(await textIn(view, 'cell-readout'), /Query 11\s+Key 9–12\s+0\.5000\s+Largest of 16 cells/);
+    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query 11:\s+11\s+0\.4375\s+Exact/);
+    assert.match(await textIn(view, 'status'), /16 × 16 cells stand for 64 queries × 64 keys.*Cells were joined\./s);
   });
 });
 
@@ -98,19 +98,19 @@ test('two thousand tokens are drawn, zoomed and found', async () => {
   const weights = Array.from({ length: 4e6 }, (_, at) => ((at * 7919) % 2003) / 2e6);
   const page = makePage('long', { ...one([{ tensor: 'weights', heads: [weights] }], { queries: 2000, keys: 2000, view: { tokens: [tokensOf(pieces)] } }), type: 'uint8' });
   await withPage(page, async (view) => {
-    assert.match(await told(view, 'status'), /Each pixel shows the largest of its cells/);
+    assert.match(await textIn(view, 'status'), /Each pixel shows the largest of its cells/);
     await view.fill('#search', 'w1777');
     await view.press('#search', 'Enter');
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 1777 w1777 pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 1777 w1777 pinned/);
     for (let step = 0; step < 8; ++step) await view.click('#zoom-in');
-    assert.doesNotMatch(await told(view, 'status'), /Each pixel/);
+    assert.doesNotMatch(await textIn(view, 'status'), /Each pixel/);
     await view.click('#tab-text');
     await ready(view);
     assert.equal(await view.locator('.piece').count(), 2000);
     await view.click('#tab-lines');
     await ready(view);
-    assert.match(await told(view, 'status'), /the 3 strongest keys of each query.*4000 of 6000 lines/s);
+    assert.match(await textIn(view, 'status'), /the 3 strongest keys of each query.*4000 of 6000 lines/s);
   });
 });
 

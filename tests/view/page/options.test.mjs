@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { colourOfCell, pointAtCell, ready, told, withPage } from './browser.mjs';
+import { colourOfCell, pointAtCell, ready, textIn, withPage } from './browser.mjs';
 import { makePage, softWeights, tokensOf } from './made_page.mjs';
 
 const pieces = ['[CLS]', 'play', '##ing', '[SEP]', 'fox', '[SEP]'];
@@ -25,19 +25,19 @@ test('the first key is left out, and rows are divided only if that is chosen, wh
     await view.selectOption('#leave', 'first');
     await ready(view);
     assert.deepEqual(await values(view, 0), row.slice(1));
-    assert.equal(await told(view, 'status'), 'The first key is left out. Rows no longer add up to 1.');
+    assert.equal(await textIn(view, 'status'), 'The first key is left out. Rows no longer add up to 1.');
     await view.check('#renormalise');
     await ready(view);
     assert.deepEqual(await values(view, 0), [0.25, 0.25, 0.125, 0.25, 0.125]);
-    assert.equal(await told(view, 'status'), 'The first key is left out. Rows were divided by the sum of what is left: they add up to 1 again.');
+    assert.equal(await textIn(view, 'status'), 'The first key is left out. Rows were divided by the sum of what is left: they add up to 1 again.');
     await pointAtCell(view, 0, 0);
-    assert.match(await told(view, 'cell-told'), /Key 2 play\s+0\.2500\s+Rank 1 of 5 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Key 2 play\s+0\.2500\s+Rank 1 of 5 keys/);
     await view.selectOption('#leave', 'special');
     await ready(view);
     assert.equal(await view.evaluate(() => chosenMap().keys.length), 3);
     await view.click('#options-reset');
     await ready(view);
-    assert.equal(await told(view, 'status'), '');
+    assert.equal(await textIn(view, 'status'), '');
   });
 });
 
@@ -47,31 +47,31 @@ test('words take the place of pieces: columns are summed and rows averaged', asy
     await view.check('#words');
     await ready(view);
     assert.deepEqual(await values(view, 1), [0.5, 0.125, 0.03125, 0.3125, 0.03125]);
-    assert.match(await told(view, 'status'), /columns summed, rows averaged/);
+    assert.match(await textIn(view, 'status'), /columns summed, rows averaged/);
     await pointAtCell(view, 1, 1);
-    assert.match(await told(view, 'cell-told'), /Query 2–3 playing\s+Key 2–3 playing\s+0\.1250/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2–3 playing\s+Key 2–3 playing\s+0\.1250/);
     await view.selectOption('#tensor', 'scores');
     await ready(view);
     assert.equal(await view.evaluate(() => chosenMap().keys.length), 6);
-    assert.match(await told(view, 'status'), /Pieces of scores are not joined/);
+    assert.match(await textIn(view, 'status'), /Pieces of scores are not joined/);
   });
 });
 
-test('cells below a threshold and beyond the strongest are not drawn, and told still', async () => {
+test('cells below a threshold and beyond the strongest are not drawn, and textIn still', async () => {
   await withPage(page, async (view) => {
     await open(view);
     await view.fill('#threshold', '0.1');
     await view.press('#threshold', 'Enter');
     await ready(view);
-    assert.match(await told(view, 'status'), /Cells below 0\.1 are not drawn/);
+    assert.match(await textIn(view, 'status'), /Cells below 0\.1 are not drawn/);
     assert.deepEqual(await view.locator('#legend-keys li').allInnerTexts(), ['below the limits']);
     await pointAtCell(view, 0, 3);
-    assert.match(await told(view, 'cell-told'), /0\.06250\s+Rank 5 of 6 keys\s+Not drawn: below the chosen limits/);
+    assert.match(await textIn(view, 'cell-readout'), /0\.06250\s+Rank 5 of 6 keys\s+Not drawn: below the chosen limits/);
     await view.fill('#threshold', '');
     await view.fill('#strongest', '2');
     await view.press('#strongest', 'Enter');
     await ready(view);
-    assert.match(await told(view, 'status'), /Only the 2 strongest keys of each query/);
+    assert.match(await textIn(view, 'status'), /Only the 2 strongest keys of each query/);
     assert.equal(await view.evaluate(() => chosenMap().faint.slice(0, 6).reduce((sum, part) => sum + part, 0)), 4);
   });
 });
@@ -81,11 +81,11 @@ test('the stages of a score can be seen on a scale about zero', async () => {
     await view.selectOption('#tensor', 'scores');
     await ready(view);
     assert.deepEqual(await colourOfCell(view, 0, 0), [0, 128, 255]);
-    assert.match(await told(view, 'legend-title'), /Scores/);
-    assert.match(await told(view, 'legend-ticks'), /^−4.*4$/s);
+    assert.match(await textIn(view, 'legend-title'), /Scores/);
+    assert.match(await textIn(view, 'legend-ticks'), /^−4.*4$/s);
     await view.selectOption('#scale', 'log');
     await ready(view);
-    assert.match(await told(view, 'status'), /Numbers of both signs have a linear scale/);
+    assert.match(await textIn(view, 'status'), /Numbers of both signs have a linear scale/);
   });
 });
 
@@ -96,7 +96,7 @@ test('the texts of a pair are looked at by themselves', async () => {
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [chosenMap().queries, chosenMap().keys].map((list) => list.map(({ first }) => first))), [[4], [1, 2]]);
     assert.deepEqual(await values(view, 0), [0.125, 0.125]);
-    assert.match(await told(view, 'status'), /Only some of the tokens are shown/);
+    assert.match(await textIn(view, 'status'), /Only some of the tokens are shown/);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ready, told, withPage } from './browser.mjs';
+import { ready, textIn, withPage } from './browser.mjs';
 import { makePage, model, softWeights, tokensOf } from './made_page.mjs';
 
 const pieces = ['The', 'fox', 'jumps', 'over', 'it'];
@@ -42,7 +42,7 @@ test('a query at the pointer has its lines alone, also by keys', async () => {
     const all = await inked(view);
     const box = await view.locator('#lines').boundingBox();
     await view.mouse.move(box.x + box.width * 0.25, box.y + 34 + await view.evaluate(() => 1.5 * linesView.rowHeight));
-    assert.match(await told(view, 'cell-told'), /Query 2 fox/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox/);
     assert.ok(await inked(view) < all);
     await view.mouse.move(box.x + box.width * 0.8, box.y + 34 + await view.evaluate(() => 0.5 * linesView.rowHeight));
     assert.equal(await view.evaluate(() => chosenLines(activeOfLines().row, activeOfLines().column).length), 5);
@@ -52,26 +52,26 @@ test('a query at the pointer has its lines alone, also by keys', async () => {
     await view.keyboard.press('ArrowDown');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox pinned/);
   }, { hash: 'view=lines' });
 });
 
 test('the text is shaded by the weights of the query that is chosen in it', async () => {
   await withPage(text, async (view) => {
-    assert.match(await told(view, 'strip-caption'), /Mean over all queries/);
+    assert.match(await textIn(view, 'strip-caption'), /Mean over all queries/);
     await view.click('.piece >> nth=1');
     await ready(view);
-    assert.equal(await told(view, 'strip-caption'), 'Looked at by query 2: fox');
+    assert.equal(await textIn(view, 'strip-caption'), 'Looked at by query 2: fox');
     const weight = await view.evaluate(() => chosenMap().values[5]);
     const grey = 255 - Math.min(255, Math.floor(weight * 256));
     assert.equal(await view.locator('.piece').first().evaluate((piece) => piece.style.backgroundColor), `rgb(${grey}, ${grey}, ${grey})`);
     assert.equal(await view.locator('.piece.hidden-key').count(), 3);
     await view.hover('.piece >> nth=0');
-    assert.match(await told(view, 'cell-told'), /Query 2 fox pinned ×\s+Key 1 The/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox pinned ×\s+Key 1 The/);
     await view.click('#direction [data-value=receives]');
     await view.click('.piece >> nth=0');
     await ready(view);
-    assert.equal(await told(view, 'strip-caption'), 'Looking at key 1: The');
+    assert.equal(await textIn(view, 'strip-caption'), 'Looking at key 1: The');
     assert.equal(await view.locator('.piece.hidden-key').count(), 0);
   }, { hash: 'view=text' });
 });
@@ -83,7 +83,7 @@ test('arrow keys move over the tokens of the text and Enter chooses one', async 
     await view.keyboard.press('ArrowRight');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await told(view, 'strip-caption'), /query 3: jumps/);
+    assert.match(await textIn(view, 'strip-caption'), /query 3: jumps/);
     assert.equal(await view.evaluate(() => document.activeElement.textContent), 'jumps');
     assert.equal(await view.locator('.piece[tabindex="0"]').count(), 1);
   }, { hash: 'view=text' });
@@ -100,20 +100,20 @@ test('queries and keys of cross-attention are two texts', async () => {
     assert.equal(await view.evaluate(() => page.choice.query), null);
     await view.click('.strip >> nth=0 >> .piece >> nth=1');
     await ready(view);
-    assert.match(await told(view, 'strip-caption'), /query 2: chat/);
+    assert.match(await textIn(view, 'strip-caption'), /query 2: chat/);
   }, { hash: 'view=text' });
 });
 
 test('the table tells a query\'s keys, or the whole map', async () => {
   await withPage(text, async (view) => {
-    assert.match(await told(view, 'table'), /Keys of query 3: jumps/);
+    assert.match(await textIn(view, 'table'), /Keys of query 3: jumps/);
     const rows = await view.locator('#table tbody tr').allInnerTexts();
     assert.equal(rows.length, 5);
     assert.match(rows[4], /5\s+it\s+Hidden/);
     await view.fill('.query-field input', '5');
     await view.press('.query-field input', 'Enter');
     await ready(view);
-    assert.match(await told(view, 'table'), /Keys of query 5: it/);
+    assert.match(await textIn(view, 'table'), /Keys of query 5: it/);
     await view.click('text=Whole map');
     await ready(view);
     assert.equal(await view.locator('#table tbody td').count(), 25);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-import { pointAtCell, problemsOf, ready, told, withPage } from './browser.mjs';
+import { pointAtCell, problemsOf, ready, textIn, withPage } from './browser.mjs';
 import { folder } from './made_page.mjs';
 
 const program = process.env.ATTN_CLI;
@@ -34,11 +34,11 @@ test('the program\'s page tells the weights that the program computes', { skip }
       await view.selectOption('#head', String(head));
       await ready(view);
       await pointAtCell(view, query, key);
-      const read = Number((await view.locator('#cell-told .weight').innerText()).replace('−', '-'));
+      const read = Number((await view.locator('#cell-readout .weight').innerText()).replace('−', '-'));
       assert.ok(Math.abs(read - weights.flat(weights[0][0][0][0] === undefined ? 0 : 1)[head][query][key]) < 1e-4, `${head} ${query} ${key}`);
     }
     await pointAtCell(view, 0, 2);
-    assert.match(await told(view, 'cell-told'), /Key 3 <\/script>\s+Hidden\s+\S+/);
+    assert.match(await textIn(view, 'cell-readout'), /Key 3 <\/script>\s+Hidden\s+\S+/);
     assert.deepEqual(await problemsOf(view), []);
   });
 });
