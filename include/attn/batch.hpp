@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/document.hpp"
@@ -14,65 +15,66 @@
 
 namespace attn {
 
-/// One of `count` parts of a batch, from 0: items number index, index + count, index + 2·count… of
-/// the list, which is the same for all parts.
+/// Part `index` (from 0) of `count` parts of a batch: items number index, index + count,
+/// index + 2·count… of the list of all items.
 struct Shard {
   std::size_t index = 0, count = 1;
 };
 
-/// A shard and the names of the variables that told it, "SLURM_PROCID, SLURM_NTASKS".
+/// A shard and the names of the environment variables that state it: "SLURM_PROCID, SLURM_NTASKS".
 struct FoundShard {
   Shard shard;
   std::string source;
 };
 
-/// The shard that the engine which started this process gave it: a task of Slurm or of one of its
-/// arrays (or both), a rank of Open MPI or of a launcher that speaks PMI, a pod of an indexed
-/// Kubernetes Job. `variable` looks up a variable of the environment and gives null for an absent
-/// one. Nothing if there is no such engine, or just one process of it. Throws Error(usage) for
-/// variables that contradict themselves or leave out the count.
+/// The shard of this process according to the engine that started it: a task of Slurm or of one of
+/// its arrays (or both), a rank of Open MPI or of a launcher that speaks PMI, a pod of an indexed
+/// Kubernetes Job. `variable` returns the value of an environment variable, or null. Absent without
+/// such an engine, or with just one process. Throws Error(usage) for variables that contradict each
+/// other or leave out the count.
 std::optional<FoundShard> find_shard(const std::function<const char*(const char*)>& variable);
 
+/// Many documents and the options of their computation.
 struct BatchOptions {
   /// Documents, folders (all .json and .jsonl below them), patterns (*, ?, […]), .jsonl files with
-  /// a document a line; "-" = such lines on standard input.
+  /// a document on each line; "-" = such lines on standard input.
   std::vector<std::string> inputs;
-  /// A list of more inputs, one a line ("-" = standard input), or ended by zero bytes as `find
-  /// -print0` writes them.
+  /// File with more inputs, one on each line ("-" = standard input), or each ended by a zero byte,
+  /// the format of `find -print0`.
   std::optional<std::filesystem::path> files_from;
 
-  /// For each document; `out` is the folder of the batch, `input` is not looked at, and `threads`
-  /// are those of one document.
+  /// Options of each document. `out` is the folder of the batch, `input` is ignored, and `threads`
+  /// is the number for one document.
   RunOptions run;
-  std::size_t jobs = 0;  ///< documents at a time; 0 = as many as the machine has processors
+  std::size_t jobs = 0;  ///< documents computed at a time; 0 = one for each processor
   Shard shard;
-  bool resume = false;     ///< whether what an earlier batch finished is left as it is
+  bool resume = false;     ///< whether items that an earlier batch finished are skipped
   bool fail_fast = false;  ///< whether a failed item ends the batch
 
-  /// Takes the answer to each document, a line of JSON in their order, as soon as it is there: its
-  /// result, or {"error": …}. Nothing is written to files then, there is no summary, and standard
-  /// input is read line by line as it comes, never further ahead than a few answers.
+  /// Receives the answer to each document, in their order and as early as possible: a line of JSON
+  /// with its result, or {"error": …}. Nothing is written to files then, there is no summary, and
+  /// standard input is read line by line as it arrives, only a few documents ahead.
   std::function<void(std::string_view)> answer;
 
-  /// What the summary says in place of a text of an error or warning; absent = the text itself.
+  /// Replaces the texts of errors and warnings in the summary; absent = they stay.
   std::function<std::string(const std::string&)> wording;
 };
 
-/// What became of one document.
+/// The outcome of one document.
 struct BatchItem {
   std::string name;      ///< its folder below that of the batch
   std::string input;     ///< the document: a file, or a file and a line, "docs.jsonl:12"
-  bool skipped = false;  ///< it was finished before
+  bool skipped = false;  ///< whether an earlier batch finished it
   double seconds = 0;
   std::vector<std::string> warnings;
   std::optional<Error> error;  ///< absent = done
 
-  /// The exit code that `attn-cli run` would have had.
+  /// The exit code of `attn-cli run` for this document.
   int status() const { return error ? static_cast<int>(error->kind()) : 0; }
 };
 
 struct BatchCounts {
-  std::size_t items = 0;  ///< to be dealt with, those of this shard
+  std::size_t items = 0;  ///< of this shard
   std::size_t done = 0, skipped = 0, failed = 0;
 
   std::size_t left() const { return items - done - skipped - failed; }
@@ -81,11 +83,11 @@ struct BatchCounts {
 struct BatchOutcome {
   BatchCounts counts;
   Shard shard;
-  std::filesystem::path summary;      ///< the file with a line an item
+  std::filesystem::path summary;      ///< the file with a line for each item
   std::vector<BatchItem> failures;    ///< the first ones, at most `most_failures_kept`
-  std::vector<std::string> warnings;  ///< of lines of earlier summaries that are none
+  std::vector<std::string> warnings;  ///< about malformed lines of earlier summaries
   double seconds = 0;
-  bool interrupted = false;  ///< it was told to stop before all was done
+  bool interrupted = false;  ///< whether it was stopped before the last item
 };
 
 inline constexpr std::size_t most_failures_kept = 10;
@@ -93,31 +95,30 @@ inline constexpr std::size_t most_failures_kept = 10;
 /// Called after each item, by one thread at a time.
 using BatchObserver = std::function<void(const BatchItem&, const BatchCounts&)>;
 
-/// Computes many documents, each as run() would, into folders below `run.out` that mirror where the
-/// documents are. A line for each item is appended to `summary.jsonl` there, or to
-/// `summary.I-of-N.jsonl` of a shard, when its files are whole. A failed item does not keep the
-/// others from being done; an input that cannot be read, such as a folder or a file of lines, is
-/// one. While `*stop` is true no new item is begun.
+/// Computes many documents with run(), into folders below `run.out` that mirror the folders of the
+/// documents. When the files of an item are whole, a line about it is appended to `summary.jsonl`
+/// there, or to `summary.I-of-N.jsonl` for a shard. The others are computed even if one item fails;
+/// an input that cannot be read, such as a folder or a file of lines, counts as a failed item. No
+/// new item is begun while `*stop` is true.
 ///
 /// Throws Error if the batch as a whole cannot be done: there are no items, the folder cannot be
 /// made, the summary cannot be written.
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer = {},
                        const std::atomic<bool>* stop = nullptr);
 
-/// Checks all documents of the inputs (BatchOptions::inputs and BatchOptions::files_from) as
-/// validate() does, in their order, and hands each outcome on. Standard input is one document, or
-/// one a line if its first line is one by itself. Throws Error as run_batch() does for inputs that
-/// are not there.
+/// Calls validate() for all documents of BatchOptions::inputs and BatchOptions::files_from, in
+/// their order, and passes each outcome to `take`. Standard input is one document, or one on each
+/// line if its first line is a whole document. Throws Error as run_batch() does for missing inputs.
 void validate_batch(const BatchOptions& options, const std::function<void(Validation)>& take);
 
 /// Joins the summaries of the folder's shards, and of any batch without shards, into
-/// `summary.jsonl`, a line an item, the last one of each, sorted by name. The items that no summary
-/// tells of count as left. Throws Error if there are no summaries.
+/// `summary.jsonl`: the last line of each item, sorted by name. Items without a line in any summary
+/// count as left. Throws Error if there are no summaries.
 BatchOutcome merge_summaries(const std::filesystem::path& folder);
 
-/// The counts and the failures, to read.
+/// A report to read: counts and failures.
 std::string batch_text(const BatchOutcome& outcome);
-/// The same as one JSON object.
+/// The report as one JSON object.
 std::string batch_json(const BatchOutcome& outcome);
 
 }  // namespace attn

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "attn/file_access.hpp"
+#include "attn/maps.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {

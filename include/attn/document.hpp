@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,24 +13,59 @@
 #include "attn/file_access.hpp"
 #include "attn/named.hpp"
 #include "attn/spec.hpp"
+#include "attn/tensor.hpp"
 
 namespace attn {
 
-/// What is wrong with one input document: each problem as run() would throw it, with its JSON
-/// pointer.
-struct Validation {
-  std::string input;
-  std::vector<Error> problems;  ///< empty = run() would compute it
+/// One sample for a model: a text, or a pair of texts.
+struct ModelText {
+  std::string text;
+  std::optional<std::string> pair;
+};
+
+/// A head of a layer. `layer` is "5", or of an encoder-decoder "encoder.5", "decoder.5" or
+/// "cross.5".
+struct LayerHead {
+  std::string layer;
+  std::size_t head = 0;
+};
+
+/// An input document and the values that replace those it states. An absent or empty field leaves
+/// the document's value.
+struct DocumentOptions {
+  std::filesystem::path input;  ///< "-" = standard input; empty = none, which requires `model`
+
+  std::optional<std::filesystem::path> model;         ///< checkpoint folder
+  std::optional<std::filesystem::path> architecture;  ///< file with a row that describes the model
+  std::vector<ModelText> texts;                       ///< input of the model, a sample each
+  std::optional<std::vector<std::size_t>>
+      layers;                        ///< the model's layers with weights; absent = all
+  bool logits = false;               ///< whether the model's logits are results
+  std::vector<LayerHead> heads_off;  ///< heads whose output is zero before the output projection
+
+  std::vector<Kind> attention;  ///< kinds that are computed one after the other
+  std::optional<DType> dtype;   ///< one of document_dtypes()
+  std::optional<std::size_t> heads;
+  std::optional<double> scale;
+  std::optional<std::int64_t> seed;
+  std::optional<std::vector<std::int64_t>> valid_lens;
+  std::optional<Pooling> pool;
+  bool causal = false;
+  std::optional<std::filesystem::path> gradient;  ///< file with the gradient of the output
+
+  std::size_t threads = 0;  ///< 0 = one for each processor; never changes a result
+  FileAccess files;         ///< limits of files, and which files may be opened
 };
 
 /// Checks a document ("-" = standard input) without computing anything. Files that it names are
-/// read. Does not throw for what is wrong with the document or its files: that is in the result.
+/// read. Problems of the document and of its files do not throw: they are the result.
 Validation validate(const std::filesystem::path& path, const FileAccess& access = {});
 
-/// For each document "INPUT: valid", or how many problems it has and all of them.
+/// A report to read: for each document "INPUT: valid", or the number of its problems and their
+/// texts.
 std::string validation_text(std::span<const Validation> validations);
-/// A list of objects with "input" and "problems", a list of objects with "problem", "where" and
-/// "help".
+/// A JSON list of objects with "input" and "problems", a list of objects with "problem", "where"
+/// and "help".
 std::string validation_json(std::span<const Validation> validations);
 
 /// {"error": {"problem": …, "where": …, "help": …, "exit_code": …}} on one line.
@@ -39,27 +77,21 @@ std::string document_schema();
 /// A small complete document of that kind, ready to run.
 std::string example_document(Kind kind);
 
-/// Something that goes with a kind, such as rotary positions, with a small complete document.
+/// An addition to a kind, such as rotary positions, with a small complete document.
 struct ExampleTopic {
   std::string_view name, meaning, document;
 };
 std::span<const ExampleTopic> example_topics() noexcept;
 
-/// One part of a mask, as users write it.
+/// A part of a mask, under its key in documents.
 struct MaskPart {
   std::string_view name, meaning;
 };
 std::span<const MaskPart> mask_parts() noexcept;
 
-/// The types that are computed in.
+/// The types that attention is computed in, under their names in documents.
 std::span<const Named<DType>> document_dtypes() noexcept;
-/// What a cell of pooled weights is of those under it.
+/// The ways to reduce the weights of a block to one, under their names in documents.
 std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept;
-
-/// What documents and flags can name: kinds, parts of masks, colour maps, file formats, CPU
-/// targets.
-std::string catalogue_text();
-/// The same as one JSON object.
-std::string catalogue_json();
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -43,6 +44,12 @@ class Error : public std::exception {
 
 /// Error{ErrorKind::input, …}, by far the most frequent one.
 Error input_error(std::string problem, std::string where, std::string help);
+
+/// All problems of one input, each as the function that uses the input would throw it.
+struct Validation {
+  std::string input;            ///< its name: a path, or "standard input"
+  std::vector<Error> problems;  ///< empty = the input is valid
+};
 
 /// The help for a name that is not known: "did you mean \"causal\"?" or, where none of the known
 /// ones is near, "known: a, b, c".

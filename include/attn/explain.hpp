@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attn/heads.hpp"
-#include "attn/run.hpp"
+#include "attn/document.hpp"
+#include "attn/maps.hpp"
+#include "attn/statistics.hpp"
 
 namespace attn {
 
@@ -29,9 +30,9 @@ struct ExplainOptions {
   std::string stack;
   /// Of a model: rollout, norms or lens, told of the query at the end.
   std::vector<HeadAnalysis> analyses;
-  /// Of maps that are there already, which of them, as draw() takes them; no more than these fields
-  /// of it are read: others, name, axes, labels, selection.
-  PlotRequest maps;
+  /// Selection of maps that are there already. Its `input`, `sample`, `head` and `files` are
+  /// ignored: those of `document` and the ones above count.
+  MapRequest maps;
   ExplanationFormat format = ExplanationFormat::text;
 };
 

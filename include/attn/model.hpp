@@ -1,33 +1,58 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "attn/document.hpp"
+#include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
 namespace attn {
 
-/// A checkpoint folder, and a file with a row that describes its model in the place of a known one.
+/// A checkpoint folder.
 struct CheckpointFolder {
   std::filesystem::path path;
+  /// File with a row that describes the model, instead of the row of a known family.
   std::optional<std::filesystem::path> architecture;
   FileAccess files;
 };
 
-/// What was found in it: family, layers, heads, widths, positions, norm, activation, mask,
-/// tokenizer, parameters, and what plays no part. Throws Error as run() does for what is missing,
-/// malformed or not supported.
+/// A description to read: family, layers, heads, widths, positions, norm, activation, mask,
+/// tokenizer, number of parameters, and tensors and settings that play no part. Throws Error as
+/// run() does for files that are missing, malformed or not supported.
 std::string model_text(const CheckpointFolder& folder);
-/// The same as one JSON object.
+/// The description as one JSON object.
 std::string model_json(const CheckpointFolder& folder);
 
-/// The row of the table of families that the model is computed by, with all that it takes over, as
-/// JSON that CheckpointFolder::architecture and a document's "architecture" take.
+/// The row of the table of families that the model is computed by, with all inherited members, as
+/// JSON that CheckpointFolder::architecture and a document's "architecture" accept.
 std::string model_row(const CheckpointFolder& folder);
 
-/// What of it run() would stumble over, whatever the model is to read. Does not throw.
+/// The problems that run() would meet, whatever texts the model reads. Does not throw.
 Validation validate_model(const CheckpointFolder& folder);
+
+/// The most probable tokens at one position: of the token after it, or of a mask token the tokens
+/// in its place.
+struct Prediction {
+  struct Token {
+    std::int64_t id = 0;
+    std::string text;  ///< plain text of the token; empty without a tokenizer
+    double probability = 0;
+  };
+  std::size_t position = 0;
+  std::vector<Token> likeliest;  ///< at most ten, the most probable first
+};
+
+/// The input and the predictions of a model, one list for each sample.
+struct ModelReport {
+  std::string family;
+  std::vector<std::vector<std::string>> tokens;          ///< empty without a tokenizer
+  std::vector<std::vector<std::string>> decoder_tokens;  ///< of an encoder-decoder
+  bool next = false;  ///< whether each prediction is the token after its sample
+  std::vector<std::vector<Prediction>> predictions;
+};
 
 }  // namespace attn

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attn/heads.hpp"
+#include "attn/document.hpp"
+#include "attn/maps.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
+#include "attn/statistics.hpp"
 
 namespace attn {
 

@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "attn/run.hpp"
 #include "attn/version.hpp"
 
 #include "document/options.hpp"

@@ -9,10 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "attn/catalogue.hpp"
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
-#include "attn/version.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/catalogue.hpp"
 #include "attn/document.hpp"
 #include "attn/language.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
-#include "attn/run.hpp"
+#include "attn/maps.hpp"
 
 namespace attn::cli {
 

@@ -322,7 +322,7 @@ void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& 
             });
 }
 
-void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head) {
+void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
   MapSelection& selection = request.selection;
   flags.text(
       "--name", request.name, "NAME",

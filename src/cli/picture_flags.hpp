@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
+#include "attn/spec.hpp"
 #include "attn/view.hpp"
 
 #include "cli/flags.hpp"
@@ -43,7 +44,7 @@ void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
 /// Adds the flags that choose maps of a file: tensor, axes, layers, heads, labels. If --heads gives
 /// one head, it goes to `head`.
-void add_map_source(Flags& flags, PlotRequest& request, std::size_t& head);
+void add_map_source(Flags& flags, MapRequest& request, std::size_t& head);
 /// Adds --head, which takes a number, "mean", "max" or, if `all_heads`, "all".
 void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
               const std::string& help);

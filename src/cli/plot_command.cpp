@@ -2,7 +2,7 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"

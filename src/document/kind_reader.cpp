@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "document/document_parts.hpp"

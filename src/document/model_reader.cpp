@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/model.hpp"
 
 #include "document/keys.hpp"
 #include "io/json_object.hpp"

@@ -11,7 +11,7 @@
 #include "attn/attention.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
-#include "attn/run.hpp"
+#include "attn/model.hpp"
 
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "attn/document.hpp"
+#include "attn/error.hpp"
 
 #include "document/document.hpp"
 

@@ -12,11 +12,11 @@
 
 #include "document/options.hpp"
 #include "document/reader.hpp"
-#include "explain/explained_query.hpp"
-#include "explain/explained_steps.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_model.hpp"
 #include "explain/explained_projections.hpp"
+#include "explain/explained_query.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/selected_map.hpp"
 #include "support/in_quotes.hpp"
@@ -225,7 +225,7 @@ class KindExplanation {
 
 // Fields that choose among maps have no meaning for a document.
 void refuse_choice_of_maps(const ExplainOptions& options) {
-  const PlotRequest& maps = options.maps;
+  const MapRequest& maps = options.maps;
   const MapSelection& selection = maps.selection;
   const auto refuse = [](bool given, const char* field) {
     if (!given) return;

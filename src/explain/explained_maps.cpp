@@ -1,5 +1,3 @@
-#include "explain/explained_steps.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "attention/attention_name.hpp"
 #include "document/options.hpp"
 #include "explain/explained_query.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_tensor_file.hpp"
 #include "maps/map_stack.hpp"
@@ -45,8 +44,8 @@ std::string pattern_of_stack(const std::string& stack) {
   return *first.pattern() + ".weights";
 }
 
-PlotRequest request_of(const ExplainOptions& options) {
-  PlotRequest request = options.maps;
+MapRequest request_of(const ExplainOptions& options) {
+  MapRequest request = options.maps;
   request.input = options.document.input;
   request.sample = options.sample;
   request.head = options.head;
@@ -60,7 +59,7 @@ PlotRequest request_of(const ExplainOptions& options) {
 }
 
 // Whether the maps to explain are those of chosen layers or files, and not the first of one file.
-bool chooses_layers(const PlotRequest& request) {
+bool chooses_layers(const MapRequest& request) {
   const MapSelection& selection = request.selection;
   return selection.layers || !request.others.empty() ||
          selection.layers_together != MapSelection::Layers::each;
@@ -233,7 +232,7 @@ bool holds_maps(const MappedFile& file, const Limits& limits) {
 ExplainOutcome explained_maps(const ExplainOptions& options,
                               const std::shared_ptr<const MappedFile>& file) {
   refuse_settings(options.document);
-  const PlotRequest request = request_of(options);
+  const MapRequest request = request_of(options);
   MapStack stack(request, request.files, MapContents::weights,
                  std::make_unique<ResultReader>(file, request.input, request.files));
   const bool chosen = chooses_layers(request);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/explain.hpp"
-#include "attn/heads.hpp"
+#include "attn/statistics.hpp"
 
 #include "document/plan.hpp"
 #include "explain/explained_query.hpp"

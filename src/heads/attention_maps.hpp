@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/heads.hpp"
+#include "attn/model.hpp"
 #include "attn/tensor.hpp"
 
 #include "attention/attention_name.hpp"

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
 #include "attn/model.hpp"
+#include "attn/run.hpp"
 
 #include "batch/batch_document.hpp"
 #include "batch/items.hpp"

@@ -24,21 +24,6 @@
 namespace attn {
 namespace {
 
-constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
-    {HeadAnalysis::rollout, "rollout",
-     to_translate("how much of each token at the input arrives at each position, layer by layer")},
-    {HeadAnalysis::norms, "norms",
-     to_translate(
-         "how long the vectors are that an attention adds up, and what of others is mixed in; of "
-         "models")},
-    {HeadAnalysis::lens, "lens",
-     to_translate("what each layer's states would say as logits; of models")},
-    {HeadAnalysis::distances, "distances",
-     to_translate("how unlike the heads are, and their places on a map of them")},
-    {HeadAnalysis::induction, "induction",
-     to_translate("what heads look at in random tokens that are repeated; of models")},
-}};
-
 // Tensor of the rollout of a layer: "layers.0.rollout" of "layers.0.self", "rollout" of a single
 // attention.
 std::string rollout_name(const AttentionName& attention) {
@@ -108,7 +93,7 @@ class Reading {
   }
 
   void refuse_what_takes_a_model() const {
-    for (const HeadAnalysisInfo& info : analyses) {
+    for (const HeadAnalysisInfo& info : head_analyses()) {
       const bool of_models = info.analysis == HeadAnalysis::norms ||
                              info.analysis == HeadAnalysis::lens ||
                              info.analysis == HeadAnalysis::induction;
@@ -270,10 +255,6 @@ void check(const HeadsOptions& options) {
 }
 
 }  // namespace
-
-std::span<const HeadAnalysisInfo> head_analyses() noexcept {
-  return analyses;
-}
 
 HeadsOutcome read_heads(const HeadsOptions& given) {
   check(given);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/heads.hpp"
+#include "attn/model.hpp"
 
 #include "heads/head_pictures.hpp"
 #include "report/facts.hpp"

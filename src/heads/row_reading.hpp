@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "attn/heads.hpp"
+#include "attn/statistics.hpp"
 
 #include "document/plan.hpp"
 #include "heads/attention_maps.hpp"

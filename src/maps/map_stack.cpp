@@ -113,9 +113,9 @@ std::span<const Named<MapAxis>> map_axes() noexcept {
   return axes;
 }
 
-MapStack::MapStack(const PlotRequest& request, const FileAccess& access, MapContents contents,
-                   std::shared_ptr<ResultReader> first)
-    : request_(request), access_(access), contents_(contents) {
+MapStack::MapStack(const MapRequest& request, const FileAccess& access, MapContents contents,
+                   std::shared_ptr<ResultReader> first, bool english)
+    : request_(request), english_(english), access_(access), contents_(contents) {
   std::vector<std::filesystem::path> paths{request.input};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
   if (!request.axes.empty()) axes_ = whole(request.axes);
@@ -130,7 +130,7 @@ MapStack::MapStack(const PlotRequest& request, const FileAccess& access, MapCont
 
 // The matplotlib style is English whatever the language is.
 std::string MapStack::layer_text(std::size_t number) const {
-  const InEnglish english(request_.options.figure.style == PlotStyle::matplotlib);
+  const InEnglish english(english_);
   return translated("Layer {1}", number + 1);
 }
 

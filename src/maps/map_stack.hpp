@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attn/run.hpp"
+#include "attn/maps.hpp"
 
 #include "maps/attention_map.hpp"
 #include "maps/numbered_names.hpp"
@@ -27,9 +27,9 @@ class MapStack {
  public:
   /// Opens the files and finds the tensors. Throws Error(file), or Error(input) if there are none
   /// of the name, or no weights.
-  /// `first` is the first file, if it is open already.
-  MapStack(const PlotRequest& request, const FileAccess& access, MapContents contents,
-           std::shared_ptr<ResultReader> first = nullptr);
+  /// `first` is the first file, if it is open already; `english` the language of titles.
+  MapStack(const MapRequest& request, const FileAccess& access, MapContents contents,
+           std::shared_ptr<ResultReader> first = nullptr, bool english = false);
 
   /// The layers that are chosen, each by itself, or their mean or largest as one.
   std::vector<AttentionMap> chosen();
@@ -78,7 +78,8 @@ class MapStack {
   Tensor arranged(const Tensor& tensor, const Layer& layer) const;
   AttentionMap together(const std::vector<Layer>& layers);
 
-  const PlotRequest& request_;
+  const MapRequest& request_;
+  bool english_;
   FileAccess access_;
   MapContents contents_;
   std::vector<std::shared_ptr<ResultReader>> files_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attn/run.hpp"
+#include "attn/maps.hpp"
 
 #include "plot/text/token_labels.hpp"
 

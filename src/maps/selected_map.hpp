@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/maps.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
 
 #include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"

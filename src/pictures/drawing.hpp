@@ -7,8 +7,8 @@
 
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 #include "document/plan.hpp"

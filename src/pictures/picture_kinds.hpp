@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
 
 #include "document/plan.hpp"
 #include "pictures/drawing.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attn/error.hpp"
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
 
 #include "attention/attention_name.hpp"
 #include "maps/map_stack.hpp"
@@ -23,6 +23,11 @@
 
 namespace attn {
 namespace {
+
+// The matplotlib style is English whatever the language is.
+bool in_english(const PlotRequest& request) {
+  return request.options.figure.style == PlotStyle::matplotlib;
+}
 
 // Replaces each number by a # and appends it to `numbers`.
 std::string without_numbers(std::string_view name, std::vector<std::size_t>& numbers) {
@@ -59,7 +64,7 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tenso
 // from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
 // the numbers.
 std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
-  MapStack stack(request, access, MapContents::weights);
+  MapStack stack(request, access, MapContents::weights, nullptr, in_english(request));
   const auto [kind, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
@@ -98,7 +103,8 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     auto opened = std::make_unique<ResultReader>(request.input, access);
     ResultReader& file = *opened;
     if (shows == PictureKind::Shows::mask && !file.is_document()) {
-      add({MapStack(request, access, MapContents::mask, std::move(opened)).one()});
+      add({MapStack(request, access, MapContents::mask, std::move(opened), in_english(request))
+               .one()});
       return {};
     }
     DrawnMap& drawn = drawing.of.emplace_back();
@@ -119,7 +125,8 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     return {};
   }
   MapStack stack(request, access,
-                 shows == PictureKind::Shows::stages ? MapContents::stages : MapContents::weights);
+                 shows == PictureKind::Shows::stages ? MapContents::stages : MapContents::weights,
+                 nullptr, in_english(request));
   if (kind.unit != PictureKind::Unit::stack || shows != PictureKind::Shows::weights) {
     add({stack.one()});
     return {};

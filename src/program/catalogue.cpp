@@ -1,3 +1,5 @@
+#include "attn/catalogue.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -5,8 +7,8 @@
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
 #include "attn/io.hpp"
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
-#include "attn/run.hpp"
 
 #include "models/architecture.hpp"
 #include "report/facts.hpp"

@@ -1,5 +1,7 @@
 #include "attn/version.hpp"
 
+#include "attn/catalogue.hpp"
+
 #include "io/io_libraries.hpp"
 #include "kernels/cpu_target.hpp"
 #include "kernels/kernels_libraries.hpp"

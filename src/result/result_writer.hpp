@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attn/attention.hpp"
-#include "attn/run.hpp"
+#include "attn/model.hpp"
 #include "attn/tensor.hpp"
 
 #include "document/labels.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 #include "result/file_tasks.hpp"

@@ -75,10 +75,29 @@ static_assert(in_order(statistics, [](const HeadStatisticInfo& row) { return row
 static_assert(std::all_of(statistics.begin(), statistics.end(),
                           [](const HeadStatisticInfo& row) { return !row.name.empty(); }));
 
+constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
+    {HeadAnalysis::rollout, "rollout",
+     to_translate("how much of each token at the input arrives at each position, layer by layer")},
+    {HeadAnalysis::norms, "norms",
+     to_translate(
+         "how long the vectors are that an attention adds up, and what of others is mixed in; of "
+         "models")},
+    {HeadAnalysis::lens, "lens",
+     to_translate("what each layer's states would say as logits; of models")},
+    {HeadAnalysis::distances, "distances",
+     to_translate("how unlike the heads are, and their places on a map of them")},
+    {HeadAnalysis::induction, "induction",
+     to_translate("what heads look at in random tokens that are repeated; of models")},
+}};
+
 }  // namespace
 
 std::span<const HeadStatisticInfo> head_statistics() noexcept {
   return statistics;
+}
+
+std::span<const HeadAnalysisInfo> head_analyses() noexcept {
+  return analyses;
 }
 
 MapPositions::MapPositions(std::size_t row_count, std::size_t column_count,

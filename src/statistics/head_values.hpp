@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "attn/heads.hpp"
+#include "attn/statistics.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "attn/heads.hpp"
+#include "attn/statistics.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {

@@ -47,7 +47,7 @@ void take_away(std::vector<std::string>& names, const std::string& pattern) {
 
 FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<ResultReader> first)
     : options_(options), first_(std::move(first)) {
-  PlotRequest request;
+  MapRequest request;
   request.input = options.document.input;
   request.others = options.others;
   request.name = options.name;
@@ -67,9 +67,9 @@ FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<Res
   }
 }
 
-void FiledAttentions::add(const PlotRequest& request) {
-  const auto open = [&](const PlotRequest& asked) {
-    requests_.push_back(std::make_unique<PlotRequest>(asked));
+void FiledAttentions::add(const MapRequest& request) {
+  const auto open = [&](const MapRequest& asked) {
+    requests_.push_back(std::make_unique<MapRequest>(asked));
     const auto contents = options_.stages ? MapContents::stages : MapContents::weights;
     stacks_.push_back(
         std::make_unique<MapStack>(*requests_.back(), options_.document.files, contents, first_));
@@ -77,7 +77,7 @@ void FiledAttentions::add(const PlotRequest& request) {
   open(request);
   if (!request.axes.empty() || stacks_.back()->shape_of_first().size() != 5) return;
   // Layers in one tensor.
-  PlotRequest of_layers = request;
+  MapRequest of_layers = request;
   of_layers.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
   stacks_.pop_back();
   requests_.pop_back();

@@ -25,12 +25,12 @@ class FiledAttentions {
   void walk(const std::function<void(const ViewedAttention&)>& take);
 
  private:
-  void add(const PlotRequest& request);
+  void add(const MapRequest& request);
   ViewedAttention viewed(const AttentionMap& map, std::size_t layer) const;
 
   const ViewOptions& options_;
   std::shared_ptr<ResultReader> first_;
-  std::vector<std::unique_ptr<PlotRequest>> requests_;  // the stacks refer to them
+  std::vector<std::unique_ptr<MapRequest>> requests_;  // the stacks refer to them
   std::vector<std::unique_ptr<MapStack>> stacks_;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "attn/run.hpp"
+#include "attn/maps.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attn/statistics.hpp"
 #include "attn/version.hpp"
 
 #include "io/json_writer.hpp"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/document.hpp"
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
 #include "attn/spec.hpp"
 
 #include "cli/program.hpp"

@@ -7,8 +7,8 @@
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
-#include "attn/plot.hpp"
-#include "attn/run.hpp"
+#include "attn/io.hpp"
+#include "attn/pictures.hpp"
 #include "attn/spec.hpp"
 
 #include "cli/program.hpp"

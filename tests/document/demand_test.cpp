@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "document/reader.hpp"

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/explain.hpp"
+#include "attn/heads.hpp"
 
 #include "error_from.hpp"
 #include "explain/explanation.hpp"

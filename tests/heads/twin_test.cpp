@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/heads.hpp"
+#include "attn/run.hpp"
 
 #include "error_from.hpp"
 #include "io/json_tensor.hpp"

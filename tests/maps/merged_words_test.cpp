@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
 
 #include "error_from.hpp"
 #include "temporary_folder.hpp"

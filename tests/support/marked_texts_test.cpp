@@ -10,9 +10,9 @@
 #include <doctest/doctest.h>
 
 #include "attn/document.hpp"
-#include "attn/heads.hpp"
 #include "attn/language.hpp"
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
+#include "attn/statistics.hpp"
 
 #include "chinese.hpp"
 #include "document/keys.hpp"

@@ -1,4 +1,4 @@
-#include "attn/run.hpp"
+#include "attn/pictures.hpp"
 
 #include "report/facts.hpp"
 

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/file_access.hpp"
+#include "attn/named.hpp"
+
+namespace attn {
+
+/// The meaning of one axis of a tensor of maps.
+enum class MapAxis { layer, batch, head, query, key };
+std::span<const Named<MapAxis>> map_axes() noexcept;
+
+/// Positions from `first` up to, but without, `end`. Absent = from the start, to the end; negative
+/// = counted from the end.
+struct PositionRange {
+  std::optional<std::int64_t> first, end;
+};
+
+/// The pieces of each word, for tokens that bear no mark of it. Either `words` has the words in
+/// their order, whose letters are those of the pieces, or `pieces` has the positions [first, end)
+/// of each word's pieces.
+struct PieceWords {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::size_t, std::size_t>> pieces;
+};
+
+/// Reads words from a file: a list of words (JSON, or text with a word a line), a list of [first,
+/// end] positions, or a list with the number of its word or null for each piece, as `word_ids()` of
+/// tokenizers gives them. Throws Error(file) or Error(input).
+PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess& access = {});
+
+/// The part of the weights that pictures show.
+struct MapSelection {
+  enum class Heads { one, mean, max, all } heads = Heads::one;
+  /// Heads that are shown or combined; absent = all.
+  std::optional<std::vector<PositionRange>> chosen_heads;
+  /// Layers of a stack of maps that are shown or combined; absent = all.
+  std::optional<std::vector<PositionRange>> layers;
+  enum class Layers { each, mean, max } layers_together = Layers::each;
+  std::optional<PositionRange> queries, keys;
+  std::size_t drop_first = 0;     ///< number of leading keys left out, such as an attention sink
+  std::vector<std::string> drop;  ///< keys left out, each by its position or its label
+  bool renormalize = false;       ///< whether rows of the remaining keys are divided by their sums
+  bool merge_pieces = false;  ///< pieces of words become words: keys are summed, queries averaged
+  std::optional<PieceWords> words;  ///< absent = the marks of the pieces decide
+  bool hide_mask = false;           ///< whether hidden cells look like plain zeros
+  bool one_sample = false;  ///< whether a grid shows the chosen sample only, instead of all samples
+
+  /// Whether a picture of one head shows its weights unchanged.
+  bool plain() const;
+};
+
+/// Maps in files: results or any files of tensors. One map, or a stack of the maps of all layers.
+struct MapRequest {
+  std::filesystem::path input;  ///< "-" = standard input
+  /// Further files: those of the other layers of a stack of weights, the others of a comparison, or
+  /// the next ones of steps.
+  std::vector<std::filesystem::path> others;
+  /// Name of the tensor; "{n}" in it stands for the numbers of layers, a tensor each. Absent: the
+  /// weights of a result, or the tensors of a file whose rows are weights, a layer each.
+  std::optional<std::string> name;
+  /// Axes of the tensor before query and key, which may be left out. Absent: [Lq,Lk], [B,Lq,Lk] or
+  /// [B,H,Lq,Lk].
+  std::vector<MapAxis> axes;
+  /// File that replaces the input's labels: {"query":[…],"key":[…]}, one list for both, or a label
+  /// a line.
+  std::optional<std::filesystem::path> labels;
+  std::size_t sample = 0, head = 0;
+  MapSelection selection;
+  FileAccess files;  ///< limits of files, and which files may be opened
+};
+
+}  // namespace attn

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/maps.hpp"
+#include "attn/plot.hpp"
+
+namespace attn {
+
+enum class PlotKind {
+  heatmap,
+  dimensions,
+  grid,
+  mask,
+  stages,
+  lines,
+  shapes,
+  strip,
+  positions,
+  curves,
+  steps,
+  comparison,
+  difference,
+  last = difference  ///< the last enumerator
+};
+
+/// A kind of picture, with its name for users.
+struct PlotKindInfo {
+  PlotKind kind;
+  std::string_view name, meaning;
+  std::size_t least_files = 1, most_files = 1;  ///< number of files that one picture shows
+  /// Whether RunOptions::plots may name it. run() draws a comparison of several kinds unasked.
+  bool of_runs = true;
+};
+
+/// All kinds of pictures, in the order of listings.
+std::span<const PlotKindInfo> plot_kinds() noexcept;
+
+/// A picture of numbers that exist already: a result, any file of tensors, or JSON with
+/// {"weights":…,"labels":…} or {"shapes":…}. A picture of a mask also takes an input document, of
+/// which nothing is computed then.
+struct PlotRequest : MapRequest {
+  PlotKind kind = PlotKind::heatmap;
+  PictureFormat format = PictureFormat::png;
+  PlotOptions options;
+  bool provenance = false;  ///< whether the picture states what RunOptions::provenance adds
+};
+
+/// Draws the picture. Throws Error(file) if a file cannot be read, Error(input) if it holds nothing
+/// that such a picture shows or the options do not fit it.
+Picture draw(const PlotRequest& request);
+
+/// The map of the chosen sample and head, as PlotKind::heatmap shows it. Options that could not be
+/// applied are added to `warnings`. Throws as draw() does.
+Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings = nullptr);
+
+/// The map as a result.json with one tensor, which draw() and compare() read: its numbers are
+/// "weights", and it has the labels and the title, as "description".
+std::string heatmap_json(const Heatmap& heatmap);
+
+/// Writes the bytes to a file that appears whole or not at all. Throws Error(file).
+void write_picture(const Picture& picture, const std::filesystem::path& path);
+
+/// The format of the name's extension. Throws Error(input) for one that is not .png, .svg or .pdf.
+PictureFormat picture_format(const std::filesystem::path& path);
+
+}  // namespace attn
