@@ -43,8 +43,8 @@ struct BatchOptions {
   /// the format of `find -print0`.
   std::optional<std::filesystem::path> files_from;
 
-  /// Options of each document. `out` is the folder of the batch, `input` is ignored, and `threads`
-  /// is the number for one document.
+  /// Options of each document. `out` is the folder of the batch, `document.input` is ignored, and
+  /// `document.threads` is the number for one document.
   RunOptions run;
   std::size_t jobs = 0;  ///< documents computed at a time; 0 = one for each processor
   Shard shard;

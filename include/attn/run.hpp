@@ -23,7 +23,8 @@ namespace attn {
 
 /// The computation of one input document and its outputs. Each of several kinds is written into a
 /// folder with the name of the kind.
-struct RunOptions : DocumentOptions {
+struct RunOptions {
+  DocumentOptions document;
   std::filesystem::path out = "attention_results";  ///< folder of the results, made if missing
   /// Receives the text of result.json with all tensors in it, piece by piece. No file is written
   /// and no picture is drawn then.

@@ -31,7 +31,7 @@ class Answers {
         observer_(observer),
         stop_(stop),
         jobs_(thread_count(jobs_in_memory(options.jobs))),
-        files_(options.run.files),
+        files_(options.run.document.files),
         documents_(options, stop) {
     // A checkpoint that many documents name is read once.
     files_.models = std::make_shared<ModelFolders>();
@@ -101,18 +101,18 @@ class Answers {
   std::string answer(const ListedDocument& document, const DocumentText& text,
                      const FileAccess& access, BatchItem& item) const {
     RunOptions options = options_.run;
-    options.files = access;
-    if (options.threads == 0) options.threads = 1;
+    options.document.files = access;
+    if (options.document.threads == 0) options.document.threads = 1;
     std::string line;
     options.answer = [&](std::string_view piece) { line += piece; };
     options.answer_in_one_line = true;
     Provenance provenance;
     if (options.provenance) {
-      provenance.watch(options.files);
+      provenance.watch(options.document.files);
       provenance.add(item.input, std::as_bytes(std::span(text.text)));
     }
     const RunOutcome outcome =
-        run_document(options, open_batch_document(document, text, options, item.input),
+        run_document(options, open_batch_document(document, text, options.document, item.input),
                      options.provenance ? &provenance : nullptr);
     for (const RunReport& report : outcome.reports) {
       item.warnings.insert(item.warnings.end(), report.warnings.begin(), report.warnings.end());

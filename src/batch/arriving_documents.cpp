@@ -13,7 +13,9 @@ bool ArrivingDocuments::unlisted(const BatchOptions& options) {
 }
 
 ArrivingDocuments::ArrivingDocuments(const BatchOptions& options, const std::atomic<bool>* stop)
-    : limits_(options.run.files.limits), shard_(options.shard), texts_(options.run.model) {
+    : limits_(options.run.document.files.limits),
+      shard_(options.shard),
+      texts_(options.run.document.model) {
   if (unlisted(options)) {
     lines_.emplace(STDIN_FILENO, limits_.stream_bytes, stop);
   } else {

@@ -54,7 +54,7 @@ class Batch {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
       : options_(options),
-        files_(options.run.files),
+        files_(options.run.document.files),
         observer_(observer),
         stop_(stop),
         fingerprint_(options_hash(options.run)) {
@@ -165,12 +165,12 @@ class Batch {
     }
 
     RunOptions options = options_.run;
-    options.files = access;
+    options.document.files = access;
     options.out = folder;
     Provenance provenance;
-    if (options.threads == 0) options.threads = 1;
-    options.plot.figure.threads = options.threads;
-    options.files.opened = [&](const fs::path& path, std::span<const std::byte> content) {
+    if (options.document.threads == 0) options.document.threads = 1;
+    options.plot.figure.threads = options.document.threads;
+    options.document.files.opened = [&](const fs::path& path, std::span<const std::byte> content) {
       const std::string name = path_text(path.native());
       const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),
                                       [&](const auto& input) { return input.first == name; });
@@ -179,10 +179,10 @@ class Batch {
       }
     };
     if (options.provenance) {
-      provenance.watch(options.files);
+      provenance.watch(options.document.files);
       provenance.add(record.item.input, bytes);
     }
-    Document parsed = open_batch_document(document, text, options, record.item.input);
+    Document parsed = open_batch_document(document, text, options.document, record.item.input);
     make_folders_below(options_.run.out, fs::path(document.name).parent_path());
     refuse_link(folder);
     const RunOutcome outcome =

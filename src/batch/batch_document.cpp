@@ -23,7 +23,7 @@ std::string_view line_of(std::string_view text) {
 }  // namespace
 
 Document open_batch_document(const ListedDocument& listed, const DocumentText& text,
-                             const RunOptions& options, const std::string& place) {
+                             const DocumentOptions& options, const std::string& place) {
   JsonOptions reading = json_options(options);
   const bool standard_input = listed.path == "-";
   // On standard input documents and texts may follow one another.

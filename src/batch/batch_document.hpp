@@ -4,8 +4,8 @@
 #include <exception>
 #include <string>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
-#include "attn/run.hpp"
 
 #include "batch/items.hpp"
 #include "document/document.hpp"
@@ -15,7 +15,7 @@ namespace attn {
 /// The document of a batch, with what the options set put into it; a text for a model becomes one.
 /// `place` is what errors call it. Throws Error(input).
 Document open_batch_document(const ListedDocument& listed, const DocumentText& text,
-                             const RunOptions& options, const std::string& place);
+                             const DocumentOptions& options, const std::string& place);
 
 /// Any exception as the error that `attn-cli run` would end with.
 Error error_of(const std::exception& exception);

@@ -110,6 +110,23 @@ void describe(const DocumentOptions& document, Description& description) {
   }
 }
 
+void describe(const RunOptions& run, Description& description) {
+  const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
+               timing, provenance, tensors, sample, head, plots, most_weights_for_heatmap,
+               selection, format, plot, progress] = run;
+  // Places, reports and observers leave the bytes of a result alone.
+  static_cast<void>(out);
+  static_cast<void>(answer);
+  static_cast<void>(answer_in_one_line);
+  static_cast<void>(reported_weights);
+  static_cast<void>(progress);
+  describe(document, description);
+  description.add(stages, weights, timing, provenance, tensors, sample, head, plots,
+                  most_weights_for_heatmap, format, only);
+  describe(selection, description);
+  describe(plot, description);
+}
+
 }  // namespace
 
 std::string options_hash(const RunOptions& options) {
@@ -120,12 +137,7 @@ std::string options_hash(const RunOptions& options) {
   if (kernels::cpu_target() != kernels::cpu_targets().front()) {
     description.add(kernels::cpu_target());
   }
-  describe(static_cast<const DocumentOptions&>(options), description);
-  description.add(options.stages, options.weights, options.timing, options.provenance,
-                  options.tensors, options.sample, options.head, options.plots,
-                  options.most_weights_for_heatmap, options.format, options.only);
-  describe(options.selection, description);
-  describe(options.plot, description);
+  describe(options, description);
   return content_hash(std::as_bytes(std::span(description.text())));
 }
 

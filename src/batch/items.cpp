@@ -155,9 +155,9 @@ std::string line_suffix(std::size_t line) {
 class DocumentList::Listing {
  public:
   Listing(const BatchOptions& options, std::vector<Source>& found)
-      : limits_{options.run.files.limits, std::nullopt, {}, {}},
+      : limits_{options.run.document.files.limits, std::nullopt, {}, {}},
         results_(real_path(options.run.out)),
-        model_(options.run.model.has_value()),
+        model_(options.run.document.model.has_value()),
         found_(found) {}
 
   void add_input(const std::string& input) {
@@ -323,7 +323,7 @@ DocumentList::DocumentList(const BatchOptions& options) {
   for (const std::string& input : options.inputs) listing.add_input(input);
   if (options.files_from) {
     const auto inputs = with_whole_files(
-        FileAccess{options.run.files.limits, std::nullopt, {}, {}},
+        FileAccess{options.run.document.files.limits, std::nullopt, {}, {}},
         [&](const FileAccess& access) { return listed_inputs(*options.files_from, access); });
     for (const std::string& input : inputs) listing.add_path(input);
   }

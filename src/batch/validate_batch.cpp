@@ -24,7 +24,7 @@ void validate_listed(const BatchOptions& options, const Take& take) {
   const DocumentList documents(options);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const ListedDocument listed = documents[i];
-    take(validation_of(listed.place(), options.run.files, [&](const FileAccess& access) {
+    take(validation_of(listed.place(), options.run.document.files, [&](const FileAccess& access) {
       FileAccess anywhere = access;
       anywhere.restrict_to.reset();
       const DocumentText text = documents.text(i, anywhere);
@@ -94,9 +94,9 @@ bool is_one_document(const std::string& input) {
 void validate_batch(const BatchOptions& options, const Take& take) {
   for (const std::string& input : options.inputs) {
     if (input == "-") {
-      validate_standard_input(options.run.files, take);
+      validate_standard_input(options.run.document.files, take);
     } else if (is_one_document(input)) {
-      take(validate(input, options.run.files));
+      take(validate(input, options.run.document.files));
     } else {
       BatchOptions one = options;
       one.inputs = {input};

@@ -118,7 +118,7 @@ int merge(const GivenToBatch& given) {
 int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
-  options.run.threads = options.run.plot.figure.threads = given.common.threads;
+  options.run.document.threads = options.run.plot.figure.threads = given.common.threads;
   options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
@@ -151,7 +151,7 @@ Command batch_command() {
       {},
       [given] { return compute(*given); }};
   Flags& flags = command.flags;
-  add_document(flags, options.run);
+  add_document(flags, options.run.document);
   flags.text("--files-from", options.files_from, "LIST",
              translated("File with an input a line, - for standard input"));
   flags.count("--jobs", options.jobs, "N", translated("Documents at a time (default: all cores)"),

@@ -273,7 +273,7 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
 void add_results(Flags& flags, RunOptions& options, bool* page) {
   // Up to this many weights are computed for a heatmap that nobody asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
-  add_model_results(flags, options);
+  add_model_results(flags, options.document);
   flags.text(
       "--out", options.out, "DIR",
       translated("Folder of the results (default attention_results), - for standard output"));
@@ -290,7 +290,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
             [&](const std::string&) { options.weights = false; });
   flags.toggle("--timing", options.timing, translated("Write the seconds taken into result.json"));
   add_provenance(flags, options.provenance, translated("result.json and the pictures"));
-  add_pooling(flags, options.pool, options.plot.colors.pixels);
+  add_pooling(flags, options.document.pool, options.plot.colors.pixels);
   add_picture(flags, {options.plot, options.selection, options.sample, options.head});
 }
 

@@ -66,7 +66,7 @@ int compute(const GivenToRun& given) {
   }
   if (answering) options.answer = [](std::string_view piece) { print(piece); };
   options.reported_weights = given.show;
-  options.threads = options.plot.figure.threads = common.threads;
+  options.document.threads = options.plot.figure.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.colors.cmap;
   ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
@@ -98,13 +98,13 @@ Command run_command() {
   const auto given = std::make_shared<GivenToRun>();
   Command command{"run",
                   translated("Compute one input document and draw it"),
-                  document_words(given->options, "attn-cli run"),
+                  document_words(given->options.document, "attn-cli run"),
                   {},
                   [given] { return compute(*given); }};
-  add_document(command.flags, given->options);
+  add_document(command.flags, given->options.document);
   add_results(command.flags, given->options, &given->page);
   command.flags.text(
-      "--gradient", given->options.gradient, "FILE",
+      "--gradient", given->options.document.gradient, "FILE",
       translated("Gradient of the output: write those of all that it was computed from too"));
   command.flags.toggle("--show", given->show, translated("Draw the heatmap in the terminal too"));
   add_terminal(command.flags, given->terminal);

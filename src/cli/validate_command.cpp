@@ -32,7 +32,7 @@ int check(const GivenToValidate& given) {
   int exit_code = 0;
   std::vector<Validation> validations;
   if (given.folder)
-    validations.push_back(validate_model({*given.folder, {}, given.batch.run.files}));
+    validations.push_back(validate_model({*given.folder, {}, given.batch.run.document.files}));
   validate_batch(given.batch,
                  [&](Validation validation) { validations.push_back(std::move(validation)); });
   for (Validation& validation : validations) {
@@ -65,7 +65,7 @@ Command validate_command() {
   command.flags.text("--model", given->folder, "DIR", translated("Check a checkpoint folder too"));
   command.flags.text("--files-from", given->batch.files_from, "LIST",
                      translated("File with an input a line, - for standard input"));
-  add_files(command.flags, given->batch.run.files);
+  add_files(command.flags, given->batch.run.document.files);
   add_common(command.flags, given->common);
   return command;
 }

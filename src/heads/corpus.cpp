@@ -83,8 +83,8 @@ class CorpusReading {
             std::min(thread_count(jobs_in_memory(options.heads.document.threads)), most_threads)),
         parts_(threads_) {
     of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
-    static_cast<DocumentOptions&>(run_) = of_a_text_.document;
-    run_.files.models = std::make_shared<ModelFolders>();
+    run_.document = of_a_text_.document;
+    run_.document.files.models = std::make_shared<ModelFolders>();
     run_.out = options.out;
   }
 
@@ -126,7 +126,7 @@ class CorpusReading {
     return hash_of(before_.lines_hash + std::string(text.text));
   }
   std::string next_hash(const DocumentList& texts, std::size_t index) const {
-    return next_hash(texts.text(index, run_.files));
+    return next_hash(texts.text(index, run_.document.files));
   }
 
   // What an earlier reading left, if its options were these and the lines are still the same.
@@ -157,7 +157,7 @@ class CorpusReading {
     std::vector<std::pair<std::size_t, DocumentText>> own;
     std::size_t end = before_.lines;
     while (end < texts.size() && own.size() < texts_a_thread * threads_) {
-      DocumentText text = texts.text(end, run_.files);
+      DocumentText text = texts.text(end, run_.document.files);
       before_.lines_hash = next_hash(text);
       if (end % shard_.count == shard_.index) own.emplace_back(end, std::move(text));
       ++end;
@@ -179,7 +179,7 @@ class CorpusReading {
     const std::uint64_t line = index + 1;
     try {
       const ListedDocument listed = texts[index];
-      const Document document = open_batch_document(listed, text, run_, listed.place());
+      const Document document = open_batch_document(listed, text, run_.document, listed.place());
       bool rows = false;
       Plan plan = plan_of_maps(of_a_text_, document, &rows);
       if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();

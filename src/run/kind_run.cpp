@@ -132,7 +132,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   }
   attention.weights = wants || show_weights(plots);
   attention.stages = options.stages || show_stages(plots);
-  attention.threads = options.threads;
+  attention.threads = options.document.threads;
   return plots;
 }
 
@@ -319,10 +319,10 @@ void KindRun::write(const Provenance* provenance) {
   file.places = stream_ ? stream_->finish(tasks)
                         : plan_tensors(file.tensors, options_.tensors,
                                        plan_.attentions[0].heads_only(), out_, tasks);
-  report_.files = tasks.write(options_.threads);
+  report_.files = tasks.write(options_.document.threads);
   made_folder_ = false;
   report_.files.push_back(out_ / "result.json");
-  write_result(file, report_.files.back(), options_.threads);
+  write_result(file, report_.files.back(), options_.document.threads);
   report_.warnings = plan_.warnings;
 }
 

@@ -41,7 +41,7 @@ std::vector<DrawnMap> compared(const std::vector<std::unique_ptr<KindRun>>& runs
 // One object; of several kinds one that has theirs.
 void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions& options,
             const Provenance* provenance) {
-  JsonWriter json(options.answer, options.threads,
+  JsonWriter json(options.answer, options.document.threads,
                   options.answer_in_one_line ? JsonLayout::line : JsonLayout::indented);
   if (runs.size() == 1) {
     runs[0]->answer(json, provenance);
@@ -60,15 +60,15 @@ RunOutcome run(const RunOptions& options) {
 }
 
 RunOutcome run_with_maps_file(const RunOptions& given, const MakeMapsFile& make) {
-  return with_whole_files(given.files, [&](const FileAccess& access) {
+  return with_whole_files(given.document.files, [&](const FileAccess& access) {
     RunOptions options = given;
-    options.files = access;
+    options.document.files = access;
     if (!options.provenance) {
-      return run_document(options, open_document(options), nullptr, make);
+      return run_document(options, open_document(options.document), nullptr, make);
     }
     Provenance provenance;
-    provenance.watch(options.files);
-    return run_document(options, open_document(options), &provenance, make);
+    provenance.watch(options.document.files);
+    return run_document(options, open_document(options.document), &provenance, make);
   });
 }
 
@@ -124,10 +124,10 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
       runs[0]->warn(translated("the kinds' weights differ in size: no comparison is drawn"));
     }
   }
-  parallel_for(tasks.size(), options.threads, [&](std::size_t i) { tasks[i](); });
+  parallel_for(tasks.size(), options.document.threads, [&](std::size_t i) { tasks[i](); });
 
   // 4. Write.
-  if (options.files.mapped) options.files.mapped->check();
+  if (options.document.files.mapped) options.document.files.mapped->check();
   RunOutcome outcome;
   if (options.answer) {
     answer(runs, options, provenance);

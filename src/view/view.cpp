@@ -98,7 +98,7 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
   return run_with_maps_file(options, [&](const Plan& plan, const std::filesystem::path& folder) {
     check_viewable(plan);
     const auto view = std::make_shared<ViewOptions>(given);
-    view->document = options;
+    view->document = options.document;
     view->stages = options.stages;
     view->commands.result = {(folder / "result.json").string()};
     // Held until all is computed and drawn, as pictures are.

@@ -88,7 +88,7 @@ TEST_CASE("the result of an item is that of run") {
   write_documents(folder);
   run_batch(options_for(folder, {"docs"}));
   RunOptions single;
-  single.input = folder / "docs/a.json";
+  single.document.input = folder / "docs/a.json";
   single.out = folder / "single";
   single.plots = {};
   run(single);
@@ -260,7 +260,7 @@ TEST_CASE("resuming does what is new, changed, failed, incomplete or asked for i
   CHECK(done_again() == Names{"sub/b", "lines.000004"});
   folder.write("docs/new.json", good);
   CHECK(done_again() == Names{"new", "lines.000004"});
-  options.run.causal = true;
+  options.run.document.causal = true;
   CHECK(done_again().size() == 7);
   CHECK(done_again() == Names{"lines.000004"});
 }

@@ -18,19 +18,19 @@ using namespace attn;
 TEST_CASE("every option that changes a result changes the hash of the options") {
   const std::vector<std::function<void(RunOptions&)>> changes{
       [](RunOptions&) {},
-      [](RunOptions& o) { o.attention = {Kind::self}; },
+      [](RunOptions& o) { o.document.attention = {Kind::self}; },
       [](RunOptions& o) {
-        o.attention = {Kind::self, Kind::cross};
+        o.document.attention = {Kind::self, Kind::cross};
       },
-      [](RunOptions& o) { o.dtype = DType::float64; },
-      [](RunOptions& o) { o.heads = 2; },
-      [](RunOptions& o) { o.scale = 2; },
-      [](RunOptions& o) { o.seed = 2; },
-      [](RunOptions& o) { o.valid_lens = {{2}}; },
+      [](RunOptions& o) { o.document.dtype = DType::float64; },
+      [](RunOptions& o) { o.document.heads = 2; },
+      [](RunOptions& o) { o.document.scale = 2; },
+      [](RunOptions& o) { o.document.seed = 2; },
+      [](RunOptions& o) { o.document.valid_lens = {{2}}; },
       [](RunOptions& o) {
-        o.valid_lens = {{2, 2}};
+        o.document.valid_lens = {{2, 2}};
       },
-      [](RunOptions& o) { o.causal = true; },
+      [](RunOptions& o) { o.document.causal = true; },
       [](RunOptions& o) { o.stages = true; },
       [](RunOptions& o) { o.weights = false; },
       [](RunOptions& o) { o.timing = true; },
@@ -101,9 +101,9 @@ TEST_CASE("places, threads and limits change no result and no hash") {
   RunOptions options;
   const std::string hash = options_hash(options);
   options.out = "elsewhere";
-  options.input = "doc.json";
-  options.threads = 3;
-  options.files.limits.nesting = 7;
+  options.document.input = "doc.json";
+  options.document.threads = 3;
+  options.document.files.limits.nesting = 7;
   CHECK(options_hash(options) == hash);
 }
 

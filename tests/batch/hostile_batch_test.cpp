@@ -82,7 +82,7 @@ TEST_CASE("a file of lines that is too large is one failed item") {
   folder.write("a.json", two_by_two);
   folder.write("lines.jsonl", std::string(1000, '\n') + two_by_two);
   BatchOptions options = batch_options(folder, {"lines.jsonl", "a.json"});
-  options.run.files.limits.file_bytes = 100;
+  options.run.document.files.limits.file_bytes = 100;
   const BatchOutcome outcome = run_batch(options);
   CHECK(outcome.counts.done == 1);
   CHECK(failure_of(outcome, "lines").find("and the limit is 100 bytes") != std::string::npos);
@@ -142,19 +142,19 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   BatchOptions options = batch_options(folder, {"docs"});
   CHECK(run_batch(options).counts.done == 1);
   options.resume = true;
-  options.run.files.restrict_to = folder / "docs";
+  options.run.document.files.restrict_to = folder / "docs";
   const BatchOutcome restricted = run_batch(options);
   CHECK(restricted.counts.failed == 1);
   CHECK(failure_of(restricted, "a").find("to which FileAccess::restrict_to confines") !=
         std::string::npos);
 
   options.resume = false;
-  options.run.files.restrict_to.reset();
+  options.run.document.files.restrict_to.reset();
   CHECK(run_batch(options).counts.done == 1);
   fs::remove(folder / "q.json");
   REQUIRE(mkfifo((folder / "q.json").c_str(), 0600) == 0);
   options.resume = true;
-  options.run.files.restrict_to = folder.path();
+  options.run.document.files.restrict_to = folder.path();
   CHECK(failure_of(run_batch(options), "a").find("is no regular file") != std::string::npos);
 }
 

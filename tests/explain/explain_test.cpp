@@ -156,7 +156,7 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
     CAPTURE(document);
     const TemporaryFolder out;
     attn::RunOptions run;
-    run.input = document;
+    run.document.input = document;
     run.out = out.path();
     run.plots = {};
     const attn::RunReport report = attn::run(run).reports[0];

@@ -127,7 +127,7 @@ TEST_CASE("of a stack of which nothing is chosen the first layer and head are ex
 TEST_CASE("a result, its folder and several files are explained without their document") {
   const TemporaryFolder folder;
   RunOptions run_options;
-  run_options.input = folder.write(
+  run_options.document.input = folder.write(
       "doc.json", R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"causal":true}})");
   run_options.out = folder / "made";
   run_options.plots.clear();

@@ -107,7 +107,7 @@ TEST_CASE("a lens of the last layer says what the model predicts") {
   options.analyses = {HeadAnalysis::lens};
   const HeadsOutcome outcome = read_heads(options);
   RunOptions run_options;
-  static_cast<DocumentOptions&>(run_options) = options.document;
+  run_options.document = options.document;
   const TemporaryFolder out;
   run_options.out = out.path();
   run_options.plots.clear();
@@ -134,8 +134,8 @@ TEST_CASE("predictions without a head are those of a run without it") {
   const HeadsOutcome outcome = read_heads(options);
   REQUIRE(outcome.differences.size() == 4);
   RunOptions run_options;
-  static_cast<DocumentOptions&>(run_options) = options.document;
-  run_options.heads_off = {{"1", 2}};
+  run_options.document = options.document;
+  run_options.document.heads_off = {{"1", 2}};
   const TemporaryFolder out;
   run_options.out = out.path();
   run_options.plots.clear();

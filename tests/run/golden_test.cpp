@@ -44,7 +44,7 @@ double worst_error(const attn::Tensor& got, const attn::Tensor& want, double tol
 void check_case(const std::filesystem::path& document, const std::filesystem::path& expected_file) {
   const TemporaryFolder out;
   attn::RunOptions options;
-  options.input = document;
+  options.document.input = document;
   options.out = out.path();
   options.stages = true;
   options.plots = {};
@@ -110,7 +110,7 @@ TEST_CASE("the guide to PyTorch shows the scripts and documents that are tested"
 TEST_CASE("the example of a text is cut into the pieces BERT would take") {
   const TemporaryFolder out;
   attn::RunOptions options;
-  options.input = std::filesystem::path(ATTN_DATA) / "text.json";
+  options.document.input = std::filesystem::path(ATTN_DATA) / "text.json";
   options.out = out.path();
   options.plots = {};
   const attn::RunReport report = attn::run(options).reports[0];
@@ -124,7 +124,7 @@ TEST_CASE("the example of a text is cut into the pieces BERT would take") {
 TEST_CASE("additive attention over equal keys averages the valid values, as its example says") {
   const TemporaryFolder out;
   attn::RunOptions options;
-  options.input = std::filesystem::path(ATTN_DATA) / "additive.json";
+  options.document.input = std::filesystem::path(ATTN_DATA) / "additive.json";
   options.out = out.path();
   options.plots = {};
   attn::run(options);
@@ -140,7 +140,7 @@ TEST_CASE("additive attention over equal keys averages the valid values, as its 
 TEST_CASE("in layer 1, head 2, it, was and too look most at tired") {
   const TemporaryFolder out;
   attn::RunOptions options;
-  options.input = std::filesystem::path(ATTN_DATA) / "animal_layer1.json";
+  options.document.input = std::filesystem::path(ATTN_DATA) / "animal_layer1.json";
   options.out = out.path();
   options.plots = {};
   options.head = 2;

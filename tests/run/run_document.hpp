@@ -24,9 +24,9 @@ struct DocumentResult {
 inline DocumentResult run_document(const std::string& text, const TemporaryFolder& folder,
                                    const std::vector<attn::Kind>& kinds = {}) {
   attn::RunOptions options;
-  options.input = folder.write("doc.json", text);
+  options.document.input = folder.write("doc.json", text);
   options.out = folder / "out";
-  options.attention = kinds;
+  options.document.attention = kinds;
   options.stages = true;
   options.plots = {};
   return {attn::run(options).reports, read_text(folder / "out/result.json")};

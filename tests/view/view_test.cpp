@@ -118,7 +118,7 @@ TEST_CASE("the page of a document, of its result and of the result's tensors hav
   const TemporaryFolder folder;
   const fs::path document = padded_document(folder);
   RunOptions run_options;
-  run_options.input = document;
+  run_options.document.input = document;
   run_options.plots = {};
   run_options.out = folder / "json";
   run(run_options);
@@ -138,7 +138,7 @@ TEST_CASE("the page of a model has the maps of its result, with tokens, words an
   options.document.model = data / "speeches";
   options.document.texts = {{"The state of the Union", std::nullopt}, {"Peace.", std::nullopt}};
   RunOptions run_options;
-  static_cast<DocumentOptions&>(run_options) = options.document;
+  run_options.document = options.document;
   run_options.plots = {};
   run_options.out = folder.path();
   run(run_options);
@@ -200,7 +200,7 @@ TEST_CASE("all attentions of a decoder are stacks of their own, of unequal sizes
       R"("memory":{"randn":[1,6,8]},"feed_forward":8,"mask":{"causal":true},)"
       R"("parameters":{"init":"torch"}})");
   RunOptions run_options;
-  run_options.input = document;
+  run_options.document.input = document;
   run_options.plots = {};
   run_options.out = folder / "out";
   run(run_options);
@@ -298,7 +298,7 @@ TEST_CASE("many cells are codes, and the largest error is stated and kept") {
   const fs::path document = folder.write(
       "doc.json", R"({"attention":"softmax","seed":3,"scores":{"randn":[1,2,320,320]},"scale":4})");
   RunOptions run_options;
-  run_options.input = document;
+  run_options.document.input = document;
   run_options.plots = {};
   run_options.tensors = TensorFormat::npy;
   run_options.out = folder.path();
@@ -378,7 +378,7 @@ TEST_CASE("a run writes a page beside each result, with the maps it computed") {
   const TemporaryFolder folder;
   const fs::path document = padded_document(folder);
   RunOptions options;
-  options.input = document;
+  options.document.input = document;
   options.out = folder / "out";
   options.plots = {};
   options.weights = false;
@@ -390,7 +390,7 @@ TEST_CASE("a run writes a page beside each result, with the maps it computed") {
   REQUIRE(outcome.reports.size() == 1);
   CHECK(outcome.reports[0].files ==
         std::vector<fs::path>{folder / "out" / "view.html", folder / "out" / "result.json"});
-  options.pool = Pooling{4, Pooling::Reduction::mean};
+  options.document.pool = Pooling{4, Pooling::Reduction::mean};
   CHECK(error_from([&] { run_and_view(options, {}); }, ErrorKind::usage) ==
         "pooled weights have no single positions to look through\n"
         "  where: DocumentOptions::pool\n"
