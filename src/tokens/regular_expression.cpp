@@ -1,7 +1,8 @@
 #include "tokens/regular_expression.hpp"
 
+#include <algorithm>
 #include <array>
-#include <limits>
+#include <climits>
 
 #include <oniguruma.h>
 
@@ -17,9 +18,10 @@ namespace {
 constexpr std::size_t longest_pattern = 1 << 16;
 constexpr unsigned deepest_nesting = 250;  // of groups and classes in a pattern
 
-// Ways that were left again in a search, about 6 ns each. Patterns of tokenizers take few; those
-// that try exponentially many ways end here.
-constexpr unsigned long most_retries = 1UL << 24;
+// Steps back to another way to match, about 6 ns each. A search may take `free_retries` of them
+// uncounted, more than patterns of tokenizers need for a word. What searches take beyond comes from
+// a budget for the whole text: patterns that try exponentially many ways at each place end there.
+constexpr unsigned long free_retries = 64, retries_per_byte = 64, retries_per_text = 1UL << 26;
 // Ways that are kept to come back to, 32 bytes each. \p{L}+ keeps one for each letter.
 constexpr unsigned most_kept_ways = 1U << 23;
 
@@ -61,6 +63,47 @@ void find_literal(std::string_view literal, std::string_view text,
   }
   if (done < text.size()) stretches.push_back({done, text.size(), false});
 }
+
+// Searches of one text, which share a budget of retries.
+class Searches {
+ public:
+  Searches(const regex_t* code, std::string_view text)
+      : code_(code), text_(text), budget_(retries_per_text + retries_per_byte * text.size()) {
+    onig_initialize_match_param(limits_.get());
+    onig_set_match_stack_limit_size_of_match_param(limits_.get(), most_kept_ways);
+    onig_set_retry_limit_in_match_of_match_param(limits_.get(), ULONG_MAX);
+  }
+
+  // Looks for the first match that begins at `at` or later: the code of an error, or of none. The
+  // library does not say how many retries a search took, so that one that reaches its limit is
+  // repeated with four times as many.
+  int search(std::size_t at) {
+    for (unsigned long limit = free_retries;; limit *= 4) {
+      limit = std::min(limit, budget_);
+      onig_set_retry_limit_in_search_of_match_param(limits_.get(), limit);
+      const int result = onig_search_with_param(const_cast<regex_t*>(code_), units(text_),
+                                                end_of(text_), units(text_) + at, end_of(text_),
+                                                region_.get(), ONIG_OPTION_NONE, limits_.get());
+      if (result != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER || limit == budget_) return result;
+      budget_ -= limit;
+    }
+  }
+
+  std::size_t begin() const { return static_cast<std::size_t>(region_->beg[0]); }
+  std::size_t end() const { return static_cast<std::size_t>(region_->end[0]); }
+
+ private:
+  struct Free {
+    void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
+    void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
+  };
+
+  const regex_t* code_;
+  std::string_view text_;
+  unsigned long budget_;
+  std::unique_ptr<OnigRegion, Free> region_{onig_region_new()};
+  std::unique_ptr<OnigMatchParam, Free> limits_{onig_new_match_param()};
+};
 
 }  // namespace
 
@@ -106,21 +149,11 @@ RegularExpression RegularExpression::literal(std::string_view text) {
 
 void RegularExpression::find(std::string_view text, std::vector<Stretch>& stretches) const {
   if (compiled_->code == nullptr) return find_literal(compiled_->pattern, text, stretches);
-  const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(
-      onig_region_new(), [](OnigRegion* own) { onig_region_free(own, 1); });
-  const std::unique_ptr<OnigMatchParam, decltype(&onig_free_match_param)> limits(
-      onig_new_match_param(), onig_free_match_param);
-  onig_initialize_match_param(limits.get());
-  onig_set_match_stack_limit_size_of_match_param(limits.get(), most_kept_ways);
-  onig_set_retry_limit_in_match_of_match_param(limits.get(),
-                                               std::numeric_limits<unsigned long>::max());
-  onig_set_retry_limit_in_search_of_match_param(limits.get(), most_retries);
+  Searches searches(compiled_->code, text);
   std::size_t at = 0, done = 0;
   bool any = false;
   while (at <= text.size()) {
-    const int result =
-        onig_search_with_param(compiled_->code, units(text), end_of(text), units(text) + at,
-                               end_of(text), region.get(), ONIG_OPTION_NONE, limits.get());
+    const int result = searches.search(at);
     if (result == ONIG_MISMATCH) break;
     if (result < 0) {
       throw input_error(translated("the pattern {1} takes too long on this text: {2}",
@@ -128,8 +161,7 @@ void RegularExpression::find(std::string_view text, std::vector<Stretch>& stretc
                         compiled_->where,
                         translated("use a pattern with fewer ways to match the same text"));
     }
-    const auto begin = static_cast<std::size_t>(region->beg[0]);
-    const auto end = static_cast<std::size_t>(region->end[0]);
+    const std::size_t begin = searches.begin(), end = searches.end();
     if (begin < done || end < begin) {
       throw input_error(
           translated("the pattern {1} gives matches that overlap", in_quotes(compiled_->pattern)),

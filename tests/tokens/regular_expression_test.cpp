@@ -108,15 +108,33 @@ TEST_CASE("a pattern that cannot be compiled is refused with what the library sa
         "  help:  give a shorter one");
 }
 
-TEST_CASE("a pattern that takes too long is refused with what the library says") {
-  const std::string text = std::string(40, 'a') + "-c";
-  const RegularExpression slow("(?:a|aa|a+)+c", "/pattern");
-  CHECK(error_from([&] {
-          std::vector<Stretch> stretches;
-          slow.find(text, stretches);
-        }) ==
-        "the pattern \"(?:a|aa|a+)+c\" takes too long on this text: retry-limit-in-search over\n"
-        "  where: /pattern\n  help:  use a pattern with fewer ways to match the same text");
+TEST_CASE("patterns with many ways to match end within a budget for the whole text") {
+  struct Slow {
+    std::string pattern, text;
+  };
+  std::string many_words;
+  for (int i = 0; i < 2000; ++i) many_words += "aaaaaaaaaaaaaaaa!";
+  for (const Slow& slow :
+       std::vector<Slow>{{"(?:a|aa|a+)+c", std::string(40, 'a') + "-c"},
+                         {"(?:a|a){1,18}[bc]", std::string(20'000, 'a')},
+                         {"(?:a|a){1,16}[bc]|!", many_words},  // few for each match
+                         {R"(\p{L}+\d)", std::string(100'000, 'a')}}) {
+    CAPTURE(slow.pattern);
+    CHECK(error_from([&] {
+            std::vector<Stretch> stretches;
+            RegularExpression(slow.pattern, "/pattern").find(slow.text, stretches);
+          }) == "the pattern " + in_quotes(slow.pattern) +
+                    " takes too long on this text: retry-limit-in-search over\n"
+                    "  where: /pattern\n"
+                    "  help:  use a pattern with fewer ways to match the same text");
+  }
+}
+
+TEST_CASE("long texts without a match, or with one long match, stay within the budget") {
+  const std::string letters(3'000'000, 'a');
+  CHECK(matches_of(R"((?:foo|bar|ba|f)\d|\d+)", letters).empty());
+  CHECK(matches_of(R"(\s+(?!\S)|\s+)", std::string(3'000'000, ' ') + "a").size() == 2);
+  CHECK(matches_of(R"(\p{L}+)", letters).size() == 1);
 }
 
 TEST_CASE("characters of words are letters, marks, decimal digits, connectors and joiners") {
