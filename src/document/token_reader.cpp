@@ -10,7 +10,6 @@
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 #include "tokens/embedding.hpp"
-#include "tokens/token_batch.hpp"
 
 namespace attn {
 namespace {

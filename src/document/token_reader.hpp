@@ -8,7 +8,7 @@
 
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
-#include "tokens/token_batch.hpp"
+#include "tokens/embedding.hpp"
 #include "tokens/tokenizer.hpp"
 #include "tokens/vocabulary.hpp"
 

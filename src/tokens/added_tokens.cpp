@@ -9,16 +9,17 @@
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/characters.hpp"
 
 namespace attn {
 namespace {
 
+// The content of a token as it stands in normalized text.
 std::string normalized_content(const AddedToken& token, const std::vector<Normalizer>& normalizers,
                                const std::string& where) {
   AlignedText text;
   text.append(token.content, {});
-  for (const Normalizer& normalize : normalizers) normalize(text);
+  MatchBudget budget(token.content.size());
+  for (const Normalizer& normalize : normalizers) normalize(text, budget);
   if (!text.text.empty()) return text.text;
   throw input_error(
       translated("normalization leaves nothing of the added token {1}", in_quotes(token.content)),
@@ -37,7 +38,7 @@ bool begins_with_word(std::string_view text) {
   return !text.empty() && is_word_character(next_character(text, at));
 }
 
-// Where the white space that ends the text begins.
+// The begin of the white space with which the text ends.
 std::size_t trailing_space(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0) {
@@ -50,6 +51,7 @@ std::size_t trailing_space(std::string_view text) {
   return end;
 }
 
+// The end of the white space with which the text begins.
 std::size_t leading_space(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size()) {
@@ -62,10 +64,47 @@ std::size_t leading_space(std::string_view text) {
 
 }  // namespace
 
+AddedToken read_added_token(const Stage& entry, bool complete) {
+  const auto flag = [&](std::string_view key, bool otherwise) {
+    return complete ? entry.boolean(key) : entry.boolean(key, otherwise);
+  };
+  AddedToken token;
+  token.content = entry.string("content");
+  token.single_word = flag("single_word", false);
+  token.strip_left = flag("lstrip", false);
+  token.strip_right = flag("rstrip", false);
+  token.special = flag("special", false);
+  token.normalized = flag("normalized", !token.special);
+  return token;
+}
+
+void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
+                         const std::vector<std::optional<TokenId>>& stated) {
+  auto next = static_cast<TokenId>(tokens.size());
+  TokenTable behind;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::string& content = added[i].content;
+    std::optional<TokenId> id = tokens.find(content);
+    if (!id) id = behind.find(content);
+    if (!id) {
+      id = next++;
+      behind.add(content, *id);
+    }
+    if (stated[i] && *stated[i] != *id) {
+      throw input_error(
+          translated("the added token {1} has the id {2}, but the vocabulary gives it {3}",
+                     in_quotes(content), *stated[i], *id),
+          added[i].place,
+          translated("the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+    }
+    added[i].id = *id;
+  }
+}
+
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<Normalizer>& normalizers,
                          const std::string& where)
     : tokens_(std::move(tokens)) {
-  // Of two with one pattern the special one is found, then the one that came first.
+  // A special token wins over others with the same pattern, and else the first one.
   std::vector<std::size_t> order(tokens_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_partition(order.begin(), order.end(),

@@ -6,30 +6,37 @@
 #include <string_view>
 #include <vector>
 
-#include "tokens/aligned_text.hpp"
-#include "tokens/normalizers.hpp"
-#include "tokens/prefix_index.hpp"
+#include "tokens/stages.hpp"
 
 namespace attn {
 
-/// A token that is found in the text as a whole, before any model sees it.
+/// A token that is found in the text as a whole, before the model cuts words.
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool single_word = false;  ///< only where no word character is beside it
+  bool single_word = false;  ///< only between characters that are no word characters
   bool strip_left = false;   ///< takes the white space before it
-  bool strip_right = false;  ///< and behind it
-  bool normalized = false;   ///< found in the normalized text, as it is once normalized itself
+  bool strip_right = false;  ///< takes the white space after it
+  bool normalized = false;   ///< its normalized content is found in the normalized text
   bool special = false;
-  std::string place{};  ///< where a file lists it, for errors
+  std::string place{};  ///< its place in the file that lists it, for errors
 };
+
+/// Reads an entry of a list of added tokens; `place` stays empty. Flags may be absent unless the
+/// entry has to be `complete`. Throws Error(input) at the place of a key.
+AddedToken read_added_token(const Stage& entry, bool complete);
+
+/// Gives each token that the vocabulary has its id there, and the others in order the ids after it.
+/// Throws Error(input) at its place if a token has a `stated` id that differs.
+void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
+                         const std::vector<std::optional<TokenId>>& stated);
 
 /// All added tokens of a tokenizer.
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Throws Error(input) for a token of which normalization leaves nothing, at its place, or at
-  /// `where` if it has none.
+  /// Throws Error(input) for a token that normalization leaves empty, at its place, or at `where`
+  /// if it has none.
   AddedTokens(std::vector<AddedToken> tokens, const std::vector<Normalizer>& normalizers,
               const std::string& where);
   AddedTokens(const AddedTokens&) = delete;
@@ -38,7 +45,8 @@ class AddedTokens {
   AddedTokens& operator=(AddedTokens&&) = default;
 
   /// Settles those parts of the text that are added tokens: of overlapping ones the leftmost, of
-  /// those that begin at one place the longest. `normalized`: those found after normalization.
+  /// those that begin at one place the longest. `normalized` selects the tokens that are found
+  /// after normalization.
   void settle(SplitText& text, bool normalized) const;
 
   const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }

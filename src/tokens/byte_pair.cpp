@@ -1,16 +1,21 @@
-#include "tokens/byte_pair.hpp"
-
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <queue>
 
-#include "tokens/aligned_text.hpp"
+#include "attn/error.hpp"
+
+#include "support/in_quotes.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+#include "tokens/characters.hpp"
+#include "tokens/token_models.hpp"
 
 namespace attn {
 namespace {
 
-// A token of a word being merged. Neighbours are linked; what has been merged into the one before
-// it is gone.
+// A token of a word being merged. Neighbours are linked; one that was merged into the token before
+// it is `gone`.
 struct Symbol {
   TokenId id;
   std::size_t begin, end;
@@ -84,6 +89,88 @@ const MergeTable::Merge* MergeTable::find(TokenId left, TokenId right) const noe
   return slot.merge.rank == unused ? nullptr : &slot.merge;
 }
 
+void MergeList::add(std::string_view left, std::string_view right) {
+  letters_ += left;
+  const std::size_t middle = letters_.size();
+  letters_ += right;
+  ends_.push_back({middle, letters_.size()});
+}
+
+bool MergeList::add_line(std::string_view both) {
+  const std::size_t space = both.find(' ');
+  if (space == std::string_view::npos || both.find(' ', space + 1) != std::string_view::npos) {
+    return false;
+  }
+  add(both.substr(0, space), both.substr(space + 1));
+  return true;
+}
+
+std::shared_ptr<const MergeTable> MergeList::table(
+    const TokenTable& tokens, std::string_view prefix,
+    const std::function<std::string(std::size_t)>& place_of) const {
+  // 1. The ids of each merge: of its left half, its right half and the joined token.
+  struct Ids {
+    TokenId left = TokenTable::none, right = TokenTable::none, both = TokenTable::none;
+  };
+  std::vector<Ids> ids(ends_.size());
+  const std::string_view letters = letters_;
+  const auto begin_of = [&](std::size_t i) { return i == 0 ? 0 : ends_[i - 1].right; };
+  constexpr std::size_t at_once = 32;
+  const auto look_up = [&](std::size_t first) {
+    std::array<std::string_view, 3 * at_once> wanted;
+    std::array<TokenId, 3 * at_once> found{};
+    std::array<std::string, at_once> joined;
+    const std::size_t count = std::min(at_once, ends_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Ends& ends = ends_[first + i];
+      const std::size_t begin = begin_of(first + i);
+      const std::string_view left = letters.substr(begin, ends.left - begin);
+      const std::string_view right = letters.substr(ends.left, ends.right - ends.left);
+      wanted[3 * i] = left;
+      wanted[3 * i + 1] = right;
+      wanted[3 * i + 2] = letters.substr(begin, ends.right - begin);
+      if (!prefix.empty()) {
+        joined[i] = left;
+        joined[i] += right.substr(std::min(prefix.size(), right.size()));
+        wanted[3 * i + 2] = joined[i];
+      }
+    }
+    tokens.find_all(std::span(wanted).first(3 * count), found);
+    for (std::size_t i = 0; i < count; ++i) {
+      ids[first + i] = {found[3 * i], found[3 * i + 1], found[3 * i + 2]};
+    }
+  };
+  constexpr std::size_t block = 512 * at_once;  // merges per task
+  parallel_for((ends_.size() + block - 1) / block, 0, [&](std::size_t part) {
+    const std::size_t end = std::min(ends_.size(), (part + 1) * block);
+    for (std::size_t first = part * block; first < end; first += at_once) look_up(first);
+  });
+
+  // 2. The table.
+  auto result = std::make_shared<MergeTable>(ends_.size());
+  constexpr std::size_t ahead = 16;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i + ahead < ids.size()) result->expect(ids[i + ahead].left, ids[i + ahead].right);
+    const auto& [left, right, both] = ids[i];
+    if (left == TokenTable::none || right == TokenTable::none || both == TokenTable::none) {
+      const std::size_t begin = begin_of(i), middle = ends_[i].left;
+      std::string missing(letters.substr(begin, middle - begin));
+      if (left != TokenTable::none) {
+        const std::string second(letters.substr(middle, ends_[i].right - middle));
+        missing = right == TokenTable::none
+                      ? second
+                      : missing + second.substr(std::min(prefix.size(), second.size()));
+      }
+      throw input_error(
+          translated("the merge needs {1}, which is not in the vocabulary", in_quotes(missing)),
+          place_of(i),
+          translated("take the vocabulary and the merges as they were published together"));
+    }
+    result->add(left, right, {static_cast<std::uint32_t>(i), both});
+  }
+  return result;
+}
+
 void BytePairModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
   if (ignore_merges) {
     if (const auto id = tokens->find(word)) {
@@ -97,8 +184,8 @@ void BytePairModel::cut(std::string_view word, std::vector<ModelToken>& result) 
     if (place > 0) symbols.back().next = place;
     symbols.push_back({id, begin, end, place == 0 ? none : place - 1, none});
   };
-  // As in Hugging Face's library, unknown characters wait for the next known one, even while the
-  // bytes of others are entered.
+  // Unknown characters wait for the next known one, even while bytes of others are entered, as in
+  // Hugging Face's library.
   std::size_t unknown_begin = 0, unknown_end = 0;
   const auto add_unknown = [&] {
     if (unknown_begin < unknown_end) add(*unknown, unknown_begin, unknown_end);

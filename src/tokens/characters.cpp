@@ -12,9 +12,9 @@ struct Range {
   char32_t first, last;
 };
 
-// What Unicode 9, and 10 to 15, added or changed among marks, punctuation, format characters and
-// compatibility characters. Found by asking Hugging Face's library for each character what it makes
-// of it, beside utf8proc's tables of Unicode 15. A range may hold characters of other kinds too.
+// Marks, punctuation, format and compatibility characters that Unicode 9, and 10 to 15, added or
+// changed. Hugging Face's library was asked for every character; it disagrees with utf8proc's
+// tables of Unicode 15 on these. Ranges may hold characters of other kinds.
 constexpr std::array since_unicode_9 = {
     Range{0x8D4, 0x8E1},     Range{0x1885, 0x1886},   Range{0x1DFB, 0x1DFB},
     Range{0xA8C5, 0xA8C5},   Range{0xA9BD, 0xA9BD},   Range{0x1123E, 0x1123E},
@@ -69,6 +69,29 @@ constexpr bool is_ascii(char32_t c) {
   return c < 0x80;
 }
 
+constexpr bool stands_for_itself(unsigned byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+constexpr std::array<char32_t, 256> byte_letters = [] {
+  std::array<char32_t, 256> table{};
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < table.size(); ++byte) {
+    table[byte] = stands_for_itself(byte) ? byte : next++;
+  }
+  return table;
+}();
+
+// The byte of each letter; −1 for letters that stand for none.
+constexpr std::array<int, 0x144> letter_bytes = [] {
+  std::array<int, 0x144> table{};
+  for (int& byte : table) byte = -1;
+  for (unsigned byte = 0; byte < byte_letters.size(); ++byte) {
+    table[byte_letters[byte]] = static_cast<int>(byte);
+  }
+  return table;
+}();
+
 }  // namespace
 
 bool is_white_space(char32_t c) {
@@ -86,19 +109,19 @@ bool is_punctuation(char32_t c) {
     return (c >= U'!' && c <= U'/') || (c >= U':' && c <= U'@') || (c >= U'[' && c <= U'`') ||
            (c >= U'{' && c <= U'~');
   }
-  if (c == 0x166D || c == 0x111C9) return true;  // no punctuation any more
+  if (c == 0x166D || c == 0x111C9) return true;  // not punctuation since Unicode 9
   return is_category(c, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO) && !newer_than_unicode_8(c);
 }
 
 bool is_nonspacing_mark(char32_t c) {
   if (is_ascii(c)) return false;
-  if (c == 0x1734) return true;  // a spacing mark by now
+  if (c == 0x1734) return true;  // a spacing mark since Unicode 14
   return is_category(c, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_MN) && !newer_than_unicode_8(c);
 }
 
 bool is_combining_mark(char32_t c) {
   if (is_ascii(c)) return false;
-  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters by now
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters since Unicode 12
   return is_category(c, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME) && !newer_than_unicode_9(c);
 }
 
@@ -109,8 +132,8 @@ bool is_control(char32_t c) {
          (category == UTF8PROC_CATEGORY_CF && !newer_than_unicode_8(c));
 }
 
-// The ideographs of the library's table; it begins the last extension at 0x2B920 where the block
-// begins at 0x2B820.
+// Ideographs of Hugging Face's table, in which the last extension begins at 0x2B920 though its
+// block begins at 0x2B820.
 bool is_chinese(char32_t c) {
   constexpr std::array blocks = {Range{0x3400, 0x4DBF},   Range{0x4E00, 0x9FFF},
                                  Range{0xF900, 0xFAFF},   Range{0x20000, 0x2A6DF},
@@ -175,6 +198,20 @@ char32_t next_character(std::string_view text, std::size_t& at) {
   }
   at += length;
   return c;
+}
+
+char32_t letter_of_byte(unsigned char byte) {
+  return byte_letters[byte];
+}
+
+std::optional<std::string> bytes_of_letters(std::string_view letters) {
+  std::string result;
+  for (std::size_t at = 0; at < letters.size();) {
+    const char32_t c = next_character(letters, at);
+    if (c >= letter_bytes.size() || letter_bytes[c] < 0) return std::nullopt;
+    result += static_cast<char>(letter_bytes[c]);
+  }
+  return result;
 }
 
 }  // namespace attn

@@ -2,13 +2,14 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace attn {
 
-// Classes of characters as Hugging Face's tokenizers (0.22) know them. Some of the tables that it
-// stands on are those of Unicode 8 or 9; what later versions added counts as unassigned there, and
-// so it does here.
+// Classes of characters as Hugging Face's tokenizers (0.22) have them. Some of that library's
+// tables are those of Unicode 8 or 9, in which later characters are unassigned; so they are here.
 
 /// Unicode's White_Space.
 bool is_white_space(char32_t c);
@@ -16,7 +17,7 @@ bool is_white_space(char32_t c);
 /// Categories Nd, Nl and No.
 bool is_numeric(char32_t c);
 
-/// Categories P* of Unicode 8, and ASCII's symbols ($ + < = > ^ ` | ~) too.
+/// Categories P* of Unicode 8, and ASCII's symbols ($ + < = > ^ ` | ~).
 bool is_punctuation(char32_t c);
 
 /// Category Mn of Unicode 8.
@@ -40,8 +41,8 @@ struct ShortText {
 /// Unicode's full mapping to lower case without context: only İ becomes two characters.
 ShortText lower_case(char32_t c);
 
-/// The canonical (or, with `compatibility`, the compatibility) decomposition of one character, in
-/// full but not ordered. It is written to `parts`, which has room for it; their number is returned.
+/// Writes the full decomposition of a character to `parts`, canonical or with `compatibility` the
+/// compatibility one, marks not yet ordered. Returns the number of its characters.
 constexpr std::size_t longest_decomposition = 18;
 std::size_t decompose(char32_t c, bool compatibility,
                       std::array<char32_t, longest_decomposition>& parts);
@@ -52,7 +53,25 @@ int combining_class(char32_t c);
 /// The primary composite of two characters; 0 if there is none.
 char32_t composite(char32_t first, char32_t second);
 
-/// The character that well-formed UTF-8 text begins with at byte `at`, which moves behind it.
+/// The character at byte `at` of well-formed UTF-8 text. Moves `at` to the next character.
 char32_t next_character(std::string_view text, std::size_t& at);
+
+/// Calls use(character, begin, end) for each character of well-formed UTF-8 text and its bytes
+/// [begin, end).
+template <class Use>
+void for_each_character(std::string_view text, Use&& use) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const char32_t character = next_character(text, at);
+    use(character, begin, at);
+  }
+}
+
+/// The letter that stands for a byte in byte-level vocabularies (GPT-2's): printing characters of
+/// Latin-1 stand for themselves, U+0100…U+0143 in order for the other 68 bytes.
+char32_t letter_of_byte(unsigned char byte);
+
+/// The bytes that letters stand for; none if one is no such letter.
+std::optional<std::string> bytes_of_letters(std::string_view letters);
 
 }  // namespace attn

@@ -1,22 +1,19 @@
-#include "tokens/normalizers.hpp"
-
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <utility>
+
+#include <utf8proc.h>
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
 #include "support/translated.hpp"
-#include "tokens/byte_letters.hpp"
-#include "tokens/characters.hpp"
-#include "tokens/precompiled_map.hpp"
+#include "support/utf8.hpp"
+#include "tokens/stages.hpp"
 
 namespace attn {
 namespace {
 
-// Each character becomes what change(character, origin, result) appends.
+// Replaces each character by what change(character, origin, result) appends.
 template <class Change>
 void rewrite(AlignedText& text, Change&& change) {
   AlignedText result;
@@ -57,7 +54,8 @@ void strip(AlignedText& text, bool left, bool right) {
   text = std::move(result);
 }
 
-// SentencePiece's nmt rules for control characters and unusual spaces, as the library has them.
+// SentencePiece's nmt rules for control characters and unusual spaces, as Hugging Face's library
+// has them.
 void nmt(AlignedText& text) {
   rewrite(text, [](char32_t c, Origin origin, AlignedText& result) {
     const bool dropped = (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) ||
@@ -75,7 +73,7 @@ struct Character {
   Origin origin;
 };
 
-// Marks in canonical order behind their starters.
+// Puts marks after their starters into canonical order.
 void order_marks(std::vector<Character>& characters) {
   const auto is_starter = [](const Character& x) { return x.combining_class == 0; };
   for (auto first = characters.begin(); first != characters.end();) {
@@ -116,8 +114,73 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
+// Parts of a unit of the trie, as Darts-clone lays it out (github.com/s-yata/darts-clone, darts.h).
+bool has_leaf(std::uint32_t unit) {
+  return (unit >> 8 & 1) != 0;
+}
+std::uint32_t value(std::uint32_t unit) {
+  return unit & 0x7FFFFFFF;
+}
+std::uint32_t label(std::uint32_t unit) {
+  return unit & 0x800000FF;
+}
+std::size_t offset(std::uint32_t unit) {
+  return static_cast<std::size_t>(unit >> 10) << ((unit & 0x200) >> 6);
+}
+
+std::uint32_t little_endian(std::string_view bytes) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 4; i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
+Error damaged(const std::string& where) {
+  return input_error(translated("the precompiled table of characters is damaged"), where,
+                     translated("take the file as it was published"));
+}
+
+// The end in bytes of the grapheme cluster that begins at `begin`.
+std::size_t cluster_end(std::string_view text, std::size_t begin) {
+  std::size_t at = begin;
+  char32_t previous = next_character(text, at);
+  utf8proc_int32_t state = 0;
+  while (at < text.size()) {
+    std::size_t next = at;
+    const char32_t c = next_character(text, next);
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(previous),
+                                         static_cast<utf8proc_int32_t>(c), &state)) {
+      break;
+    }
+    previous = c;
+    at = next;
+  }
+  return at;
+}
+
+// The bytes of Base64 text. Throws Error(input) at `where` if it is none.
+std::string base64_decoded(std::string_view text, const std::string& where) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3 + 3);
+  std::uint32_t bits = 0;
+  std::size_t count = 0;
+  for (const char c : text) {
+    const std::size_t digit = digits.find(c);
+    if (digit == std::string_view::npos) throw damaged(where);
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xFF);
+  }
+  return bytes;
+}
+
 Normalizer read_bert(const Stage& stage) {
-  stage.expect_keys({"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
   BertNormalizer bert;
   bert.clean = stage.boolean("clean_text");
   bert.chinese = stage.boolean("handle_chinese_chars");
@@ -127,54 +190,46 @@ Normalizer read_bert(const Stage& stage) {
 }
 
 Normalizer read_precompiled(const Stage& stage) {
-  stage.expect_keys({"precompiled_charsmap"});
-  const std::string where = stage.at("precompiled_charsmap");
+  const std::string where = stage.place("precompiled_charsmap");
   const auto map = std::make_shared<const PrecompiledMap>(
       base64_decoded(stage.string("precompiled_charsmap"), where), where);
   return [map](AlignedText& text) { map->normalize(text); };
 }
 
-void append_normalizers(const Stage& stage, std::vector<Normalizer>& normalizers) {
-  const std::string& type = stage.type();
-  if (type == "Sequence") {
-    stage.expect_keys({"normalizers"});
-    stage.each("normalizers", [&](const Stage& s) { append_normalizers(s, normalizers); });
-  } else if (type == "BertNormalizer") {
-    normalizers.push_back(read_bert(stage));
-  } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
-    stage.expect_keys({});
-    normalizers.push_back(UnicodeForm{type.size() == 4, type.ends_with('C')});
-  } else if (type == "Lowercase") {
-    stage.expect_keys({});
-    normalizers.push_back(lower_case_all);
-  } else if (type == "StripAccents") {
-    stage.expect_keys({});
-    normalizers.push_back([](AlignedText& text) { drop(text, is_combining_mark); });
-  } else if (type == "Strip") {
-    stage.expect_keys({"strip_left", "strip_right"});
-    const bool left = stage.boolean("strip_left"), right = stage.boolean("strip_right");
-    normalizers.push_back([=](AlignedText& text) { strip(text, left, right); });
-  } else if (type == "Replace") {
-    stage.expect_keys({"pattern", "content"});
-    normalizers.push_back(
-        Replace{read_pattern(stage.need("pattern"), stage.at("pattern")), stage.string("content")});
-  } else if (type == "Prepend") {
-    stage.expect_keys({"prepend"});
-    const std::string content = stage.string("prepend");
-    normalizers.push_back([=](AlignedText& text) { prepend(text, content); });
-  } else if (type == "Precompiled") {
-    normalizers.push_back(read_precompiled(stage));
-  } else if (type == "Nmt") {
-    stage.expect_keys({});
-    normalizers.push_back(nmt);
-  } else if (type == "ByteLevel") {
-    stage.expect_keys({});
-    normalizers.push_back(spell_bytes);
-  } else {
-    refuse_type(stage, translated("the normalizer"),
-                {"BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt",
-                 "Precompiled", "Prepend", "Replace", "Sequence", "Strip", "StripAccents"});
-  }
+Normalizer read_strip(const Stage& stage) {
+  const bool left = stage.boolean("strip_left"), right = stage.boolean("strip_right");
+  return [=](AlignedText& text) { strip(text, left, right); };
+}
+
+Normalizer read_prepend(const Stage& stage) {
+  return [content = stage.string("prepend")](AlignedText& text) { prepend(text, content); };
+}
+
+// A row of a type without settings.
+StageType<Normalizer> plain(std::string_view name, const Normalizer& normalizer) {
+  return {name, Names{}, [=](const Stage&) { return normalizer; }};
+}
+
+const std::vector<StageType<Normalizer>>& normalizer_types() {
+  static const std::vector<StageType<Normalizer>> types = {
+      {"BertNormalizer", Names{"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
+       read_bert},
+      plain("ByteLevel", spell_bytes),
+      plain("Lowercase", lower_case_all),
+      plain("NFC", UnicodeForm{false, true}),
+      plain("NFD", UnicodeForm{false, false}),
+      plain("NFKC", UnicodeForm{true, true}),
+      plain("NFKD", UnicodeForm{true, false}),
+      plain("Nmt", nmt),
+      {"Precompiled", Names{"precompiled_charsmap"}, read_precompiled},
+      {"Prepend", Names{"prepend"}, read_prepend},
+      {"Replace", Names{"pattern", "content"},
+       [](const Stage& stage) {
+         return Replace{read_pattern(stage, "pattern"), stage.string("content")};
+       }},
+      {"Strip", Names{"strip_left", "strip_right"}, read_strip},
+      plain("StripAccents", [](AlignedText& text) { drop(text, is_combining_mark); })};
+  return types;
 }
 
 }  // namespace
@@ -217,9 +272,9 @@ void UnicodeForm::operator()(AlignedText& text) const {
   text = std::move(result);
 }
 
-void Replace::operator()(AlignedText& text) const {
+void Replace::operator()(AlignedText& text, MatchBudget& budget) const {
   std::vector<Stretch> stretches;
-  if (!text.text.empty()) pattern.find(text.text, stretches);
+  if (!text.text.empty()) pattern.find(text.text, budget, stretches);
   AlignedText result;
   result.reserve(text.text.size());
   for (const Stretch& s : stretches) {
@@ -228,7 +283,7 @@ void Replace::operator()(AlignedText& text) const {
     } else if (s.begin < s.end) {
       result.append(content, text.origin(s.begin, s.end));
     } else {
-      // Put in between two characters: it comes from the one before, if there is one.
+      // An insertion between two characters comes from the one before, if there is one.
       result.append(content, s.begin == 0 ? Origin{} : text.origins[s.begin - 1]);
     }
   }
@@ -253,22 +308,96 @@ void spell_bytes(AlignedText& text) {
   text = std::move(result);
 }
 
-std::vector<Normalizer> read_normalizer(const Stage& stage) {
-  std::vector<Normalizer> normalizers;
-  append_normalizers(stage, normalizers);
-  return normalizers;
+PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where) : where_(where) {
+  constexpr std::size_t unit_size = 4;
+  if (bytes.size() < unit_size) throw damaged(where);
+  const std::size_t size = little_endian(bytes);
+  bytes.remove_prefix(unit_size);
+  if (size == 0 || size % unit_size != 0 || size > bytes.size()) throw damaged(where);
+  for (std::size_t i = 0; i < size; i += unit_size) {
+    trie_.push_back(little_endian(bytes.substr(i)));
+  }
+  replacements_ = bytes.substr(size);
+  if (!replacements_.ends_with('\0')) replacements_ += '\0';
+  for (std::size_t at = 0; at < replacements_.size();) {
+    const std::size_t length = utf8_length(std::string_view(replacements_).substr(at));
+    if (length == 0) throw damaged(where);
+    at += length;
+  }
 }
 
-RegularExpression read_pattern(const JsonValue& value, const std::string& where) {
-  const Stage pattern{value, where};
-  if (value.is(JsonValue::Type::object) && value.members().size() == 1) {
-    if (pattern.find("String") != nullptr) {
-      return RegularExpression::literal(pattern.string("String"));
-    }
-    if (pattern.find("Regex") != nullptr) return {pattern.string("Regex"), pattern.at("Regex")};
+void PrecompiledMap::check_every_way() const {
+  constexpr std::size_t labels = 256;
+  constexpr std::uint32_t is_value = 0x80000000;
+  for (std::size_t node = 0; node < trie_.size(); ++node) {
+    const std::uint32_t here = trie_[node];
+    if ((here & is_value) != 0) continue;
+    const std::size_t next = node ^ offset(here);
+    if ((next | (labels - 1)) >= trie_.size()) throw damaged(where_);
+    if (has_leaf(here) && value(trie_[next]) >= replacements_.size()) throw damaged(where_);
   }
-  throw input_error(translated("expected a pattern, found {1}", translated(type_text(value))),
-                    where, R"(give {"String": …} or {"Regex": …})");
+}
+
+// The replacement of the shortest entry with which the text begins.
+std::optional<std::string_view> PrecompiledMap::find(std::string_view text) const {
+  const auto unit = [&](std::size_t at) {
+    if (at >= trie_.size()) throw damaged(where_);
+    return trie_[at];
+  };
+  std::size_t node = offset(unit(0));
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == 0) break;
+    node ^= byte;
+    const std::uint32_t here = unit(node);
+    if (label(here) != byte) return std::nullopt;
+    node ^= offset(here);
+    if (!has_leaf(here)) continue;
+    const std::size_t begin = value(unit(node));
+    if (begin >= replacements_.size() || continues_character(replacements_[begin])) {
+      throw damaged(where_);
+    }
+    return std::string_view(replacements_).substr(begin, replacements_.find('\0', begin) - begin);
+  }
+  return std::nullopt;
+}
+
+void PrecompiledMap::normalize(AlignedText& text) const {
+  constexpr std::size_t shortest_left_alone = 6;
+  AlignedText result;
+  result.reserve(text.text.size());
+  // The origin of characters that became nothing: it joins the next one.
+  std::optional<Origin> pending;
+  const auto replace = [&](std::size_t begin, std::size_t end, std::string_view by) {
+    Origin origin = text.origin(begin, end);
+    if (pending) origin = united(*pending, origin);
+    pending.reset();
+    if (by.empty()) pending = origin;
+    result.append(by, origin);
+  };
+  const std::string_view all = text.text;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = cluster_end(all, begin);
+    const std::string_view cluster = all.substr(begin, end - begin);
+    const auto whole = cluster.size() < shortest_left_alone ? find(cluster) : std::nullopt;
+    if (whole) {
+      replace(begin, end, *whole);
+    } else {
+      for_each_character(cluster, [&](char32_t, std::size_t first, std::size_t last) {
+        const std::string_view character = cluster.substr(first, last - first);
+        replace(begin + first, begin + last, find(character).value_or(character));
+      });
+    }
+    begin = end;
+  }
+  text = std::move(result);
+}
+
+std::vector<Normalizer> read_normalizer(const Stage& stage) {
+  std::vector<Normalizer> normalizers;
+  read_stages(stage, translated("the normalizer"), "normalizers", normalizer_types(),
+              [&](const Normalizer& one, const Stage&) { normalizers.push_back(one); });
+  return normalizers;
 }
 
 }  // namespace attn

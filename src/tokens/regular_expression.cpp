@@ -20,9 +20,9 @@ constexpr unsigned deepest_nesting = 250;  // of groups and classes in a pattern
 
 // Steps back to another way to match, about 6 ns each. A search may take `free_retries` of them
 // uncounted, more than patterns of tokenizers need for a word. What searches take beyond comes from
-// a budget for the whole text: patterns that try exponentially many ways at each place end there.
+// the budget of the text: patterns that try exponentially many ways at each place end there.
 constexpr unsigned long free_retries = 64, retries_per_byte = 64, retries_per_text = 1UL << 26;
-// Ways that are kept to come back to, 32 bytes each. \p{L}+ keeps one for each letter.
+// Ways to match that a search keeps to come back to, 32 bytes each. \p{L}+ keeps one per letter.
 constexpr unsigned most_kept_ways = 1U << 23;
 
 const OnigUChar* units(std::string_view text) {
@@ -51,73 +51,47 @@ void initialize_library() {
   static_cast<void>(done);
 }
 
-// Cuts the text at all places where `literal`, which is not empty, is found.
-void find_literal(std::string_view literal, std::string_view text,
-                  std::vector<Stretch>& stretches) {
-  std::size_t done = 0;
-  for (std::size_t at = text.find(literal); at != std::string_view::npos;
-       at = text.find(literal, done)) {
-    if (done < at) stretches.push_back({done, at, false});
-    done = at + literal.size();
-    stretches.push_back({at, done, true});
-  }
-  if (done < text.size()) stretches.push_back({done, text.size(), false});
-}
-
-// Searches of one text, which share a budget of retries.
-class Searches {
- public:
-  Searches(const regex_t* code, std::string_view text)
-      : code_(code), text_(text), budget_(retries_per_text + retries_per_byte * text.size()) {
-    onig_initialize_match_param(limits_.get());
-    onig_set_match_stack_limit_size_of_match_param(limits_.get(), most_kept_ways);
-    onig_set_retry_limit_in_match_of_match_param(limits_.get(), ULONG_MAX);
-  }
-
-  // Looks for the first match that begins at `at` or later: the code of an error, or of none. The
-  // library does not say how many retries a search took, so that one that reaches its limit is
-  // repeated with four times as many.
-  int search(std::size_t at) {
-    for (unsigned long limit = free_retries;; limit *= 4) {
-      limit = std::min(limit, budget_);
-      onig_set_retry_limit_in_search_of_match_param(limits_.get(), limit);
-      const int result = onig_search_with_param(const_cast<regex_t*>(code_), units(text_),
-                                                end_of(text_), units(text_) + at, end_of(text_),
-                                                region_.get(), ONIG_OPTION_NONE, limits_.get());
-      if (result != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER || limit == budget_) return result;
-      budget_ -= limit;
-    }
-  }
-
-  std::size_t begin() const { return static_cast<std::size_t>(region_->beg[0]); }
-  std::size_t end() const { return static_cast<std::size_t>(region_->end[0]); }
-
- private:
-  struct Free {
-    void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
-    void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
-  };
-
-  const regex_t* code_;
-  std::string_view text_;
-  unsigned long budget_;
-  std::unique_ptr<OnigRegion, Free> region_{onig_region_new()};
-  std::unique_ptr<OnigMatchParam, Free> limits_{onig_new_match_param()};
+struct Free {
+  void operator()(regex_t* code) const { onig_free(code); }
+  void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
+  void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
 };
 
 }  // namespace
 
+struct MatchBudget::State {
+  unsigned long retries;
+  std::unique_ptr<OnigRegion, Free> region{onig_region_new()};  // where the last match lies
+  std::unique_ptr<OnigMatchParam, Free> limits{onig_new_match_param()};
+
+  explicit State(unsigned long most_retries) : retries(most_retries) {
+    onig_initialize_match_param(limits.get());
+    onig_set_match_stack_limit_size_of_match_param(limits.get(), most_kept_ways);
+    onig_set_retry_limit_in_match_of_match_param(limits.get(), ULONG_MAX);
+  }
+
+  // Looks for the first match at byte `at` or later; returns a code of the library. It does not
+  // report the retries of a search, so a search that reaches its limit is repeated with a fourfold.
+  int search(regex_t* code, std::string_view text, std::size_t at) {
+    for (unsigned long limit = free_retries;; limit *= 4) {
+      limit = std::min(limit, retries);
+      onig_set_retry_limit_in_search_of_match_param(limits.get(), limit);
+      const int result =
+          onig_search_with_param(code, units(text), end_of(text), units(text) + at, end_of(text),
+                                 region.get(), ONIG_OPTION_NONE, limits.get());
+      if (result != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER || limit == retries) return result;
+      retries -= limit;
+    }
+  }
+};
+
+MatchBudget::MatchBudget(std::size_t bytes)
+    : state_(std::make_unique<State>(retries_per_text + retries_per_byte * bytes)) {}
+MatchBudget::~MatchBudget() = default;
+
 struct RegularExpression::Compiled {
   std::string pattern, where;
-  regex_t* code = nullptr;  // null for a literal text
-
-  Compiled(std::string_view own_pattern, const std::string& own_where)
-      : pattern(own_pattern), where(own_where) {}
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
-  ~Compiled() {
-    if (code != nullptr) onig_free(code);
-  }
+  std::unique_ptr<regex_t, Free> code;  // null for a literal text
 };
 
 RegularExpression::RegularExpression(std::string_view pattern, const std::string& where) {
@@ -127,45 +101,47 @@ RegularExpression::RegularExpression(std::string_view pattern, const std::string
         where, translated("give a shorter one"));
   }
   initialize_library();
-  const auto compiled = std::make_shared<Compiled>(pattern, where);
+  regex_t* code = nullptr;
   OnigErrorInfo info{};
-  const int result = onig_new(&compiled->code, units(pattern), end_of(pattern), ONIG_OPTION_NONE,
+  const int result = onig_new(&code, units(pattern), end_of(pattern), ONIG_OPTION_NONE,
                               ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &info);
   if (result != ONIG_NORMAL) {
-    compiled->code = nullptr;
     throw input_error(translated("the pattern {1} cannot be compiled: {2}", in_quotes(pattern),
                                  message_of(result, &info)),
                       where, translated("mend the pattern, or use one that Oniguruma can match"));
   }
-  compiled_ = compiled;
+  compiled_ = std::make_shared<const Compiled>(
+      Compiled{std::string(pattern), where, std::unique_ptr<regex_t, Free>(code)});
 }
 
 RegularExpression RegularExpression::literal(std::string_view text) {
   if (text.empty()) return {"", ""};
   RegularExpression expression;
-  expression.compiled_ = std::make_shared<const Compiled>(text, "");
+  expression.compiled_ = std::make_shared<const Compiled>(Compiled{std::string(text), "", nullptr});
   return expression;
 }
 
-void RegularExpression::find(std::string_view text, std::vector<Stretch>& stretches) const {
-  if (compiled_->code == nullptr) return find_literal(compiled_->pattern, text, stretches);
-  Searches searches(compiled_->code, text);
+void RegularExpression::find(std::string_view text, MatchBudget& budget,
+                             std::vector<Stretch>& stretches) const {
+  const auto& [pattern, where, code] = *compiled_;
+  if (!code) return find_literal(pattern, text, stretches);
+  const OnigRegion& region = *budget.state_->region;
   std::size_t at = 0, done = 0;
   bool any = false;
   while (at <= text.size()) {
-    const int result = searches.search(at);
+    const int result = budget.state_->search(code.get(), text, at);
     if (result == ONIG_MISMATCH) break;
     if (result < 0) {
       throw input_error(translated("the pattern {1} takes too long on this text: {2}",
-                                   in_quotes(compiled_->pattern), message_of(result)),
-                        compiled_->where,
-                        translated("use a pattern with fewer ways to match the same text"));
+                                   in_quotes(pattern), message_of(result)),
+                        where, translated("use a pattern with fewer ways to match the same text"));
     }
-    const std::size_t begin = searches.begin(), end = searches.end();
+    const auto begin = static_cast<std::size_t>(region.beg[0]);
+    const auto end = static_cast<std::size_t>(region.end[0]);
     if (begin < done || end < begin) {
       throw input_error(
-          translated("the pattern {1} gives matches that overlap", in_quotes(compiled_->pattern)),
-          compiled_->where, translated("leave \\K out of it"));
+          translated("the pattern {1} gives matches that overlap", in_quotes(pattern)), where,
+          translated("leave \\K out of it"));
     }
     if (begin == end && any && end == done) {
       at = end == text.size() ? end + 1 : end + utf8_length(text.substr(end));
@@ -188,8 +164,9 @@ bool is_word_character(char32_t c) {
                                       "");
   std::string text;
   append_utf8(text, c);
+  MatchBudget budget(text.size());
   std::vector<Stretch> stretches;
-  word.find(text, stretches);
+  word.find(text, budget, stretches);
   return stretches[0].match;
 }
 

@@ -1,13 +1,31 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tokens/split.hpp"
+#include "tokens/aligned_text.hpp"
 
 namespace attn {
+
+/// Steps that patterns may take on one text, all its parts and all patterns together, and memory
+/// that their searches share. For one thread at a time.
+class MatchBudget {
+ public:
+  /// A budget for a text of this length: about half a second of matching, and more for long texts.
+  explicit MatchBudget(std::size_t bytes);
+  MatchBudget(const MatchBudget&) = delete;
+  MatchBudget& operator=(const MatchBudget&) = delete;
+  ~MatchBudget();
+
+ private:
+  friend class RegularExpression;
+  struct State;
+
+  std::unique_ptr<State> state_;
+};
 
 /// A compiled pattern over UTF-8. Copies share it; several threads may use it at a time.
 class RegularExpression {
@@ -21,8 +39,8 @@ class RegularExpression {
 
   /// Appends all matches from left to right and the stretches between them, which together cover
   /// the text. An empty match at the end of the match before it does not count. Throws Error(input)
-  /// if matching takes too many steps or too much memory.
-  void find(std::string_view text, std::vector<Stretch>& stretches) const;
+  /// if the budget is exhausted or matching takes more than 256 MiB of memory.
+  void find(std::string_view text, MatchBudget& budget, std::vector<Stretch>& stretches) const;
 
  private:
   struct Compiled;

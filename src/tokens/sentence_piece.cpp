@@ -1,19 +1,22 @@
-#include "tokens/sentence_piece.hpp"
-
-#include <cstdint>
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <new>
-#include <string_view>
+#include <utility>
 
 #include <sentencepiece_processor.h>
 
 #include "attn/error.hpp"
 
+#include "support/in_quotes.hpp"
 #include "support/translated.hpp"
-#include "tokens/precompiled_map.hpp"
+#include "tokens/tokenizer_config.hpp"
+#include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
 namespace {
+
+// The model, cut by its library.
 
 Error no_model() {
   return input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
@@ -25,12 +28,12 @@ bool loads(sentencepiece::SentencePieceProcessor& processor, std::string_view by
     return processor.LoadFromSerializedProto({bytes.data(), bytes.size()}).ok();
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception&) {  // such as its tries', of pieces that have no text
+  } catch (const std::exception&) {  // from its tries, if a piece has no text
     return false;
   }
 }
 
-// A number in a message of protobuf: seven bits a byte, the lowest first.
+// Takes a number from a message of protobuf: seven bits per byte, the lowest first.
 std::uint64_t take_number(std::string_view& bytes) {
   constexpr unsigned int most_bits = 64;
   std::uint64_t number = 0;
@@ -43,8 +46,8 @@ std::uint64_t take_number(std::string_view& bytes) {
   throw no_model();
 }
 
-// Calls `each` with what every field of that number holds in a message of protobuf
-// (protobuf.dev/programming-guides/encoding), of which a later one counts.
+// Calls each(content) for every field of a message of protobuf that has the given number
+// (protobuf.dev/programming-guides/encoding).
 template <class Each>
 void for_each_field(std::string_view message, std::uint32_t number, const Each& each) {
   enum : std::uint32_t { varying = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
@@ -62,15 +65,294 @@ void for_each_field(std::string_view message, std::uint32_t number, const Each& 
   }
 }
 
-// The library follows the table of characters wherever it leads.
+// Checks the table of characters, which the library follows without checks of its own.
 void check_table_of_characters(std::string_view model) {
-  // As sentencepiece_model.proto numbers them.
+  // Numbers of fields in sentencepiece_model.proto.
   constexpr std::uint32_t normalizer_spec = 3, precompiled_charsmap = 2;
   for_each_field(model, normalizer_spec, [&](std::string_view normalizer) {
     for_each_field(normalizer, precompiled_charsmap, [&](std::string_view table) {
       if (!table.empty()) PrecompiledMap(table, "").check_every_way();
     });
   });
+}
+
+// Tokenizers of folders with a model.
+
+// Special tokens around texts.
+enum class Around { begin_and_end, end, bert, roberta, xlnet, language_after, language_before };
+
+// Numbering of the pieces in the vocabulary.
+enum class Numbering {
+  own,         // as the model numbers them
+  fairseq,     // <s>, <pad>, </s>, <unk>, then the model's pieces from its fourth
+  camembert,   // five tokens, some of them unused, then the model's pieces from its second
+  pegasus,     // the model's first two pieces, 103 tokens, then its other pieces
+  vocabulary,  // by vocab.json
+};
+
+struct Kind {
+  std::string_view name;      // tokenizer_class
+  std::string_view families;  // model types with this class, separated by spaces
+  Numbering numbering;
+  Around around;
+  std::string_view first, last, mask;
+};
+
+// Hugging Face's classes. The first is taken for a model type that no row names.
+constexpr std::array<Kind, 14> kinds{{
+    {"LlamaTokenizer", "llama mistral phi3", Numbering::own, Around::begin_and_end, "<s>", "</s>",
+     ""},
+    {"CodeLlamaTokenizer", "", Numbering::own, Around::begin_and_end, "<s>", "</s>", ""},
+    {"GemmaTokenizer", "gemma gemma2 gemma3_text", Numbering::own, Around::begin_and_end, "<bos>",
+     "<eos>", ""},
+    {"T5Tokenizer", "t5", Numbering::own, Around::end, "", "</s>", ""},
+    {"MT5Tokenizer", "mt5", Numbering::own, Around::end, "", "</s>", ""},
+    {"AlbertTokenizer", "albert", Numbering::own, Around::bert, "[CLS]", "[SEP]", "[MASK]"},
+    {"XLNetTokenizer", "xlnet", Numbering::own, Around::xlnet, "<cls>", "<sep>", "<mask>"},
+    {"XLMRobertaTokenizer", "xlm-roberta", Numbering::fairseq, Around::roberta, "<s>", "</s>",
+     "<mask>"},
+    {"CamembertTokenizer", "camembert", Numbering::camembert, Around::roberta, "<s>", "</s>",
+     "<mask>"},
+    {"MBartTokenizer", "mbart", Numbering::fairseq, Around::language_after, "<s>", "</s>",
+     "<mask>"},
+    {"MBart50Tokenizer", "", Numbering::fairseq, Around::language_before, "<s>", "</s>", "<mask>"},
+    {"PegasusTokenizer", "pegasus", Numbering::pegasus, Around::end, "", "</s>", "<mask_2>"},
+    {"MarianTokenizer", "marian", Numbering::vocabulary, Around::end, "", "</s>", ""},
+    {"BarthezTokenizer", "", Numbering::fairseq, Around::roberta, "<s>", "</s>", "<mask>"},
+}};
+
+// The languages of mBART, and those that mBART 50 has after them.
+constexpr std::string_view languages =
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
+    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
+constexpr std::string_view more_languages =
+    "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF "
+    "pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI";
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+const Kind* kind_of(const std::string& name, const std::string& family) {
+  for (const Kind& kind : kinds) {
+    const std::vector<std::string> families = words_of(kind.families);
+    const bool own = std::find(families.begin(), families.end(), family) != families.end();
+    if (name.empty() ? own : kind.name == name) return &kind;
+  }
+  return name.empty() ? kinds.data() : nullptr;
+}
+
+// Enters a model's pieces into a vocabulary. Returns their ids by the model's numbers.
+std::vector<TokenId> numbered(const SentencePieceModel& model, Numbering numbering,
+                              TokenTable& tokens) {
+  const auto put = [&](const std::string& token) {
+    const auto id = static_cast<TokenId>(tokens.size());
+    add_token(tokens, token, id, "");
+    return id;
+  };
+  std::size_t first = 0;  // piece that is numbered after the tokens `before`
+  std::vector<std::string> before;
+  if (numbering == Numbering::fairseq) {
+    before = {"<s>", "<pad>", "</s>", "<unk>"};
+    first = 3;
+  } else if (numbering == Numbering::camembert) {
+    before = {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
+    first = 1;
+  } else if (numbering == Numbering::pegasus) {
+    for (; first < std::min<std::size_t>(model.size(), 2); ++first) {
+      before.push_back(model.piece(first));
+    }
+    before.insert(before.end(), {"<mask_1>", "<mask_2>"});
+    for (int i = 2; i <= 102; ++i) before.push_back("<unk_" + std::to_string(i) + ">");
+  }
+  for (const std::string& token : before) put(token);
+  std::vector<TokenId> ids;
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    if (i >= first) {
+      ids.push_back(put(model.piece(i)));
+    } else {
+      const std::string& known = i == model.unknown() ? "<unk>" : model.piece(i);
+      ids.push_back(tokens.find(known).value_or(0));
+    }
+  }
+  return ids;
+}
+
+// The ids that vocab.json gives a model's pieces.
+std::vector<TokenId> looked_up(const SentencePieceModel& model, const TokenTable& tokens) {
+  const TokenId unknown = id_of(tokens, "<unk>", "vocab.json");
+  std::vector<TokenId> ids;
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    ids.push_back(tokens.find(model.piece(i)).value_or(unknown));
+  }
+  return ids;
+}
+
+// The normalizers of ALBERT and XLNet, as their converters to tokenizer.json have them: typed
+// quotes, no accents, lower case.
+std::vector<Normalizer> normalizers_of(const TokenizerConfig& config, bool lowercase) {
+  std::string text = R"({"type": "Sequence", "normalizers": [
+      {"type": "Replace", "pattern": {"String": "``"}, "content": "\""},
+      {"type": "Replace", "pattern": {"String": "''"}, "content": "\""})";
+  if (!config.boolean("keep_accents", false)) {
+    text += R"(, {"type": "NFKD"}, {"type": "StripAccents"})";
+  }
+  if (config.boolean("do_lower_case", lowercase)) text += R"(, {"type": "Lowercase"})";
+  const JsonValue stages = parse_json(text + "]}");
+  return read_normalizer(Stage(stages, ""));
+}
+
+// Special tokens after the vocabulary, which no file has to list.
+std::vector<std::string> after_vocabulary(const Kind& kind, const TokenizerConfig& config) {
+  std::vector<std::string> tokens;
+  if (kind.name == "T5Tokenizer" || kind.name == "MT5Tokenizer") {
+    constexpr std::int64_t most = 10'000;
+    const std::int64_t usual = kind.name == "T5Tokenizer" ? 100 : 0;
+    for (std::int64_t i = config.integer("extra_ids", usual, most); i-- > 0;) {
+      tokens.push_back("<extra_id_" + std::to_string(i) + ">");
+    }
+  }
+  if (kind.name == "MBartTokenizer" || kind.name == "MBart50Tokenizer") {
+    tokens = words_of(languages);
+    if (kind.name == "MBart50Tokenizer") {
+      for (std::string& own : words_of(more_languages)) tokens.push_back(std::move(own));
+    }
+  }
+  if (kind.numbering == Numbering::fairseq || kind.numbering == Numbering::camembert) {
+    tokens.push_back(config.token("mask_token").value_or(std::string(kind.mask)));
+  }
+  return tokens;
+}
+
+AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const TokenTable& tokens,
+                     const std::vector<Normalizer>& normalizers) {
+  auto [added, ids] = config.added();
+  // 1. Tokens of the vocabulary, and those after it with the ids that follow. Listed ones keep
+  // their flags.
+  std::vector<std::pair<TokenId, AddedToken>> all;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const auto known = tokens.find(added[i].content);
+    all.emplace_back(known.value_or(*ids[i]), added[i]);
+  }
+  const std::string mask = config.token("mask_token").value_or(std::string(kind.mask));
+  const auto add = [&](const std::string& content, TokenId id) {
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const auto& one) { return one.second.content == content; });
+    if (known || content.empty()) return;
+    AddedToken token;
+    token.content = content;
+    token.special = true;
+    const bool sentinel = content.starts_with("<extra_id_");
+    token.strip_left = sentinel || content == mask;
+    token.strip_right = sentinel;
+    token.place = tokenizer_config_name;
+    all.emplace_back(id, token);
+  };
+  std::vector<std::string> named;
+  for (const NamedToken& one : std::initializer_list<NamedToken>{{"bos_token", kind.first},
+                                                                 {"eos_token", kind.last},
+                                                                 {"cls_token", kind.first},
+                                                                 {"sep_token", kind.last},
+                                                                 {"unk_token", "<unk>"},
+                                                                 {"pad_token", "<pad>"},
+                                                                 {"mask_token", kind.mask}}) {
+    named.push_back(config.token(one.key).value_or(std::string(one.otherwise)));
+  }
+  // Texts name the language to translate into for Marian, and gaps for Pegasus.
+  for (TokenId id = 0; id < tokens.size(); ++id) {
+    const std::string_view token = tokens.token(id);
+    const bool language =
+        kind.numbering == Numbering::vocabulary && token.starts_with(">>") && token.ends_with("<<");
+    const bool gap = kind.numbering == Numbering::pegasus && id < 105 &&
+                     (token.starts_with("<mask_") || token.starts_with("<unk_"));
+    if (language || gap) named.emplace_back(token);
+  }
+  for (const std::string& token : named) {
+    if (const auto id = tokens.find(token)) add(token, *id);
+  }
+  auto next = static_cast<TokenId>(tokens.size());
+  for (const std::string& token : after_vocabulary(kind, config)) {
+    if (!tokens.find(token)) add(token, next++);
+  }
+  // 2. All tokens in the order of their ids.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<AddedToken> sorted;
+  std::vector<std::optional<TokenId>> stated;
+  for (auto& [id, token] : all) {
+    stated.emplace_back(id);
+    sorted.push_back(std::move(token));
+  }
+  number_added_tokens(sorted, tokens, stated);
+  return {std::move(sorted), normalizers, tokenizer_config_name + ", /added_tokens_decoder"};
+}
+
+TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
+                         const TokenizerParts& parts, const std::string& file) {
+  const auto id = [&](std::string_view key, std::string_view otherwise) {
+    const std::string token = config.token(key).value_or(std::string(otherwise));
+    if (const auto found = parts.find(token)) return *found;
+    throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), file,
+                      translated("take the files of the folder as they were published together"));
+  };
+  using Part = TextTemplate::Part;
+  TextTemplate result;
+  const auto flag = [&](std::string_view key, bool otherwise) {
+    return in_file(tokenizer_config_name, [&] { return config.boolean(key, otherwise); });
+  };
+  switch (kind.around) {
+    case Around::begin_and_end: {
+      std::vector<Part> before, after;
+      if (flag("add_bos_token", true)) before.push_back({-1, 0, {id("bos_token", kind.first)}});
+      if (flag("add_eos_token", false)) after.push_back({-1, 0, {id("eos_token", kind.last)}});
+      for (const int text : {0, 1}) {
+        std::vector<Part> own = before;
+        own.push_back({text, 0, {}});
+        own.insert(own.end(), after.begin(), after.end());
+        for (Part& part : own) part.type = text;
+        if (text == 0) result.single = result.pair = own;
+        if (text == 1) result.pair.insert(result.pair.end(), own.begin(), own.end());
+      }
+      return result;
+    }
+    case Around::end: {
+      const Part end{-1, 0, {id("eos_token", kind.last)}};
+      result.single = {{0, 0, {}}, end};
+      result.pair = {{0, 0, {}}, end, {1, 0, {}}, end};
+      // Pegasus and Marian have one end after both texts of a pair.
+      if (kind.numbering != Numbering::own) result.pair.erase(result.pair.begin() + 1);
+      return result;
+    }
+    case Around::bert:
+    case Around::roberta: {
+      const TokenId first = id("cls_token", kind.first), last = id("sep_token", kind.last);
+      return enclosing_template(first, last, kind.around == Around::roberta);
+    }
+    case Around::xlnet: {
+      const TokenId end = id("sep_token", kind.last);
+      const Part last{-1, 2, {id("cls_token", kind.first)}};
+      result.single = {{0, 0, {}}, {-1, 0, {end}}, last};
+      result.pair = {{0, 0, {}}, {-1, 0, {end}}, {1, 1, {}}, {-1, 1, {end}}, last};
+      return result;
+    }
+    case Around::language_after:
+    case Around::language_before:
+      break;
+  }
+  const Part end{-1, 0, {id("eos_token", kind.last)}}, language{-1, 0, {id("src_lang", "en_XX")}};
+  result.single = {{0, 0, {}}, end};
+  result.pair = {{0, 0, {}}, {1, 0, {}}, end};
+  for (std::vector<Part>* parts_of : {&result.single, &result.pair}) {
+    const bool before = kind.around == Around::language_before;
+    parts_of->insert(before ? parts_of->begin() : parts_of->end(), language);
+  }
+  return result;
 }
 
 }  // namespace
@@ -101,7 +383,7 @@ std::size_t SentencePieceModel::unknown() const {
 }
 
 void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& result) const {
-  // The library takes half a kilobyte for each byte of text.
+  // The library takes half a kilobyte per byte of text.
   constexpr std::size_t most = std::size_t{1} << 20;
   if (text.size() > most) {
     throw input_error(translated("the text has {1} bytes, more than 1 MiB", text.size()), "",
@@ -113,7 +395,7 @@ void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& res
     const auto piece = cut.pieces(static_cast<int>(i));
     result.push_back({ids_[piece.id()], piece.begin(), piece.end()});
   }
-  // Of the bytes of a character the last alone has its place.
+  // Only the last byte of a character comes with the place of the character.
   for (std::size_t i = count; i-- > 1;) {
     ModelToken& before = result[first + i - 1];
     const auto number = cut.pieces(static_cast<int>(i - 1)).id();
@@ -121,6 +403,44 @@ void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& res
       before.end = result[first + i].end;
     }
   }
+}
+
+std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& files) {
+  if (!files.sentencepiece) return std::nullopt;
+  const TokenizerConfig config(files);
+  std::string name = config.class_name();
+  // A class that any tokenizer.json may have says nothing.
+  if (is_one_of(name, {"PreTrainedTokenizer", "PreTrainedTokenizerFast"})) name.clear();
+  const Kind* kind = kind_of(name, files.model_type);
+  if (kind == nullptr) {
+    if (files.vocab_txt || files.merges_txt) return std::nullopt;
+    refuse_class(name, files.sentencepiece_name);
+  }
+  auto tokens = std::make_shared<TokenTable>();
+  if (kind->numbering == Numbering::vocabulary) {
+    if (!files.vocab_json) {
+      throw input_error(translated("there is a {1}, but no vocab.json", files.sentencepiece_name),
+                        "", translated("take the folder's files as they were published together"));
+    }
+    tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
+  }
+  SentencePieceModel model = in_file(files.sentencepiece_name, [&] {
+    SentencePieceModel own(*files.sentencepiece);
+    if (tokens->size() == 0) own.number_pieces(numbered(own, kind->numbering, *tokens));
+    return own;
+  });
+  if (kind->numbering == Numbering::vocabulary) model.number_pieces(looked_up(model, *tokens));
+  TokenizerParts parts{tokens, std::move(model)};
+  if (kind->around == Around::xlnet || kind->around == Around::bert) {
+    parts.normalizers = in_file(tokenizer_config_name, [&] {
+      return normalizers_of(config, kind->around == Around::bert);
+    });
+  }
+  parts.written.byte_tokens = parts.written.drops_first_space = true;
+  parts.written.replacements.push_back({RegularExpression::literal("\u2581"), " "});
+  parts.added = added_of(*kind, config, *parts.tokens, parts.normalizers);
+  parts.around = template_of(*kind, config, parts, files.sentencepiece_name);
+  return parts;
 }
 
 }  // namespace attn

@@ -1,9 +1,4 @@
-#include "tokens/splitters.hpp"
-
 #include <array>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "attn/error.hpp"
 
@@ -11,14 +6,12 @@
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/characters.hpp"
-#include "tokens/normalizers.hpp"
-#include "tokens/split.hpp"
+#include "tokens/stages.hpp"
 
 namespace attn {
 namespace {
 
-// Each unsettled part becomes what change(part) makes of it, a text and its parts.
+// Changes each unsettled part by change(part).
 template <class Change>
 void rewrite_parts(SplitText& text, Change&& change) {
   SplitText result;
@@ -48,23 +41,24 @@ void split_characters(SplitText& text, SplitBehavior behavior, IsMatch is_match)
   });
 }
 
-void split_pattern(SplitText& text, SplitBehavior behavior, const RegularExpression& pattern,
-                   bool invert) {
-  split(text, behavior, [&](std::string_view part, std::vector<Stretch>& stretches) {
-    pattern.find(part, stretches);
-    for (Stretch& s : stretches) s.match = s.match != invert;
-  });
+Splitter split_pattern(const RegularExpression& pattern, SplitBehavior behavior, bool invert) {
+  return [=](SplitText& text, MatchBudget& budget) {
+    split(text, behavior, [&](std::string_view part, std::vector<Stretch>& stretches) {
+      pattern.find(part, budget, stretches);
+      for (Stretch& s : stretches) s.match = s.match != invert;
+    });
+  };
 }
 
-// Runs of word characters, and runs of what is neither that nor white space.
-void split_words(SplitText& text) {
-  static const RegularExpression words(
-      "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|"
-      "[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}"
-      "\\t-\\r\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"
-      "\\x{3000}]+",
-      "");
-  split_pattern(text, SplitBehavior::removed, words, true);
+// Runs of word characters, and runs of characters that are neither that nor white space.
+Splitter split_words() {
+  return split_pattern(
+      {"[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|"
+       "[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}"
+       "\\t-\\r\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"
+       "\\x{3000}]+",
+       ""},
+      SplitBehavior::removed, true);
 }
 
 SplitBehavior read_behavior(const Stage& stage) {
@@ -75,87 +69,82 @@ SplitBehavior read_behavior(const Stage& stage) {
     if (name == names[i]) return static_cast<SplitBehavior>(i);
   }
   throw input_error(translated("the behavior {1} is not supported", in_quotes(name)),
-                    stage.at("behavior"), suggestion(name, names));
+                    stage.place("behavior"), suggestion(name, names));
+}
+
+Splitter read_byte_level(const Stage& stage) {
+  return split_bytes(stage.boolean("add_prefix_space"), stage.boolean("use_regex", true));
 }
 
 Splitter read_split(const Stage& stage) {
-  stage.expect_keys({"pattern", "behavior", "invert"});
-  const RegularExpression pattern = read_pattern(stage.need("pattern"), stage.at("pattern"));
+  const RegularExpression pattern = read_pattern(stage, "pattern");
   const SplitBehavior behavior = read_behavior(stage);
-  const bool invert = stage.boolean("invert");
-  return [=](SplitText& text) { split_pattern(text, behavior, pattern, invert); };
+  return split_pattern(pattern, behavior, stage.boolean("invert"));
 }
 
-void append_splitters(const Stage& stage, std::vector<Splitter>& splitters) {
-  const std::string& type = stage.type();
-  const auto add_characters = [&](SplitBehavior behavior, auto is_match) {
-    splitters.push_back([=](SplitText& text) { split_characters(text, behavior, is_match); });
+Splitter read_digits(const Stage& stage) {
+  const bool single = stage.boolean("individual_digits");
+  return [=](SplitText& text) {
+    split_characters(text, single ? SplitBehavior::isolated : SplitBehavior::contiguous,
+                     is_numeric);
   };
-  if (type == "Sequence") {
-    stage.expect_keys({"pretokenizers"});
-    stage.each("pretokenizers", [&](const Stage& s) { append_splitters(s, splitters); });
-  } else if (type == "BertPreTokenizer") {
-    stage.expect_keys({});
-    splitters.push_back(split_as_bert);
-  } else if (type == "ByteLevel") {
-    stage.expect_keys({"add_prefix_space", "trim_offsets", "use_regex"});
-    const bool space = stage.boolean("add_prefix_space");
-    const bool pattern = stage.boolean("use_regex", true);
-    splitters.push_back([=](SplitText& text) { split_bytes(text, space, pattern); });
-  } else if (type == "Split") {
-    splitters.push_back(read_split(stage));
-  } else if (type == "Metaspace") {
-    splitters.push_back(read_metaspace(stage));
-  } else if (type == "Whitespace") {
-    stage.expect_keys({});
-    splitters.push_back(split_words);
-  } else if (type == "WhitespaceSplit") {
-    stage.expect_keys({});
-    add_characters(SplitBehavior::removed, is_white_space);
-  } else if (type == "Digits") {
-    stage.expect_keys({"individual_digits"});
-    add_characters(
-        stage.boolean("individual_digits") ? SplitBehavior::isolated : SplitBehavior::contiguous,
-        is_numeric);
-  } else if (type == "Punctuation") {
-    stage.expect_keys({"behavior"});
-    add_characters(stage.find("behavior") ? read_behavior(stage) : SplitBehavior::isolated,
-                   is_punctuation);
-  } else if (type == "CharDelimiterSplit") {
-    stage.expect_keys({"delimiter"});
-    const char32_t delimiter = stage.character("delimiter");
-    add_characters(SplitBehavior::removed, [=](char32_t c) { return c == delimiter; });
-  } else {
-    refuse_type(stage, translated("the pre-tokenizer"),
-                {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "Metaspace",
-                 "Punctuation", "Sequence", "Split", "Whitespace", "WhitespaceSplit"});
-  }
+}
+
+Splitter read_punctuation(const Stage& stage) {
+  const bool given = stage.find("behavior") != nullptr;
+  const SplitBehavior behavior = given ? read_behavior(stage) : SplitBehavior::isolated;
+  return [=](SplitText& text) { split_characters(text, behavior, is_punctuation); };
+}
+
+Splitter read_delimiter(const Stage& stage) {
+  const char32_t delimiter = stage.character("delimiter");
+  return [=](SplitText& text) {
+    split_characters(text, SplitBehavior::removed, [=](char32_t c) { return c == delimiter; });
+  };
+}
+
+void split_at_white_space(SplitText& text) {
+  split_characters(text, SplitBehavior::removed, is_white_space);
+}
+
+const std::vector<StageType<Splitter>>& splitter_types() {
+  static const std::vector<StageType<Splitter>> types = {
+      {"BertPreTokenizer", Names{}, [](const Stage&) { return split_as_bert; }},
+      {"ByteLevel", Names{"add_prefix_space", "trim_offsets", "use_regex"}, read_byte_level},
+      {"CharDelimiterSplit", Names{"delimiter"}, read_delimiter},
+      {"Digits", Names{"individual_digits"}, read_digits},
+      {"Metaspace", metaspace_keys, read_metaspace},
+      {"Punctuation", Names{"behavior"}, read_punctuation},
+      {"Split", Names{"pattern", "behavior", "invert"}, read_split},
+      {"Whitespace", Names{}, [](const Stage&) { return split_words(); }},
+      {"WhitespaceSplit", Names{}, [](const Stage&) { return split_at_white_space; }}};
+  return types;
 }
 
 }  // namespace
 
 void split_as_bert(SplitText& text) {
-  split_characters(text, SplitBehavior::removed, is_white_space);
+  split_at_white_space(text);
   split_characters(text, SplitBehavior::isolated, is_punctuation);
 }
 
-void split_bytes(SplitText& text, bool add_space, bool use_pattern) {
+Splitter split_bytes(bool add_space, bool use_pattern) {
   // Radford et al. 2019, encoder.py of openai/gpt-2.
-  static const RegularExpression words(
-      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", "");
-  if (add_space) {
-    rewrite_parts(text, [](AlignedText& part) {
-      if (!part.text.starts_with(' ')) prepend(part, " ");
-    });
-  }
-  if (use_pattern) split_pattern(text, SplitBehavior::isolated, words, false);
-  rewrite_parts(text, spell_bytes);
+  static const Splitter split_words =
+      isolate(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
+  return [=](SplitText& text, MatchBudget& budget) {
+    if (add_space) {
+      rewrite_parts(text, [](AlignedText& part) {
+        if (!part.text.starts_with(' ')) prepend(part, " ");
+      });
+    }
+    if (use_pattern) split_words(text, budget);
+    rewrite_parts(text, spell_bytes);
+  };
 }
 
 Splitter isolate(const std::string& pattern) {
-  return [words = RegularExpression(pattern, "")](SplitText& text) {
-    split_pattern(text, SplitBehavior::isolated, words, false);
-  };
+  return split_pattern({pattern, ""}, SplitBehavior::isolated, false);
 }
 
 void Metaspace::operator()(SplitText& text) const {
@@ -174,24 +163,16 @@ void Metaspace::operator()(SplitText& text) const {
   if (!cut) return;
   split(text, SplitBehavior::merged_with_next,
         [&](std::string_view part, std::vector<Stretch>& stretches) {
-          std::size_t done = 0;
-          for (std::size_t at = part.find(replacement); at != std::string_view::npos;
-               at = part.find(replacement, done)) {
-            if (done < at) stretches.push_back({done, at, false});
-            done = at + replacement.size();
-            stretches.push_back({at, done, true});
-          }
-          if (done < part.size()) stretches.push_back({done, part.size(), false});
+          find_literal(replacement, part, stretches);
         });
 }
 
 Metaspace read_metaspace(const Stage& stage) {
-  stage.expect_keys({"replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep"});
   Metaspace metaspace;
   metaspace.replacement.clear();
   append_utf8(metaspace.replacement, stage.character("replacement"));
   metaspace.cut = stage.boolean("split", true);
-  // Files of before 2023 have add_prefix_space alone.
+  // Files from before 2023 have add_prefix_space alone.
   const bool space = stage.boolean("add_prefix_space", true);
   if (!space) metaspace.prepend = Metaspace::Prepend::never;
   if (const auto scheme = stage.optional_string("prepend_scheme")) {
@@ -200,13 +181,13 @@ Metaspace read_metaspace(const Stage& stage) {
     while (i < names.size() && *scheme != names[i]) ++i;
     if (i == names.size()) {
       throw input_error(translated("the prepend_scheme {1} is not supported", in_quotes(*scheme)),
-                        stage.at("prepend_scheme"), suggestion(*scheme, names));
+                        stage.place("prepend_scheme"), suggestion(*scheme, names));
     }
     metaspace.prepend = static_cast<Metaspace::Prepend>(i);
     if (!space && metaspace.prepend != Metaspace::Prepend::never) {
       throw input_error(
           translated("add_prefix_space is false, but prepend_scheme is {1}", in_quotes(*scheme)),
-          stage.at("prepend_scheme"), translated("leave out one of the two"));
+          stage.place("prepend_scheme"), translated("leave out one of the two"));
     }
   }
   return metaspace;
@@ -214,7 +195,8 @@ Metaspace read_metaspace(const Stage& stage) {
 
 std::vector<Splitter> read_splitters(const Stage& stage) {
   std::vector<Splitter> splitters;
-  append_splitters(stage, splitters);
+  read_stages(stage, translated("the pre-tokenizer"), "pretokenizers", splitter_types(),
+              [&](const Splitter& one, const Stage&) { splitters.push_back(one); });
   return splitters;
 }
 

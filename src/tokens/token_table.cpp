@@ -4,11 +4,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace attn {
 namespace {
 
-// Eight bytes at a time, multiplied by the golden ratio.
+// Multiplies eight bytes at a time by the golden ratio.
 std::uint32_t hash_of(std::string_view token) noexcept {
   constexpr std::uint64_t ratio = 0x9E3779B97F4A7C15;
   std::uint64_t hash = token.size() * ratio;
@@ -21,6 +22,15 @@ std::uint32_t hash_of(std::string_view token) noexcept {
     hash ^= hash >> 29;
   }
   return static_cast<std::uint32_t>(hash >> 16);
+}
+
+// The first eight bytes as a number that sorts as they do.
+std::uint64_t sorting_key(std::string_view text) {
+  std::uint64_t key = 0;
+  for (std::size_t i = 0; i < sizeof key; ++i) {
+    key = key << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
+  }
+  return key;
 }
 
 }  // namespace
@@ -42,7 +52,7 @@ void TokenTable::grow(std::size_t slots) {
   }
 }
 
-// Where the token is, or would be entered.
+// The slot that holds the token, or in which it would be entered.
 std::size_t TokenTable::slot_of(std::string_view token, std::uint32_t hash) const noexcept {
   std::size_t i = hash & (slots_.size() - 1);
   while (slots_[i].id_plus_one != 0 &&
@@ -78,7 +88,7 @@ std::optional<TokenId> TokenTable::find(std::string_view token) const noexcept {
 void TokenTable::find_all(std::span<const std::string_view> tokens, std::span<TokenId> ids) const {
   std::fill(ids.begin(), ids.end(), none);
   if (count_ == 0) return;
-  constexpr std::size_t most = 64;  // at a time: as many lines as a first cache can wait for
+  constexpr std::size_t most = 64;  // at a time, as a first-level cache waits for few lines
   std::array<std::uint32_t, most> hashes{};
   std::array<std::size_t, most> slots{};
   for (std::size_t first = 0; first < tokens.size(); first += most) {
@@ -108,6 +118,24 @@ void TokenTable::find_all(std::span<const std::string_view> tokens, std::span<To
           this->token(id_plus_one - 1) == token ? id_plus_one - 1 : find(token).value_or(none);
     }
   }
+}
+
+PrefixIndex::PrefixIndex(std::vector<std::string_view> texts) : texts_(std::move(texts)) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
+  keys.reserve(texts_.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    if (texts_[i].empty()) continue;
+    keys.emplace_back(sorting_key(texts_[i]), static_cast<std::uint32_t>(i));
+  }
+  std::sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : texts_[a.second] < texts_[b.second];
+  });
+  order_.reserve(keys.size());
+  for (const auto& [key, i] : keys) {
+    order_.push_back(i);
+    ++firsts_[(key >> 56) + 1];
+  }
+  for (std::size_t i = 1; i < firsts_.size(); ++i) firsts_[i] += firsts_[i - 1];
 }
 
 }  // namespace attn

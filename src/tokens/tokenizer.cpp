@@ -8,13 +8,12 @@
 
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/tokenizer_files.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
 namespace {
 
-// The tokens of words that came before in the same text.
+// The tokens of words, kept for when a word comes again in the text.
 class WordTokens {
  public:
   explicit WordTokens(const Model& model) : model_(model) {}
@@ -49,6 +48,7 @@ class WordTokens {
   std::vector<ModelToken> tokens_, long_;
 };
 
+// The given text as one part, each character its own origin.
 SplitText given(std::string_view text, std::string_view where) {
   SplitText result;
   if (text.size() > AlignedText::most_bytes) {
@@ -67,7 +67,7 @@ SplitText given(std::string_view text, std::string_view where) {
   return result;
 }
 
-void normalize(SplitText& text, const std::vector<Normalizer>& normalizers) {
+void normalize(SplitText& text, const std::vector<Normalizer>& normalizers, MatchBudget& budget) {
   if (normalizers.empty()) return;
   SplitText result;
   result.reserve(text.text.size());
@@ -76,7 +76,7 @@ void normalize(SplitText& text, const std::vector<Normalizer>& normalizers) {
     AlignedText own;
     own.append(text, part.begin, part.end);
     if (!part.token) {
-      for (const Normalizer& change : normalizers) change(own);
+      for (const Normalizer& change : normalizers) change(own, budget);
     }
     result.append(own, 0, own.text.size());
     if (result.text.size() > base) result.parts.push_back({base, result.text.size(), part.token});
@@ -114,15 +114,16 @@ Tokenizer Tokenizer::wordpiece(const Vocabulary& vocabulary, bool lowercase,
 std::vector<TextToken> Tokenizer::encode(std::string_view text,
                                          std::optional<std::string_view> pair, bool special_tokens,
                                          std::string_view where) const {
-  // 1. Each text by itself.
+  // 1. The tokens of each text.
   std::array<std::vector<TextToken>, 2> tokens;
   std::int64_t word = -1;
   const auto cut = [&](std::string_view own, int number) {
     SplitText all = given(own, where);
+    MatchBudget budget(own.size());
     parts_->added.settle(all, false);
-    normalize(all, parts_->normalizers);
+    normalize(all, parts_->normalizers, budget);
     parts_->added.settle(all, true);
-    for (const Splitter& split : parts_->splitters) split(all);
+    for (const Splitter& split : parts_->splitters) split(all, budget);
     WordTokens words(parts_->model);
     std::vector<TextToken>& result = tokens[static_cast<std::size_t>(number)];
     const auto add = [&](TokenId id, std::size_t begin, std::size_t end, bool special) {
@@ -137,7 +138,7 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
       }
       const std::string_view letters = all.part(part);
       for (const ModelToken& token : words.cut(letters)) {
-        // Where words are not cut at spaces, a space begins the next one all the same.
+        // A space begins a word even if words are not cut at spaces.
         if (token.begin > 0 && begins_with_space(letters.substr(token.begin))) ++word;
         add(token.id, part.begin + token.begin, part.begin + token.end, false);
       }
@@ -151,7 +152,7 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
     throw Error(error.kind(), error.problem(), std::string(where), error.help());
   }
 
-  // 2. As a reader would write them.
+  // 2. Their pieces as a reader would write them.
   for (std::vector<TextToken>& own : tokens) {
     std::vector<std::int64_t> ids;
     ids.reserve(own.size());
@@ -160,7 +161,7 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
     for (std::size_t i = 0; i < own.size(); ++i) own[i].piece = std::move(written[i]);
   }
 
-  // 3. What the template puts around them.
+  // 3. The special tokens that the template puts around them.
   std::vector<TextToken> result;
   for (const TextTemplate::Part& part : pair ? parts_->around.pair : parts_->around.single) {
     if (part.text < 0 && special_tokens) {
@@ -181,9 +182,12 @@ std::vector<std::string> Tokenizer::pieces(std::span<const std::int64_t> ids) co
   std::vector<std::string> result;
   std::vector<std::string_view> run;  // without special tokens
   bool begins_text = true;
+  std::size_t bytes = 0;
+  for (const std::int64_t id : ids) bytes += token(id).size();
+  MatchBudget budget(bytes);
   const auto flush = [&] {
     if (run.empty()) return;
-    for (std::string& piece : parts_->written.pieces(run, begins_text)) {
+    for (std::string& piece : parts_->written.pieces(run, begins_text, budget)) {
       result.push_back(std::move(piece));
     }
     run.clear();

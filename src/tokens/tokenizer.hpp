@@ -21,35 +21,34 @@ struct TextToken {
   std::int64_t type;       ///< token type, for models that have them
   std::string piece;       ///< as a reader would write it
   int text;                ///< 0 the first text, 1 the second, −1 put around them
-  std::size_t begin, end;  ///< bytes of that text it stands for, whole characters; 0 without
-  std::int64_t word;       ///< which word of the texts, counted through both; −1 without
+  std::size_t begin, end;  ///< bytes of that text that it covers, whole characters; 0 if none
+  std::int64_t word;       ///< index of its word, counted through both texts; −1 if none
   bool special;            ///< put around the texts, or a special token that they name
 };
 
-/// The files of a checkpoint folder that tell its tokenizer, as bytes; those that are not there are
-/// absent.
+/// The files of a checkpoint folder that define its tokenizer, as bytes; absent if not there.
 struct TokenizerFiles {
   std::optional<std::string_view> tokenizer_json, tokenizer_config, special_tokens_map,
       added_tokens, vocab_txt, vocab_json, merges_txt;
-  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and which of these it
-  /// is.
+  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and its name.
   std::optional<std::string_view> sentencepiece;
   std::string sentencepiece_name = "tokenizer.model";
-  /// Of config.json: tells how the texts are enclosed where tokenizer_config.json does not.
+  /// "model_type" of config.json, which decides how texts are enclosed if tokenizer_config.json
+  /// does not.
   std::string model_type;
 };
 
-/// Ids of tokens that models treat by themselves, as far as they are known.
+/// Ids of special tokens, as far as they are known.
 struct SpecialIds {
   std::optional<std::int64_t> pad, mask, first, last, separator, classifier, unknown;
 };
 
-/// Cuts texts into the tokens of a checkpoint: what Hugging Face's tokenizers library gives for the
-/// same files. Copies share the vocabulary.
+/// A tokenizer of a checkpoint. It gives the tokens that Hugging Face's tokenizers library gives
+/// for the same files. Copies share the vocabulary.
 class Tokenizer {
  public:
   /// From tokenizer.json; or else from a SentencePiece model, from vocab.json with merges.txt, or
-  /// from vocab.txt, as the tokenizer_class of tokenizer_config.json or the model's type says.
+  /// from vocab.txt, according to the tokenizer_class of tokenizer_config.json or the model's type.
   /// Throws Error(input) that names the file, the place in it and what is not supported.
   static Tokenizer from_files(const TokenizerFiles& files);
 
@@ -58,10 +57,10 @@ class Tokenizer {
   static Tokenizer wordpiece(const Vocabulary& vocabulary, bool lowercase,
                              const std::string& where);
 
-  /// The tokens of one text or a pair. `special_tokens`: whether those of the template are put
-  /// around them. A token that was added to the vocabulary stands for itself where a text names it.
-  /// Throws Error(input) at `where` if a text is no UTF-8 or longer than 4 MiB, or if something in
-  /// it has no token.
+  /// The tokens of one text or a pair, with `special_tokens` those of the template around them. An
+  /// added token that a text names becomes that token. Throws Error(input) at `where` if a text is
+  /// not UTF-8 or longer than 4 MiB, or if something in it has no token; and at the pattern's place
+  /// if a pattern takes too long on it.
   std::vector<TextToken> encode(std::string_view text, std::optional<std::string_view> pair,
                                 bool special_tokens, std::string_view where) const;
 
@@ -72,7 +71,7 @@ class Tokenizer {
   /// One more than the largest id.
   std::size_t size() const noexcept;
   std::optional<std::int64_t> id(std::string_view token) const;
-  /// As the vocabulary has it, empty where it has a hole; the id is below size().
+  /// The vocabulary's text of an id below size(); empty if no token has the id.
   std::string_view token(std::int64_t id) const;
 
   const SpecialIds& special_ids() const noexcept { return special_; }

@@ -4,11 +4,8 @@
 #include <charconv>
 #include <utility>
 
-#include "attn/error.hpp"
-
+#include "support/in_quotes.hpp"
 #include "support/translated.hpp"
-#include "tokens/folder_tokens.hpp"
-#include "tokens/stage.hpp"
 
 namespace attn {
 namespace {
@@ -22,20 +19,27 @@ JsonValue object_of(std::optional<std::string_view> text) {
 }
 
 bool present_in(const JsonValue& object, std::string_view key) {
-  return Stage{object, ""}.find(key) != nullptr;
+  return Stage(object, "").find(key) != nullptr;
+}
+
+// Adds a special token that a tokenizer has by default, unless the configuration lists it.
+void add_special(std::vector<AddedToken>& added, const std::string& content, bool strip_left) {
+  const bool known = std::any_of(added.begin(), added.end(),
+                                 [&](const AddedToken& t) { return t.content == content; });
+  if (known || content.empty()) return;
+  AddedToken token;
+  token.content = content;
+  token.special = true;
+  token.strip_left = strip_left;
+  added.push_back(token);
 }
 
 }  // namespace
 
-TokenizerConfig::TokenizerConfig(std::optional<std::string_view> text) : root_(object_of(text)) {}
-
-void TokenizerConfig::take_special_tokens(std::optional<std::string_view> text) {
-  special_ = object_of(text);
-}
-
-void TokenizerConfig::take_added_tokens(std::optional<std::string_view> text) {
-  added_ = object_of(text);
-}
+TokenizerConfig::TokenizerConfig(const TokenizerFiles& files)
+    : root_(in_file(tokenizer_config_name, [&] { return object_of(files.tokenizer_config); })),
+      special_(in_file(special_tokens_name, [&] { return object_of(files.special_tokens_map); })),
+      added_(in_file(added_tokens_name, [&] { return object_of(files.added_tokens); })) {}
 
 std::string TokenizerConfig::class_name() const {
   constexpr std::string_view suffix = "Fast";
@@ -45,33 +49,33 @@ std::string TokenizerConfig::class_name() const {
 }
 
 bool TokenizerConfig::boolean(std::string_view key, bool otherwise) const {
-  return Stage{root_, ""}.boolean(key, otherwise);
+  return Stage(root_, "").boolean(key, otherwise);
 }
 
 std::optional<std::string> TokenizerConfig::string(std::string_view key) const {
-  return Stage{root_, ""}.optional_string(key);
+  return Stage(root_, "").optional_string(key);
 }
 
 std::int64_t TokenizerConfig::integer(std::string_view key, std::int64_t otherwise,
                                       std::int64_t most) const {
-  const Stage root{root_, ""};
+  const Stage root(root_, "");
   return root.find(key) == nullptr ? otherwise : root.integer(key, most);
 }
 
 std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
   const bool own = present_in(root_, key);
-  const Stage root{own ? root_ : special_, ""};
+  const Stage root(own ? root_ : special_, "");
   const JsonValue* found = root.find(key);
   if (found == nullptr) return std::nullopt;
   return in_file(own ? tokenizer_config_name : special_tokens_name, [&] {
-    if (found->is(JsonValue::Type::object)) return Stage{*found, root.at(key)}.string("content");
+    if (found->is(JsonValue::Type::object)) return Stage(*found, root.place(key)).string("content");
     return root.string(key);
   });
 }
 
 const JsonValue& TokenizerConfig::listed() const {
   static const JsonValue nothing{JsonValue::Object{}};
-  const JsonValue* list = Stage{root_, ""}.find("added_tokens_decoder");
+  const JsonValue* list = Stage(root_, "").find("added_tokens_decoder");
   return list == nullptr ? nothing : *list;
 }
 
@@ -102,22 +106,16 @@ void TokenizerConfig::append_listed(std::vector<std::pair<TokenId, AddedToken>>&
                       where, translated("take the file as it was published"));
   }
   for (const JsonMember& member : list.members()) {
-    const Stage entry{member.value, pointer_to(where, member.key)};
+    const Stage entry(member.value, pointer_to(where, member.key));
     TokenId id = 0;
     const char* const end = member.key.data() + member.key.size();
     const auto [read_to, error] = std::from_chars(member.key.data(), end, id);
     if (error != std::errc() || read_to != end) {
-      throw input_error(translated("expected the id of a token"), entry.where,
+      throw input_error(translated("expected the id of a token"), entry.place(),
                         translated("take the file as it was published"));
     }
-    AddedToken token;
-    token.content = entry.string("content");
-    token.single_word = entry.boolean("single_word", false);
-    token.strip_left = entry.boolean("lstrip", false);
-    token.strip_right = entry.boolean("rstrip", false);
-    token.special = entry.boolean("special", false);
-    token.normalized = entry.boolean("normalized", !token.special);
-    token.place = tokenizer_config_name + ", " + entry.where;
+    AddedToken token = read_added_token(entry, false);
+    token.place = tokenizer_config_name + ", " + entry.place();
     if (!token.content.empty()) all.emplace_back(id, std::move(token));
   }
 }
@@ -134,6 +132,39 @@ TokenizerConfig::Added TokenizerConfig::added() const {
     result.tokens.push_back(std::move(token));
   }
   return result;
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void refuse_class(const std::string& name, const std::string& files) {
+  throw input_error(
+      translated("the tokenizer {1} cannot be made from {2} alone", in_quotes(name), files),
+      tokenizer_config_name + ", /tokenizer_class",
+      translated("save it as tokenizer.json, with Python: "
+                 "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
+}
+
+AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
+                            const std::vector<NamedToken>& special, bool mask_strips,
+                            const std::vector<Normalizer>& normalizers) {
+  TokenizerConfig::Added numbered = config.added();
+  std::vector<AddedToken>& added = numbered.tokens;
+  std::vector<std::optional<TokenId>>& ids = numbered.ids;
+  for (const auto& [key, otherwise] : special) {
+    const std::string content = config.token(key).value_or(std::string(otherwise));
+    if (tokens.find(content)) add_special(added, content, mask_strips && key == "mask_token");
+  }
+  ids.resize(added.size());
+  number_added_tokens(added, tokens, ids);
+  return {std::move(added), normalizers, tokenizer_config_name + ", /added_tokens_decoder"};
+}
+
+TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {
+  if (const auto id = tokens.find(token)) return *id;
+  throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), where,
+                    translated("take the files of the folder as they were published together"));
 }
 
 }  // namespace attn

@@ -1,37 +1,55 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attn/error.hpp"
+
 #include "io/json_value.hpp"
 #include "tokens/added_tokens.hpp"
+#include "tokens/tokenizer.hpp"
+
+// Settings in files next to a vocabulary: tokenizer_config.json, and special_tokens_map.json and
+// added_tokens.json for keys that it lacks.
 
 namespace attn {
 
-/// tokenizer_config.json: what the files of vocabularies do not tell.
+inline const std::string tokenizer_config_name = "tokenizer_config.json",
+                         special_tokens_name = "special_tokens_map.json",
+                         added_tokens_name = "added_tokens.json";
+
+/// Calls read() and puts the places of its errors inside a file.
+template <class Read>
+auto in_file(const std::string& name, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw error.inside(name);
+  }
+}
+
 class TokenizerConfig {
  public:
-  /// Throws Error(input) if `text` is given and is no JSON object.
-  explicit TokenizerConfig(std::optional<std::string_view> text);
+  TokenizerConfig() = default;
+  /// Throws Error(input) if one of the three files is there and is no JSON object.
+  explicit TokenizerConfig(const TokenizerFiles& files);
 
-  /// special_tokens_map.json: tokens that the configuration does not name.
-  void take_special_tokens(std::optional<std::string_view> text);
-  /// added_tokens.json: tokens and ids that the configuration does not list.
-  void take_added_tokens(std::optional<std::string_view> text);
-
-  /// Its "tokenizer_class" without "Fast"; empty if there is none.
+  /// "tokenizer_class" without "Fast"; empty if there is none.
   std::string class_name() const;
   bool boolean(std::string_view key, bool otherwise) const;
   std::optional<std::string> string(std::string_view key) const;
+  /// An integer from 0 to `most`.
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t most) const;
   /// The token that a key such as "pad_token" names.
   std::optional<std::string> token(std::string_view key) const;
 
-  /// "added_tokens_decoder": tokens and the ids they are said to have.
+  /// The tokens of "added_tokens_decoder" and added_tokens.json in the order of the ids that these
+  /// state.
   struct Added {
     std::vector<AddedToken> tokens;
     std::vector<std::optional<TokenId>> ids;
@@ -39,12 +57,30 @@ class TokenizerConfig {
   Added added() const;
 
  private:
-  /// Of "added_tokens_decoder".
-  const JsonValue& listed() const;
+  const JsonValue& listed() const;  // "added_tokens_decoder"
   void append_named(std::vector<std::pair<TokenId, AddedToken>>& all) const;
   void append_listed(std::vector<std::pair<TokenId, AddedToken>>& all) const;
 
-  JsonValue root_, special_{JsonValue::Object{}}, added_{JsonValue::Object{}};
+  JsonValue root_{JsonValue::Object{}}, special_{JsonValue::Object{}}, added_{JsonValue::Object{}};
 };
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names);
+
+/// Throws Error(input) for a tokenizer_class that `files` are not enough for.
+[[noreturn]] void refuse_class(const std::string& name, const std::string& files);
+
+/// A key of the configuration, and the token that it stands for if it is absent.
+struct NamedToken {
+  std::string_view key, otherwise;
+};
+
+/// The added tokens of the configuration, and these special ones if the vocabulary has them. With
+/// `mask_strips` the mask takes the space before it.
+AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tokens,
+                            const std::vector<NamedToken>& special, bool mask_strips,
+                            const std::vector<Normalizer>& normalizers);
+
+/// The id of a token. Throws Error(input) at `where` if the vocabulary lacks it.
+TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where);
 
 }  // namespace attn

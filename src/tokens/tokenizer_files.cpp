@@ -1,5 +1,3 @@
-#include "tokens/tokenizer_files.hpp"
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -10,8 +8,8 @@
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/folder_tokens.hpp"
-#include "tokens/sentence_piece_files.hpp"
+#include "tokens/tokenizer_config.hpp"
+#include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
 namespace {
@@ -19,7 +17,7 @@ namespace {
 // vocab.txt.
 
 TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
-  const TokenizerConfig config = config_of(files);
+  const TokenizerConfig config(files);
   std::string name = config.class_name();
   if (name.empty()) name = files.model_type == "mpnet" ? "MPNetTokenizer" : "BertTokenizer";
   const bool mpnet = name == "MPNetTokenizer";
@@ -82,7 +80,7 @@ std::shared_ptr<const MergeTable> read_merges_txt(std::string_view text, const T
 }
 
 TokenizerParts parts_from_merges(const TokenizerFiles& files) {
-  const TokenizerConfig config = config_of(files);
+  const TokenizerConfig config(files);
   std::string name = config.class_name();
   if (name.empty()) {
     name = is_one_of(files.model_type, {"roberta", "bart", "longformer"}) ? "RobertaTokenizer"
@@ -100,7 +98,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   model.merges =
       in_file("merges.txt", [&] { return read_merges_txt(*files.merges_txt, *model.tokens); });
   const auto tokens = model.tokens;
-  TokenizerParts parts{tokens, std::move(model), {}, {}, {}, {}, {}};
+  TokenizerParts parts{tokens, std::move(model)};
   parts.written.letters_of_bytes = true;
   const bool space =
       in_file(tokenizer_config_name, [&] { return config.boolean("add_prefix_space", false); });
@@ -110,7 +108,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
         isolate(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+)"
                 R"([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"));
   }
-  parts.splitters.push_back([=](SplitText& text) { split_bytes(text, space, !qwen); });
+  parts.splitters.push_back(split_bytes(space, !qwen));
   if (roberta) {
     parts.added = added_tokens_of(config, *tokens,
                                   {{"bos_token", "<s>"},
@@ -157,13 +155,12 @@ TokenizerParts bert_parts(const Vocabulary& vocabulary, const BertSettings& sett
   for (std::size_t id = 0; id < vocabulary.size(); ++id) {
     tokens->add(vocabulary.token(static_cast<std::int64_t>(id)), static_cast<TokenId>(id));
   }
-  TokenizerParts parts{tokens, WordPieceModel{tokens, settings.unknown, "##", 100}, {}, {}, {}, {},
-                       {}};
+  TokenizerParts parts{tokens, WordPieceModel{tokens, settings.unknown, "##", 100}};
   parts.normalizers.emplace_back(settings.normalizer);
   parts.splitters.emplace_back(split_as_bert);
   parts.around = enclosing_template(first, last, settings.doubled);
   parts.added =
-      added_tokens_of(TokenizerConfig(std::nullopt), *tokens,
+      added_tokens_of(TokenizerConfig(), *tokens,
                       {{"", "[PAD]"}, {"", "[UNK]"}, {"", "[CLS]"}, {"", "[SEP]"}, {"", "[MASK]"}},
                       false, parts.normalizers);
   return parts;
@@ -187,7 +184,7 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
 }
 
 SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& files) {
-  const TokenizerConfig config = config_of(files);
+  const TokenizerConfig config(files);
   const auto id = [&](std::string_view key, std::initializer_list<std::string_view> usual) {
     std::optional<std::int64_t> result;
     if (const auto named = config.token(key)) {

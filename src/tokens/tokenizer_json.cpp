@@ -13,7 +13,6 @@
 #include "io/json_events.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
-#include "tokens/stage.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
@@ -26,9 +25,9 @@ Error misshapen(const std::string& wanted, const std::string& where) {
                      translated("take the file as it was published"));
 }
 
-// A score as serde_json reads it, which rounds twice: the digits to a double, and that divided by
-// a power of ten. Where two ways to cut a word are the same tokens in another order, the last bit
-// of the scores decides. None if it is too large.
+// A score as serde_json reads it, rounded twice: the digits to a double, and the double divided by
+// a power of ten. If two ways to cut a word are the same tokens in another order, the last bit of
+// the scores decides. None if it is too large.
 std::optional<double> score_of(std::string_view written) {
   const bool negative = written.starts_with('-');
   if (negative) written.remove_prefix(1);
@@ -72,11 +71,11 @@ std::optional<double> score_of(std::string_view written) {
   return negative ? -score : score;
 }
 
-// The large lists of the model are read as they come; everything else becomes values.
+// The model of a file: its large lists, read as they come, and its other keys as values.
 struct ModelFile {
   JsonValue options{JsonValue::Object{}};
   std::shared_ptr<TokenTable> tokens = std::make_shared<TokenTable>();
-  std::vector<double> scores;  // of Unigram
+  std::vector<double> scores;  // of Unigram, by id
   bool has_scores = false, has_merges = false;
   MergeList merges;
 };
@@ -87,7 +86,7 @@ class Reader {
 
   TokenizerParts read() {
     read_file();
-    TokenizerParts parts{model_.tokens, read_model(), {}, {}, {}, {}, {}};
+    TokenizerParts parts{model_.tokens, read_model()};
     if (const auto normalizer = stage("normalizer")) {
       parts.normalizers = read_normalizer(*normalizer);
     }
@@ -168,7 +167,7 @@ class Reader {
 
   void read_vocabulary() {
     TokenTable& tokens = *model_.tokens;
-    // So many, roughly, fit into a file of this size.
+    // Rough sizes of the vocabulary in a file of this size.
     tokens.reserve(text_.size() / 64, text_.size() / 4);
     const JsonValue::Type type = events_.peek();
     if (type == JsonValue::Type::array) {
@@ -182,7 +181,7 @@ class Reader {
     expect_no_hole(tokens, vocabulary_at);
   }
 
-  // [["<unk>", 0.0], …], in the order of the ids.
+  // Reads [["<unk>", 0.0], …] in the order of the ids.
   void read_scored() {
     events_.enter();
     for (TokenId id = 0; events_.next_element(); ++id) {
@@ -202,7 +201,7 @@ class Reader {
     }
   }
 
-  // "a b" or ["a", "b"].
+  // Reads merges "a b" or ["a", "b"].
   void read_merges() {
     model_.has_merges = true;
     events_.enter();
@@ -226,14 +225,14 @@ class Reader {
     }
   }
 
-  // 2. What the values mean.
+  // 2. The meaning of the values.
   std::optional<Stage> stage(const std::string& key) const {
     const auto found = values_.find(key);
     if (found == values_.end() || found->second.is(JsonValue::Type::null)) return std::nullopt;
-    return Stage{found->second, pointer_to("", key)};
+    return Stage(found->second, pointer_to("", key));
   }
 
-  // Files of before 2020 do not say what their model is.
+  // The type of the model, which files from before 2020 do not state.
   std::string model_type(const Stage& options) const {
     if (const auto type = options.optional_string("type")) return *type;
     if (model_.has_scores) return "Unigram";
@@ -242,55 +241,52 @@ class Reader {
   }
 
   Model read_model() const {
-    const Stage options{model_.options, model_at};
-    options.need("vocab");
+    const std::vector<StageType<Model>> types = {
+        {"BPE",
+         Names{"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+               "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"},
+         [&](const Stage& options) { return read_byte_pair(options); }},
+        {"Unigram", Names{"unk_id", "vocab", "byte_fallback"},
+         [&](const Stage& options) { return read_unigram(options); }},
+        {"WordLevel", Names{"unk_token", "vocab"},
+         [&](const Stage& options) {
+           return WordLevelModel{model_.tokens, options.string("unk_token")};
+         }},
+        {"WordPiece",
+         Names{"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"},
+         [&](const Stage& options) { return read_word_piece(options); }}};
+    const Stage options(model_.options, model_at);
+    options.member("vocab");
     const std::string type = model_type(options);
+    const auto row = std::find_if(types.begin(), types.end(), [&](const StageType<Model>& known) {
+      return known.name == type;
+    });
+    if (row == types.end()) {
+      refuse_type(options, translated("the model"), {"BPE", "Unigram", "WordLevel", "WordPiece"});
+    }
     const bool unigram = type == "Unigram";
-    if (unigram != model_.has_scores &&
-        (unigram || type == "BPE" || type == "WordPiece" || type == "WordLevel")) {
+    if (unigram != model_.has_scores) {
       throw misshapen(unigram ? translated("an array of tokens and scores")
                               : translated("an object of tokens and ids"),
                       vocabulary_at);
     }
-    const auto expect_keys = [&](std::initializer_list<std::string_view> keys) {
-      for (const JsonMember& member : model_.options.members()) {
-        if (member.key == "type" || std::find(keys.begin(), keys.end(), member.key) != keys.end()) {
-          continue;
-        }
-        throw input_error(
-            translated("the key {1} of {2} is not supported", in_quotes(member.key), type),
-            options.at(member.key),
-            translated(
-                "leaving it out could give other tokens: remove it only if it does not matter"));
-      }
-    };
-    if (unigram) {
-      expect_keys({"unk_id", "vocab", "byte_fallback"});
-      std::optional<TokenId> unknown;
-      if (options.find("unk_id") != nullptr) {
-        unknown = static_cast<TokenId>(
-            options.integer("unk_id", static_cast<std::int64_t>(model_.tokens->size()) - 1));
-      }
-      return UnigramModel(model_.tokens, model_.scores, unknown,
-                          options.boolean("byte_fallback", false));
+    options.expect_keys(*row->keys, type);
+    return row->read(options);
+  }
+
+  UnigramModel read_unigram(const Stage& options) const {
+    std::optional<TokenId> unknown;
+    if (options.find("unk_id") != nullptr) {
+      unknown = static_cast<TokenId>(
+          options.integer("unk_id", static_cast<std::int64_t>(model_.tokens->size()) - 1));
     }
-    if (type == "BPE") {
-      expect_keys({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-                   "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
-      return read_byte_pair(options);
-    }
-    if (type == "WordPiece") {
-      expect_keys({"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
-      constexpr std::int64_t most = 1'000'000;
-      return WordPieceModel{
-          model_.tokens, options.string("unk_token"), options.string("continuing_subword_prefix"),
-          static_cast<std::size_t>(options.integer("max_input_chars_per_word", most))};
-    }
-    if (type == "WordLevel") {
-      expect_keys({"unk_token", "vocab"});
-      return WordLevelModel{model_.tokens, options.string("unk_token")};
-    }
-    refuse_type(options, translated("the model"), {"BPE", "Unigram", "WordLevel", "WordPiece"});
+    return {model_.tokens, model_.scores, unknown, options.boolean("byte_fallback", false)};
+  }
+
+  WordPieceModel read_word_piece(const Stage& options) const {
+    constexpr std::int64_t most = 1'000'000;
+    return {model_.tokens, options.string("unk_token"), options.string("continuing_subword_prefix"),
+            static_cast<std::size_t>(options.integer("max_input_chars_per_word", most))};
   }
 
   BytePairModel read_byte_pair(const Stage& options) const {
@@ -298,7 +294,7 @@ class Reader {
     if (dropout != nullptr && !(dropout->is(JsonValue::Type::number) && dropout->number() == 0)) {
       throw input_error(
           translated("merges are dropped at random, which gives other tokens each time"),
-          options.at("dropout"), translated("say \"dropout\": null"));
+          options.place("dropout"), translated("say \"dropout\": null"));
     }
     BytePairModel model;
     model.tokens = model_.tokens;
@@ -307,7 +303,7 @@ class Reader {
       if (!model.unknown) {
         throw input_error(
             translated("the unknown token {1} is not in the vocabulary", in_quotes(*unknown)),
-            options.at("unk_token"), translated("take the file as it was published"));
+            options.place("unk_token"), translated("take the file as it was published"));
       }
     }
     model.fuse_unknown = options.boolean("fuse_unk", false);
@@ -328,22 +324,16 @@ class Reader {
     if (list == values_.end() || list->second.is(JsonValue::Type::null)) return {};
     std::vector<AddedToken> added;
     std::vector<std::optional<TokenId>> stated;
-    const JsonValue& all = expect_list(list->second, at);
+    const JsonValue& all = expect_array(
+        list->second, at, translated("take the file as it was published, or write it again"));
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const JsonValue element = all.element(i);
-      const Stage token{element, pointer_to(at, i)};
-      AddedToken one;
-      one.content = token.string("content");
-      if (one.content.empty()) continue;
+      const Stage entry(all.element(i), pointer_to(at, i));
+      AddedToken token = read_added_token(entry, true);
+      if (token.content.empty()) continue;
+      token.place = entry.place();
       constexpr std::int64_t most = 0x7FFFFFFF;
-      stated.emplace_back(static_cast<TokenId>(token.integer("id", most)));
-      one.single_word = token.boolean("single_word");
-      one.strip_left = token.boolean("lstrip");
-      one.strip_right = token.boolean("rstrip");
-      one.normalized = token.boolean("normalized");
-      one.special = token.boolean("special");
-      one.place = token.where;
-      added.push_back(std::move(one));
+      stated.emplace_back(static_cast<TokenId>(entry.integer("id", most)));
+      added.push_back(std::move(token));
     }
     number_added_tokens(added, *model_.tokens, stated);
     return {std::move(added), normalizers, at};

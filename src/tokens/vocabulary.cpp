@@ -16,14 +16,12 @@ namespace attn {
 struct Vocabulary::Index {
   std::vector<std::string> tokens;
   std::unordered_map<std::string_view, std::int64_t> ids;  // the keys point into `tokens`
-  std::size_t longest = 0;
 
   explicit Index(std::vector<std::string> list) : tokens(std::move(list)) {
     ids.reserve(tokens.size());
-    for (const std::string& token : tokens) longest = std::max(longest, token.size());
   }
 
-  /// Enters all tokens; the first that was there before as {its first id, its second}.
+  // Enters all tokens; returns both indices of the first that is given twice.
   std::optional<std::pair<std::size_t, std::size_t>> first_duplicate() {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const auto [entry, is_new] = ids.emplace(tokens[i], static_cast<std::int64_t>(i));
@@ -47,8 +45,8 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Whether the texts have a character in common. Two Chinese words without one may still be a few
-/// bytes apart, which says nothing about what was meant.
+// Whether the texts have a character in common. Two Chinese words without one may be only a few
+// bytes apart, which does not make one a suggestion for the other.
 bool share_a_character(std::string_view token, std::string_view known, std::string_view where) {
   return characters_of(token, where).find_first_of(characters_of(known, where)) !=
          std::u32string::npos;
@@ -102,10 +100,6 @@ std::size_t Vocabulary::size() const noexcept {
   return index_->tokens.size();
 }
 
-std::size_t Vocabulary::longest() const noexcept {
-  return index_->longest;
-}
-
 const std::string& Vocabulary::token(std::int64_t id) const {
   if (id < 0 || static_cast<std::size_t>(id) >= size()) {
     throw Error(ErrorKind::internal, translated("the vocabulary has no token {1}", id), "", "");
@@ -122,7 +116,7 @@ std::optional<std::int64_t> Vocabulary::find(std::string_view token) const {
 std::int64_t Vocabulary::id(std::string_view token, std::string_view where,
                             std::string_view advice) const {
   if (const auto known = find(token)) return *known;
-  constexpr std::size_t few = 12;  // so many tokens are listed where none is near
+  constexpr std::size_t few = 12;  // largest vocabulary that is listed if no token is near
   const std::vector<std::string_view> tokens(index_->tokens.begin(), index_->tokens.end());
   std::string help;
   const std::string_view nearest = nearest_name(token, tokens);

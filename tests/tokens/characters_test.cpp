@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tokens/normalizers.hpp"
-#include "tokens/regular_expression.hpp"
+#include "tokens/stages.hpp"
 
 namespace attn {
 namespace {
@@ -26,7 +25,8 @@ std::string class_of(IsIn&& is_in) {
 std::string normalized(const Normalizer& normalize, const std::string& given) {
   AlignedText text;
   text.append(given, {0, static_cast<std::uint32_t>(given.size())});
-  normalize(text);
+  MatchBudget budget(given.size());
+  normalize(text, budget);
   return text.text;
 }
 

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/error.hpp"
+
 #include "error_from.hpp"
 #include "support/in_quotes.hpp"
 
@@ -16,7 +18,8 @@ using Matches = std::vector<std::string>;
 // The matches of a pattern in the text.
 Matches matches_of(const std::string& pattern, const std::string& text) {
   std::vector<Stretch> stretches;
-  RegularExpression(pattern, "/pattern").find(text, stretches);
+  MatchBudget budget(text.size());
+  RegularExpression(pattern, "/pattern").find(text, budget, stretches);
   Matches matches;
   std::size_t at = 0;
   for (const Stretch& stretch : stretches) {
@@ -74,14 +77,15 @@ TEST_CASE("matches are those of the engine that Hugging Face's library uses") {
 }
 
 TEST_CASE("a literal text is found as it is written") {
+  MatchBudget budget(6);
   std::vector<Stretch> stretches;
-  RegularExpression::literal("a.").find("a.aba.", stretches);
+  RegularExpression::literal("a.").find("a.aba.", budget, stretches);
   REQUIRE(stretches.size() == 3);
   CHECK(stretches[1].begin == 2);
   CHECK(stretches[1].end == 4);
   CHECK_FALSE(stretches[1].match);
   stretches.clear();
-  RegularExpression::literal("").find("é", stretches);
+  RegularExpression::literal("").find("é", budget, stretches);
   CHECK(stretches.size() == 3);  // an empty match on each side of the letter
 }
 
@@ -122,12 +126,29 @@ TEST_CASE("patterns with many ways to match end within a budget for the whole te
     CAPTURE(slow.pattern);
     CHECK(error_from([&] {
             std::vector<Stretch> stretches;
-            RegularExpression(slow.pattern, "/pattern").find(slow.text, stretches);
+            MatchBudget budget(slow.text.size());
+            RegularExpression(slow.pattern, "/pattern").find(slow.text, budget, stretches);
           }) == "the pattern " + in_quotes(slow.pattern) +
                     " takes too long on this text: retry-limit-in-search over\n"
                     "  where: /pattern\n"
                     "  help:  use a pattern with fewer ways to match the same text");
   }
+}
+
+TEST_CASE("parts of a text share its budget") {
+  MatchBudget budget(20'000);
+  const RegularExpression words("(?:a|a){1,16}[bc]|!", "/pattern");
+  std::size_t parts = 0;
+  CHECK_THROWS_AS(
+      [&] {
+        for (; parts < 2000; ++parts) {
+          std::vector<Stretch> stretches;
+          words.find("aaaaaaaaaaaaaaaa!", budget, stretches);
+        }
+      }(),
+      Error);
+  CHECK(parts > 100);
+  CHECK(parts < 2000);
 }
 
 TEST_CASE("long texts without a match, or with one long match, stay within the budget") {

@@ -1,5 +1,3 @@
-#include "tokens/sentence_piece.hpp"
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +8,7 @@
 
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
+#include "tokens/token_models.hpp"
 #include "tokens/tokenizer.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "tokens/tokenizer_files.hpp"
-
 #include <optional>
 #include <string>
 #include <string_view>

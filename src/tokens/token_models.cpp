@@ -1,4 +1,4 @@
-#include "tokens/unigram.hpp"
+#include "tokens/token_models.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,21 +8,73 @@
 
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
-#include "tokens/aligned_text.hpp"
+#include "support/utf8.hpp"
+#include "tokens/characters.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+// The unknown token for a whole word.
+ModelToken whole(std::string_view word, const TokenTable& tokens, const std::string& unknown) {
+  if (const auto id = tokens.find(unknown)) return {*id, 0, word.size()};
+  throw input_error(
+      translated(
+          "there is no token for the word {1}, and the unknown token {2} is not in the vocabulary",
+          in_quotes(word), in_quotes(unknown)),
+      "", translated("leave the word out, or take the tokenizer as it was published"));
+}
 
-// The best way to a place: its score, and the last token on it.
+constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+
+// The best way to a place: its score and its last token.
 struct Best {
   double score = 0;
-  std::size_t begin = none;
+  std::size_t begin = nowhere;
   TokenId id = 0;
 };
 
 }  // namespace
+
+void WordPieceModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
+  const auto characters =
+      std::count_if(word.begin(), word.end(), [](char byte) { return !continues_character(byte); });
+  if (static_cast<std::size_t>(characters) > most_characters) {
+    result.push_back(whole(word, *tokens, unknown));
+    return;
+  }
+  const std::size_t found_before = result.size();
+  std::string piece;
+  for (std::size_t begin = 0; begin < word.size();) {
+    piece = begin > 0 ? prefix : "";
+    const std::size_t marks = piece.size();
+    const std::size_t room = tokens->longest() > marks ? tokens->longest() - marks : 0;
+    std::size_t end = begin + std::min(word.size() - begin, room);
+    while (end < word.size() && continues_character(word[end])) --end;
+    piece += word.substr(begin, end - begin);
+    std::optional<TokenId> id;
+    while (end > begin && !(id = tokens->find(piece))) {
+      do {
+        --end;
+      } while (continues_character(word[end]));
+      piece.resize(marks + end - begin);
+    }
+    if (!id) {
+      result.resize(found_before);
+      result.push_back(whole(word, *tokens, unknown));
+      return;
+    }
+    result.push_back({*id, begin, end});
+    begin = end;
+  }
+}
+
+void WordLevelModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
+  if (const auto id = tokens->find(word)) {
+    result.push_back({*id, 0, word.size()});
+  } else {
+    result.push_back(whole(word, *tokens, unknown));
+  }
+}
 
 UnigramModel::UnigramModel(std::shared_ptr<const TokenTable> all, std::vector<double> all_scores,
                            std::optional<TokenId> unknown_token, bool fallback)
@@ -42,12 +94,12 @@ UnigramModel::UnigramModel(std::shared_ptr<const TokenTable> all, std::vector<do
 }
 
 void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
-  // 1. For each place the best way that ends there.
+  // 1. The best way to each place.
   std::vector<Best> best(word.size() + 1);
   for_each_character(word, [&](char32_t, std::size_t begin, std::size_t end) {
     const double so_far = best[begin].score;
     const auto offer = [&](std::size_t to, double score, TokenId id) {
-      if (best[to].begin == none || so_far + score > best[to].score) {
+      if (best[to].begin == nowhere || so_far + score > best[to].score) {
         best[to] = {so_far + score, begin, id};
       }
     };
@@ -68,7 +120,7 @@ void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) c
     offer(end, unknown_score, *unknown);
   });
 
-  // 2. That way backwards, neighbouring unknown characters joined.
+  // 2. The best way to the end, followed backwards, neighbouring unknown characters joined.
   std::vector<ModelToken> way;
   for (std::size_t end = word.size(); end > 0; end = best[end].begin) {
     const ModelToken token{best[end].id, best[end].begin, end};
@@ -80,7 +132,8 @@ void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) c
   }
   std::reverse(way.begin(), way.end());
 
-  // 3. What is written as a token is that token; else unknown bytes may have their own.
+  // 3. A joined text that is a token becomes it; bytes of unknown ones may have tokens of their
+  // own.
   for (const ModelToken& token : way) {
     const std::string_view text = word.substr(token.begin, token.end - token.begin);
     if (const auto id = tokens->find(text)) {
