@@ -16,10 +16,31 @@ namespace {
 
 // vocab.txt.
 
+// Model types whose tokenizers never were WordPiece: a vocab.txt in their folder is another list.
+constexpr std::array types_without_word_piece = {
+    "albert",      "bart",    "bloom",       "camembert", "falcon",     "gemma", "gemma2",
+    "gemma3_text", "gpt2",    "gpt_neo",     "gpt_neox",  "gpt_oss",    "gptj",  "llama",
+    "longformer",  "marian",  "mbart",       "mistral",   "modernbert", "mt5",   "olmo2",
+    "opt",         "pegasus", "phi",         "phi3",      "qwen2",      "qwen3", "roberta",
+    "smollm3",     "t5",      "xlm-roberta", "xlnet"};
+
 TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
   const TokenizerConfig config(files);
   std::string name = config.class_name();
-  if (name.empty()) name = files.model_type == "mpnet" ? "MPNetTokenizer" : "BertTokenizer";
+  if (name.empty()) {
+    if (std::find(types_without_word_piece.begin(), types_without_word_piece.end(),
+                  files.model_type) != types_without_word_piece.end()) {
+      throw input_error(
+          translated("a vocab.txt is for WordPiece, which models of type {1} do not use",
+                     in_quotes(files.model_type)),
+          "vocab.txt",
+          translated(
+              "add the model's tokenizer.json; or, if its tokens are WordPiece all the same, "
+              "write {1} into tokenizer_config.json",
+              R"({"tokenizer_class": "BertTokenizer"})"));
+    }
+    name = files.model_type == "mpnet" ? "MPNetTokenizer" : "BertTokenizer";
+  }
   const bool mpnet = name == "MPNetTokenizer";
   if (!mpnet && !is_one_of(name, {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
                                   "ConvBertTokenizer", "MobileBertTokenizer", "LayoutLMTokenizer",

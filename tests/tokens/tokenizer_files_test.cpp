@@ -69,6 +69,19 @@ TEST_CASE("vocab.txt is BERT's tokenizer, or MPNet's") {
   CHECK(tokens_of(files, "ab", "ab") == Pieces{"<s>", "ab", "</s>", "</s>", "ab", "</s>"});
 }
 
+TEST_CASE("vocab.txt is refused for models that do not use WordPiece") {
+  TokenizerFiles files;
+  files.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nC\n(\n)\n";
+  files.model_type = "albert";
+  CHECK(refusal_of(files) ==
+        "a vocab.txt is for WordPiece, which models of type \"albert\" do not use\n"
+        "  where: vocab.txt\n"
+        "  help:  add the model's tokenizer.json; or, if its tokens are WordPiece all the same, "
+        "write {\"tokenizer_class\": \"BertTokenizer\"} into tokenizer_config.json");
+  files.tokenizer_config = R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false})";
+  CHECK(tokens_of(files, "C(C)") == Pieces{"[CLS]", "C", "(", "C", ")", "[SEP]"});
+}
+
 TEST_CASE("what is wrong with a tokenizer's files is told with the file and the place in it") {
   const std::string published = "take the file as it was published";
   const auto said = [](const std::string& problem, const std::string& where,
