@@ -81,14 +81,16 @@ AddedToken read_added_token(const Stage& entry, bool complete) {
 void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
                          const std::vector<std::optional<TokenId>>& stated) {
   auto next = static_cast<TokenId>(tokens.size());
-  TokenTable behind;
+  TokenTable others;
   for (std::size_t i = 0; i < added.size(); ++i) {
     const std::string& content = added[i].content;
     std::optional<TokenId> id = tokens.find(content);
-    if (!id) id = behind.find(content);
+    if (!id) id = others.find(content);
     if (!id) {
-      id = next++;
-      behind.add(content, *id);
+      const bool fills_hole = stated[i] && *stated[i] < tokens.size() && !tokens.has(*stated[i]) &&
+                              !others.has(*stated[i]);
+      id = fills_hole ? *stated[i] : next++;
+      others.add(content, *id);
     }
     if (stated[i] && *stated[i] != *id) {
       throw input_error(

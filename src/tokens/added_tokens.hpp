@@ -26,7 +26,8 @@ struct AddedToken {
 /// entry has to be `complete`. Throws Error(input) at the place of a key.
 AddedToken read_added_token(const Stage& entry, bool complete);
 
-/// Gives each token that the vocabulary has its id there, and the others in order the ids after it.
+/// Gives each token that the vocabulary has its id there. Another whose `stated` id is free within
+/// the vocabulary gets that, and all others get in order the ids after the vocabulary.
 /// Throws Error(input) at its place if a token has a `stated` id that differs.
 void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& tokens,
                          const std::vector<std::optional<TokenId>>& stated);

@@ -266,6 +266,7 @@ AddedTokens added_of(const Kind& kind, const TokenizerConfig& config, const Toke
   }
   // Texts name the language to translate into for Marian, and gaps for Pegasus.
   for (TokenId id = 0; id < tokens.size(); ++id) {
+    if (!tokens.has(id)) continue;
     const std::string_view token = tokens.token(id);
     const bool language =
         kind.numbering == Numbering::vocabulary && token.starts_with(">>") && token.ends_with("<<");

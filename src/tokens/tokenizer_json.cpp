@@ -178,7 +178,7 @@ class Reader {
     } else {
       throw misshapen(translated("an object of tokens and ids"), vocabulary_at);
     }
-    expect_no_hole(tokens, vocabulary_at);
+    expect_tokens(tokens, vocabulary_at);
   }
 
   // Reads [["<unk>", 0.0], …] in the order of the ids.

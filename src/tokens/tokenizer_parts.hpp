@@ -17,7 +17,7 @@ namespace attn {
 /// All parts of a tokenizer, whatever files it came from. A text goes through the added tokens,
 /// normalizers, added tokens that are found in normalized text, splitters, model and template.
 struct TokenizerParts {
-  std::shared_ptr<const TokenTable> tokens;  ///< the model's: ids 0, 1, … without a hole
+  std::shared_ptr<const TokenTable> tokens;  ///< the model's; ids may have holes
   Model model;
   std::vector<Normalizer> normalizers{};
   std::vector<Splitter> splitters{};
@@ -34,8 +34,8 @@ struct TokenizerParts {
 
 // Vocabularies in files of JSON.
 
-/// Throws Error(input) at `where` if an id below the largest has no token, or if there is none.
-void expect_no_hole(const TokenTable& tokens, const std::string& where);
+/// Throws Error(input) at `where` if there are no tokens.
+void expect_tokens(const TokenTable& tokens, const std::string& where);
 
 /// Enters a token. Throws Error(input) at `where`/token if it or its id is in the table.
 void add_token(TokenTable& tokens, std::string_view token, TokenId id, const std::string& where);

@@ -82,6 +82,30 @@ TEST_CASE("vocab.txt is refused for models that do not use WordPiece") {
   CHECK(tokens_of(files, "C(C)") == Pieces{"[CLS]", "C", "(", "C", ")", "[SEP]"});
 }
 
+TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
+  TokenizerFiles files;
+  const auto with_added = [&](const std::string& added) {
+    static std::string json;
+    json = R"({"added_tokens": [)" + added + R"(], "pre_tokenizer": {"type": "WhitespaceSplit"},
+               "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1, "b": 3}}})";
+    files.tokenizer_json = json;
+  };
+  const auto token = [](const std::string& id, const std::string& content) {
+    return R"({"id": )" + id + R"(, "content": ")" + content + R"(", "single_word": false, )" +
+           R"("lstrip": false, "rstrip": false, "normalized": false, "special": false})";
+  };
+  with_added("");
+  CHECK(tokens_of(files, "a b c") == Pieces{"a", "b", "u"});
+  CHECK(Tokenizer::from_files(files).size() == 4);
+  CHECK(Tokenizer::from_files(files).token(2).empty());
+  with_added(token("2", "c") + ", " + token("4", "d"));
+  CHECK(tokens_of(files, "a b c d") == Pieces{"a", "b", "c", "d"});
+  CHECK(Tokenizer::from_files(files).id("c") == 2);
+  with_added(token("2", "c") + ", " + token("2", "d"));
+  CHECK(refusal_of(files).starts_with(
+      "the added token \"d\" has the id 2, but the vocabulary gives it 4"));
+}
+
 TEST_CASE("what is wrong with a tokenizer's files is told with the file and the place in it") {
   const std::string published = "take the file as it was published";
   const auto said = [](const std::string& problem, const std::string& where,
