@@ -183,7 +183,13 @@ class ModelReader {
       }
       Ids own, types;
       std::vector<std::string> pieces;
+      const auto unknown = tokenizer.unknown();
       for (const TextToken& token : cut) {
+        if (token.text >= 0) ++tokens_of_texts_;
+        if (token.text >= 0 && !token.special && token.id == unknown) {
+          ++unknown_tokens_;
+          unknown_token_ = tokenizer.token(token.id);
+        }
         own.push_back(token.id);
         types.push_back(token.type);
         pieces.push_back(token.piece);
@@ -407,6 +413,12 @@ class ModelReader {
           translated("tokens are shown by their ids, as the tokenizer cannot be read: {1}",
                      request_.folder->no_tokenizer->problem()));
     }
+    if (unknown_tokens_ > 0) {
+      plan_.warnings.push_back(
+          translated("{1} of {2} tokens of the texts are unknown and become {3}: the tokenizer may "
+                     "not be this model's",
+                     unknown_tokens_, tokens_of_texts_, in_quotes(unknown_token_)));
+    }
     if (const auto made_for = model().made_for) {
       for (const Ids& ids : texts.ids) {
         if (ids.size() <= *made_for) continue;
@@ -467,6 +479,8 @@ class ModelReader {
   ModelReport report_;
   bool special_tokens_ = true;
   std::vector<Ids> types_;
+  std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
+  std::string unknown_token_;
 };
 
 }  // namespace

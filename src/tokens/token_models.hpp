@@ -17,7 +17,8 @@ class SentencePieceProcessor;
 }  // namespace sentencepiece
 
 // Models that cut words into tokens. Each has cut(word, result), which appends the word's tokens in
-// order; a word is UTF-8 and not empty.
+// order; a word is UTF-8 and not empty. unknown_id() is the token of what has none, if there is
+// one.
 
 namespace attn {
 
@@ -35,6 +36,8 @@ struct WordPieceModel {
   std::string unknown = "[UNK]", prefix = "##";
   std::size_t most_characters = 100;
 
+  std::optional<TokenId> unknown_id() const { return tokens->find(unknown); }
+
   /// Throws Error(input) for an unknown word if the vocabulary lacks the unknown token.
   void cut(std::string_view word, std::vector<ModelToken>& result) const;
 };
@@ -43,6 +46,8 @@ struct WordPieceModel {
 struct WordLevelModel {
   std::shared_ptr<const TokenTable> tokens;
   std::string unknown = "<unk>";
+
+  std::optional<TokenId> unknown_id() const { return tokens->find(unknown); }
 
   /// Throws Error(input) for an unknown word if the vocabulary lacks the unknown token.
   void cut(std::string_view word, std::vector<ModelToken>& result) const;
@@ -114,6 +119,8 @@ struct BytePairModel {
   std::string continuing_prefix, end_suffix;
   std::vector<std::optional<TokenId>> bytes;  ///< ids of the tokens <0x00>…<0xFF>
 
+  std::optional<TokenId> unknown_id() const { return unknown; }
+
   void cut(std::string_view word, std::vector<ModelToken>& result) const;
 };
 
@@ -136,6 +143,8 @@ struct UnigramModel {
   UnigramModel(std::shared_ptr<const TokenTable> all, std::vector<double> all_scores,
                std::optional<TokenId> unknown_token, bool fallback);
 
+  std::optional<TokenId> unknown_id() const { return unknown; }
+
   /// Throws Error(input) for an unknown character if there is no unknown token.
   void cut(std::string_view word, std::vector<ModelToken>& result) const;
 };
@@ -154,6 +163,8 @@ class SentencePieceModel {
 
   /// Sets the ids of the pieces in the vocabulary, by their numbers.
   void number_pieces(std::vector<TokenId> ids) { ids_ = std::move(ids); }
+
+  std::optional<TokenId> unknown_id() const { return ids_[unknown()]; }
 
   /// Throws Error(input) if the text has more than 1 MiB.
   void cut(std::string_view text, std::vector<ModelToken>& result) const;

@@ -222,6 +222,12 @@ std::string_view Tokenizer::token(std::int64_t id) const {
   return parts_->token(static_cast<TokenId>(id));
 }
 
+std::optional<std::int64_t> Tokenizer::unknown() const {
+  return std::visit(
+      [](const auto& model) -> std::optional<std::int64_t> { return model.unknown_id(); },
+      parts_->model);
+}
+
 std::string_view Tokenizer::model() const noexcept {
   constexpr std::array<std::string_view, 5> names = {"WordPiece", "WordLevel", "BPE", "Unigram",
                                                      "SentencePiece"};

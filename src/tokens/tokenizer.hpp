@@ -76,6 +76,9 @@ class Tokenizer {
 
   const SpecialIds& special_ids() const noexcept { return special_; }
 
+  /// The id that the model gives to what has no token; none if it drops or refuses that.
+  std::optional<std::int64_t> unknown() const;
+
   /// "WordPiece", "WordLevel", "BPE", "Unigram" or "SentencePiece".
   std::string_view model() const noexcept;
 

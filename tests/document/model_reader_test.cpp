@@ -244,6 +244,17 @@ TEST_CASE("ids that the tokenizer has not are shown as numbers, the others as th
   CHECK(plan.model->decoder_tokens == std::vector<std::vector<std::string>>{{"</s>", "<19>"}});
 }
 
+TEST_CASE("unknown tokens of texts are a warning with their number") {
+  const WithWords folder(gpt2);
+  const auto warnings = [&](const std::string& text) {
+    return plan_of(folder.path().string(), R"("text": ")" + text + "\"").warnings;
+  };
+  CHECK(warnings("one two <s>").empty());
+  CHECK(warnings("one four <s> five") ==
+        std::vector<std::string>{"2 of 4 tokens of the texts are unknown and become \"<unk>\": the "
+                                 "tokenizer may not be this model's"});
+}
+
 TEST_CASE("a tokenizer that cannot be read is a warning beside ids, and an error for a text") {
   const WithWords folder(gpt2);
   folder.write("tokenizer.json", R"({"model": {"type": "Letters"}})");

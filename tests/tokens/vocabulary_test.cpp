@@ -18,7 +18,6 @@ TEST_CASE("A vocabulary turns tokens into ids and back") {
   CHECK(vocabulary.find("") == 3);
   CHECK_FALSE(vocabulary.find("喜").has_value());
   CHECK(vocabulary.token(1) == "我");
-  CHECK(vocabulary.longest() == 6);
   const Vocabulary copy = vocabulary;
   CHECK(copy.find("我") == 1);
   CHECK_THROWS_AS(vocabulary.token(4), Error);
