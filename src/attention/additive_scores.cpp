@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "attention/linear.hpp"
-#include "kernels/attention_block.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

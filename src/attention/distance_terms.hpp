@@ -8,7 +8,7 @@
 #include "attention/geometry.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/visibility.hpp"
-#include "kernels/attention_block.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

@@ -3,7 +3,7 @@
 #include "attn/tensor.hpp"
 
 #include "attention/linear.hpp"
-#include "kernels/activation.hpp"
+#include "kernels/row_functions.hpp"
 
 namespace attn {
 

@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "attention/kernel_choice.hpp"
-#include "kernels/narrow_attention.hpp"
-#include "kernels/packed_head.hpp"
-#include "kernels/rounded_attention.hpp"
-#include "kernels/split_attention.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
@@ -31,9 +28,9 @@ class HeadPacking {
         sizes_(sizes),
         keys_(new_elements<T>(key_count())),
         values_(new_elements<T>(value_count())),
-        odd_keys_(sizes.keys),
+        non_finite_keys_(sizes.keys),
         unfit_keys_(kernel == KernelKind::tile_blocks ? sizes.keys : 0),
-        head_{keys_.get(), values_.get(), {}, {}, odd_keys_.data(), 0, unfit_keys_.data()} {}
+        head_{keys_.get(), values_.get(), {}, {}, non_finite_keys_.data(), 0, unfit_keys_.data()} {}
 
   /// The parts that threads may pack at the same time: keys and values by themselves, or one.
   static std::size_t parts(KernelKind kernel) {
@@ -43,7 +40,7 @@ class HeadPacking {
         return 2;
       case KernelKind::whole_rows:
       case KernelKind::few_queries:
-      case KernelKind::narrow_heads:
+      case KernelKind::small_heads:
       case KernelKind::blocks:
       case KernelKind::rounded:
         break;
@@ -55,8 +52,8 @@ class HeadPacking {
   void fill(const KeyHead<T>& rows, std::size_t part) {
     const T *const *keys = rows.keys.data(), *const *values = rows.values.data();
     switch (kernel_) {
-      case KernelKind::narrow_heads:
-        kernels::pack_narrow_head(sizes_, keys, values, head_);
+      case KernelKind::small_heads:
+        kernels::pack_small_head(sizes_, keys, values, head_);
         return;
       case KernelKind::tile_blocks:
         if constexpr (std::is_same_v<T, float>) {
@@ -87,8 +84,8 @@ class HeadPacking {
  private:
   std::size_t key_count() const {
     switch (kernel_) {
-      case KernelKind::narrow_heads:
-        return kernels::narrow_key_count<T>(sizes_);
+      case KernelKind::small_heads:
+        return kernels::small_key_count<T>(sizes_);
       case KernelKind::tile_blocks:
         return kernels::split_key_count(sizes_);
       case KernelKind::rounded_pairs:
@@ -103,8 +100,8 @@ class HeadPacking {
   }
   std::size_t value_count() const {
     switch (kernel_) {
-      case KernelKind::narrow_heads:
-        return kernels::narrow_value_count<T>(sizes_);
+      case KernelKind::small_heads:
+        return kernels::small_value_count<T>(sizes_);
       case KernelKind::tile_blocks:
         return kernels::split_value_count(sizes_);
       case KernelKind::rounded_pairs:
@@ -121,7 +118,7 @@ class HeadPacking {
   KernelKind kernel_ = KernelKind::blocks;
   kernels::HeadSizes sizes_{};
   std::shared_ptr<T> keys_, values_;
-  std::vector<std::uint32_t> odd_keys_, unfit_keys_;
+  std::vector<std::uint32_t> non_finite_keys_, unfit_keys_;
   kernels::PackedHead<T> head_{};
 };
 

@@ -13,7 +13,7 @@
 #include "attn/error.hpp"
 
 #include "attention/position_bias.hpp"
-#include "kernels/head_row_preparation.hpp"
+#include "kernels/row_functions.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/several_errors.hpp"

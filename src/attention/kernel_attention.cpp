@@ -17,12 +17,7 @@
 #include "attention/kernel_choice.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/position_bias.hpp"
-#include "kernels/attention_weights.hpp"
-#include "kernels/few_queries.hpp"
-#include "kernels/fused_attention.hpp"
-#include "kernels/narrow_attention.hpp"
-#include "kernels/rounded_attention.hpp"
-#include "kernels/split_attention.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
@@ -148,8 +143,8 @@ class KernelAttention {
         return whole_lines(kernels::rounded_scratch_count(sizes_));
       case KernelKind::whole_rows:
         return whole_lines(kernels::weights_scratch_count<T, R>(sizes_));
-      case KernelKind::narrow_heads:
-        return whole_lines(kernels::narrow_scratch_count<T>(sizes_));
+      case KernelKind::small_heads:
+        return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
         return whole_lines(kernels::split_scratch_count(sizes_));
       case KernelKind::few_queries:
@@ -241,14 +236,14 @@ class KernelAttention {
           partials.get() + (kv_head * group_ * parts + part) * count, parts * count);
       if (odd) any_odd = true;
     });
-    std::vector<std::uint32_t> odd_keys;
+    std::vector<std::uint32_t> non_finite_keys;
     for (std::size_t head = 0; head < heads * group_; ++head) {
       const std::size_t kv_head = head / group_;
       if (any_odd && head % group_ == 0) {
-        odd_keys = odd_keys_of(rows[kv_head]);
+        non_finite_keys = non_finite_keys_of(rows[kv_head]);
       }
-      packed[kv_head].odd_keys = odd_keys.data();
-      packed[kv_head].odd_count = odd_keys.size();
+      packed[kv_head].non_finite_keys = non_finite_keys.data();
+      packed[kv_head].non_finite_count = non_finite_keys.size();
       const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
       note(kernels::merge_partials(task.block, packed[kv_head],
                                    partials.get() + head * parts * count, parts));
@@ -257,7 +252,7 @@ class KernelAttention {
   }
 
   // The keys whose values are not finite.
-  std::vector<std::uint32_t> odd_keys_of(const KeyHead<T>& rows) const {
+  std::vector<std::uint32_t> non_finite_keys_of(const KeyHead<T>& rows) const {
     std::vector<std::uint32_t> odd;
     for (std::size_t key = 0; key < rows.values.size(); ++key) {
       const T* const row = rows.values[key];
@@ -381,8 +376,8 @@ class KernelAttention {
           pooled_->add(batch * geometry_.heads + head, block, weights_.get() + weights_at);
         }
         break;
-      case KernelKind::narrow_heads:
-        note(kernels::attend_narrow_block(task.block, packed, scratch));
+      case KernelKind::small_heads:
+        note(kernels::attend_small_block(task.block, packed, scratch));
         break;
       case KernelKind::tile_blocks:
         if constexpr (std::is_same_v<T, float>) {

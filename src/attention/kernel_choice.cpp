@@ -1,8 +1,6 @@
 #include "attention/kernel_choice.hpp"
 
-#include "kernels/few_queries.hpp"
-#include "kernels/narrow_attention.hpp"
-#include "kernels/split_attention.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -21,9 +19,9 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
   if (options.weights) return KernelKind::whole_rows;
   if (options.pool || !products) return KernelKind::blocks;
   if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
-  const bool narrow = geometry.query_width <= kernels::narrow_width &&
-                      geometry.value_width <= kernels::narrow_width;
-  if (narrow) return KernelKind::narrow_heads;
+  const bool narrow = geometry.query_width <= kernels::small_head_width &&
+                      geometry.value_width <= kernels::small_head_width;
+  if (narrow) return KernelKind::small_heads;
   const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
   const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
   return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
@@ -32,7 +30,7 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
 // A block passes over all keys and values: where these outgrow the second-level cache, as wide ones
 // do, in blocks as large as the kernel takes.
 std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
-  if (kernel == KernelKind::narrow_heads) return 128;
+  if (kernel == KernelKind::small_heads) return 128;
   if (kernel == KernelKind::rounded_pairs) return 96;
   if (kernel == KernelKind::tile_blocks) {
     return sizes.width + sizes.value_width >= 768 ? kernels::split_query_block : 96;

@@ -5,7 +5,7 @@
 #include "attn/attention.hpp"
 
 #include "attention/geometry.hpp"
-#include "kernels/rounded_attention.hpp"
+#include "kernels/attention_kernels.hpp"
 
 namespace attn {
 
@@ -13,7 +13,7 @@ namespace attn {
 enum class KernelKind {
   whole_rows,
   few_queries,
-  narrow_heads,
+  small_heads,
   tile_blocks,
   blocks,
   rounded,       ///< each step in a narrow type

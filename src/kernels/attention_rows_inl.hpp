@@ -12,11 +12,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include <hwy/highway.h>
 
-#include "kernels/attention_block.hpp"
+#include "kernels/attention_kernels.hpp"
 #include "kernels/number_sizes_inl.hpp"
 #include "kernels/tile_inl.hpp"
 #include "kernels/vector_math_inl.hpp"
@@ -269,6 +270,58 @@ HWY_INLINE void multiply_panels(const T* queries, std::size_t strips, const T* k
         multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth,
                             c + row * stride + column, stride, k > 0);
       }
+    }
+  }
+}
+
+template <class T>
+T dot_product(const T* a, const T* b, std::size_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>;
+  auto s0 = hn::Zero(d), s1 = s0;
+  std::size_t k = 0;
+  for (; k + 2 * size <= width; k += 2 * size) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
+    s1 = hn::MulAdd(hn::LoadU(d, a + k + size), hn::LoadU(d, b + k + size), s1);
+  }
+  if (k + size <= width) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), s0);
+    k += size;
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+  for (; k < width; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// Adds to a query's output the values that are not finite, each times its weight as the type of the
+// result holds it: where that is 0, infinity makes NaN of it (IEEE 754). `shift` and `total` are
+// those of the row's powers. Of a hidden key nothing is added.
+template <class T>
+void add_non_finite_values(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t query,
+                           T shift, double total, T* output) {
+  const std::uint32_t* const last = head.non_finite_keys + head.non_finite_count;
+  const std::uint32_t* odd =
+      std::lower_bound<const std::uint32_t*>(head.non_finite_keys, last, block.mask.first[query]);
+  for (; odd != last && *odd < block.mask.end[query]; ++odd) {
+    const T* const row = block.query + query * block.query_stride;
+    auto score =
+        static_cast<double>(dot_product(row, head.key_rows[*odd], block.sizes.width)) * block.scale;
+    if (block.softcap > 0) score = block.softcap * std::tanh(score / block.softcap);
+    if (block.mask.added != nullptr) {
+      T term;
+      block.mask.added(block.mask.context, query, *odd, 1, &term);
+      score = term == -infinite<T> ? -infinite<double> : score + static_cast<double>(term);
+    }
+    if (block.mask.terms != nullptr) {
+      score += static_cast<double>(
+          block.mask.terms[static_cast<std::ptrdiff_t>(*odd) - static_cast<std::ptrdiff_t>(query)]);
+    }
+    if (score == -infinite<double>) continue;
+    const double power = score * log2_e - static_cast<double>(shift) + Shift<double>::lift;
+    const double exact = std::exp2(power) / total;
+    const T weight = exact <= block.vanishing ? T(0) : static_cast<T>(exact);
+    for (std::size_t k = 0; k < block.sizes.value_width; ++k) {
+      output[k] += weight * head.value_rows[*odd][k];
     }
   }
 }

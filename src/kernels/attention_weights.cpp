@@ -1,9 +1,9 @@
-#include "kernels/attention_weights.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include "kernels/attention_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_weights.cpp"
@@ -12,7 +12,6 @@
 
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/long_sums_inl.hpp"
-#include "kernels/odd_values_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,13 +19,6 @@ namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr std::size_t step = 384;  // keys of which scores are computed at a time
-constexpr std::size_t line = 64;
-
-template <class T>
-constexpr std::size_t in_lines(std::size_t count) {
-  return rounded_up(count, line / sizeof(T));
-}
-
 // What makes weights of type W of a row's powers: a factor, of which the powers make numbers below
 // the normal ones of float. The processor takes its time over each of these, so that they are made
 // of whole numbers: their digits are multiples of 2⁻¹⁴⁹.
@@ -137,22 +129,19 @@ class Block {
   }
 
  private:
-  // Where the parts of the scratch are.
+  // The parts of the scratch.
   struct Parts {
     T *queries, *sums, *scores, *room, *powers;
     std::size_t count = 0;
 
     Parts(const HeadSizes& sizes, T* scratch) {
-      const auto next = [&](std::size_t numbers) {
-        T* const part = scratch == nullptr ? nullptr : scratch + count;
-        count += in_lines<T>(numbers);
-        return part;
-      };
-      queries = next(tile_rows * sizes.width);
-      sums = next(LongSums<T>::scratch_count(sums_count(sizes)));
-      scores = next(tile_rows * step);
-      room = next(step);
-      powers = next(in_place ? 0 : tile_rows * sizes.keys);
+      ScratchParts<T> cut(scratch);
+      queries = cut.next(tile_rows * sizes.width);
+      sums = cut.next(LongSums<T>::scratch_count(sums_count(sizes)));
+      scores = cut.next(tile_rows * step);
+      room = cut.next(step);
+      powers = cut.next(in_place ? 0 : tile_rows * sizes.keys);
+      count = cut.count();
     }
     static std::size_t sums_count(const HeadSizes& sizes) {
       return tile_rows * rounded_up(sizes.value_width, columns_of<T>);
@@ -289,8 +278,8 @@ class Block {
       const double factor = row_[r].total == 0 ? 0 : 1 / row_[r].total;
       sums_.put(r * output_width_, block_.sizes.value_width, factor, to);
       if (!all_finite(to, block_.sizes.value_width)) outcome_.overflow = true;
-      if (head_.odd_count > 0) {
-        add_odd_values(block_, head_, row + r, row_[r].shift, row_[r].total, to);
+      if (head_.non_finite_count > 0) {
+        add_non_finite_values(block_, head_, row + r, row_[r].shift, row_[r].total, to);
       }
     }
   }
@@ -315,7 +304,7 @@ std::size_t weights_floats(const HeadSizes& sizes) {
 std::size_t weights_doubles(const HeadSizes& sizes) {
   return Block<double, double>::scratch_count(sizes);
 }
-std::size_t narrowed_doubles(const HeadSizes& sizes) {
+std::size_t doubles_as_floats(const HeadSizes& sizes) {
   return Block<double, float>::scratch_count(sizes);
 }
 BlockOutcome weigh_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
@@ -326,8 +315,9 @@ BlockOutcome weigh_doubles(const QueryBlock<double>& block, const PackedHead<dou
                            double* weights, double* scratch) {
   return Block<double, double>(block, head, weights, scratch).compute();
 }
-BlockOutcome weigh_narrowed(const QueryBlock<double>& block, const PackedHead<double>& head,
-                            float* weights, double* scratch) {
+BlockOutcome weigh_doubles_as_floats(const QueryBlock<double>& block,
+                                     const PackedHead<double>& head, float* weights,
+                                     double* scratch) {
   return Block<double, float>(block, head, weights, scratch).compute();
 }
 
@@ -339,10 +329,10 @@ namespace attn::kernels {
 
 ATTN_FOR_TARGETS(weights_floats);
 ATTN_FOR_TARGETS(weights_doubles);
-ATTN_FOR_TARGETS(narrowed_doubles);
+ATTN_FOR_TARGETS(doubles_as_floats);
 ATTN_FOR_TARGETS(weigh_floats);
 ATTN_FOR_TARGETS(weigh_doubles);
-ATTN_FOR_TARGETS(weigh_narrowed);
+ATTN_FOR_TARGETS(weigh_doubles_as_floats);
 
 template <>
 std::size_t weights_scratch_count<float, float>(const HeadSizes& sizes) noexcept {
@@ -354,7 +344,7 @@ std::size_t weights_scratch_count<double, double>(const HeadSizes& sizes) noexce
 }
 template <>
 std::size_t weights_scratch_count<double, float>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrowed_doubles)(sizes);
+  return ATTN_OF_TARGET(doubles_as_floats)(sizes);
 }
 
 BlockOutcome weigh_block(const QueryBlock<float>& block, const PackedHead<float>& head,
@@ -367,7 +357,7 @@ BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<doubl
 }
 BlockOutcome weigh_block(const QueryBlock<double>& block, const PackedHead<double>& head,
                          float* weights, double* scratch) noexcept {
-  return ATTN_OF_TARGET(weigh_narrowed)(block, head, weights, scratch);
+  return ATTN_OF_TARGET(weigh_doubles_as_floats)(block, head, weights, scratch);
 }
 
 }  // namespace attn::kernels

@@ -1,15 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace attn::kernels {
 
-/// The instruction sets this machine can run the kernels with, best first: "amx", "avx512", "avx2",
-/// "sse4", "sse2" and "scalar" of x86, "neon" of ARM.
+/// The instruction sets that this machine can run the kernels with, best first: "amx", "avx512",
+/// "avx2", "sse4", "sse2" and "scalar" on x86, "neon" on ARM.
 std::span<const std::string_view> cpu_targets() noexcept;
 
-/// The one in use.
+/// The instruction set in use.
 std::string_view cpu_target() noexcept;
 
 /// Whether "amx" is in use: AVX-512 and, where they help, matrix tiles.
@@ -19,5 +21,13 @@ bool uses_matrix_tiles() noexcept;
 /// Returns false and changes nothing if this machine has none of that name. Not to be called while
 /// a kernel runs.
 bool use_cpu_target(std::string_view name) noexcept;
+
+/// Runs 24 · `rounds` independent fused multiply-adds on registers and nothing else (fma_peak.cpp).
+/// Returns the number of floating-point operations, two per lane and multiply-add.
+double multiply_add_floats(std::size_t rounds) noexcept;
+double multiply_add_doubles(std::size_t rounds) noexcept;
+
+/// Name and version of Highway: "highway 1.0.3".
+std::string highway_version();
 
 }  // namespace attn::kernels

@@ -1,9 +1,9 @@
-#include "kernels/few_queries.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include "kernels/attention_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/few_queries.cpp"
@@ -11,7 +11,6 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
-#include "kernels/odd_values_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -361,7 +360,7 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
     }
     if (!std::isfinite(total) || !all_finite(to, width)) outcome.overflow = true;
     if (limits.exceeded(shift)) outcome.out_of_range = true;
-    if (head.odd_count > 0) add_odd_values(block, head, i, shift, total, to);
+    if (head.non_finite_count > 0) add_non_finite_values(block, head, i, shift, total, to);
   }
   return outcome;
 }

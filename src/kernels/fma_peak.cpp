@@ -1,4 +1,4 @@
-#include "kernels/fma_peak.hpp"
+#include "kernels/cpu_target.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/fma_peak.cpp"

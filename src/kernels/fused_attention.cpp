@@ -1,8 +1,8 @@
-#include "kernels/fused_attention.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
+
+#include "kernels/attention_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/fused_attention.cpp"
@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
-#include "kernels/binned_rows_inl.hpp"
 #include "kernels/online_softmax_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
@@ -20,13 +19,6 @@ namespace {
 
 constexpr std::size_t most_rows = rounded_up(query_block, tile_rows);
 constexpr std::size_t strips_per_block = most_rows / tile_rows;
-constexpr std::size_t line = 64;
-
-template <class T>
-constexpr std::size_t in_lines(std::size_t count) {
-  return rounded_up(count, line / sizeof(T));
-}
-
 // Keys of a block, chosen for the second-level cache to hold them and their values; and the strips
 // of queries that a panel is read for at a time: with narrow heads one, whose scores stay in the
 // first-level cache, with wide ones, whose panels weigh more than that, all.
@@ -75,23 +67,20 @@ class Block : OnlineSoftmax<T> {
   }
 
  private:
-  // Where the parts of the scratch are.
+  // The parts of the scratch.
   struct Parts {
     Blocking blocking;
     T *queries, *sums, *scores, *room;
     std::size_t count = 0;
 
     Parts(const HeadSizes& sizes, T* scratch) : blocking(blocking_of<T>(sizes)) {
-      const auto next = [&](std::size_t numbers) {
-        T* const part = scratch == nullptr ? nullptr : scratch + count;
-        count += in_lines<T>(numbers);
-        return part;
-      };
-      queries = next(most_rows * sizes.width);
-      sums = next(
+      ScratchParts<T> cut(scratch);
+      queries = cut.next(most_rows * sizes.width);
+      sums = cut.next(
           OnlineSoftmax<T>::sums_count(most_rows, rounded_up(sizes.value_width, columns_of<T>)));
-      scores = next(blocking.strips * tile_rows * blocking.keys);
-      room = next(blocking.keys);
+      scores = cut.next(blocking.strips * tile_rows * blocking.keys);
+      room = cut.next(blocking.keys);
+      count = cut.count();
     }
   };
 

@@ -162,10 +162,8 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Til
   multiply<SplitStep>(product, c, c_stride, add);
 }
 
-__attribute__((target("amx-tile,amx-bf16"))) void multiply_narrow_tiles(const TileProduct& product,
-                                                                        float* c,
-                                                                        std::size_t c_stride,
-                                                                        bool add) noexcept {
+__attribute__((target("amx-tile,amx-bf16"))) void multiply_split_by_bfloat16_tiles(
+    const TileProduct& product, float* c, std::size_t c_stride, bool add) noexcept {
   multiply<NarrowStep>(product, c, c_stride, add);
 }
 
@@ -186,7 +184,7 @@ bool matrix_tiles_present() noexcept {
 MatrixTiles::MatrixTiles() noexcept = default;
 MatrixTiles::~MatrixTiles() = default;
 void multiply_split_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
-void multiply_narrow_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
+void multiply_split_by_bfloat16_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
 void multiply_bfloat16_tiles(const TileProduct&, float*, std::size_t, bool) noexcept {}
 
 }  // namespace attn::kernels

@@ -51,8 +51,8 @@ void multiply_split_tiles(const TileProduct& product, float* c, std::size_t c_st
 
 /// The same where b is in bfloat16 already: of its tiles there are the first parts alone, one after
 /// the other. Nothing is left out then.
-void multiply_narrow_tiles(const TileProduct& product, float* c, std::size_t c_stride,
-                           bool add) noexcept;
+void multiply_split_by_bfloat16_tiles(const TileProduct& product, float* c, std::size_t c_stride,
+                                      bool add) noexcept;
 
 /// The same where both are in bfloat16, one part each: [16][32] a tile. Their products are exact
 /// and summed in float.

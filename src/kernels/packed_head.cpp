@@ -1,7 +1,7 @@
-#include "kernels/packed_head.hpp"
-
 #include <algorithm>
 #include <array>
+
+#include "kernels/attention_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed_head.cpp"
@@ -14,16 +14,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-constexpr std::size_t line = 64;
-
 template <class T>
 std::size_t key_count(const HeadSizes& sizes) {
-  return rounded_up(rounded_up(sizes.keys, columns_of<T>) * sizes.width, line / sizeof(T));
+  return in_lines<T>(rounded_up(sizes.keys, columns_of<T>) * sizes.width);
 }
 
 template <class T>
 std::size_t value_count(const HeadSizes& sizes) {
-  return rounded_up(sizes.keys * rounded_up(sizes.value_width, columns_of<T>), line / sizeof(T));
+  return in_lines<T>(sizes.keys * rounded_up(sizes.value_width, columns_of<T>));
 }
 
 // [keys, value_width] as panels [keys][columns_of<T>] of columns.
@@ -32,7 +30,7 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
   constexpr std::size_t columns = columns_of<T>;
   const hn::ScalableTag<T> d;
   const std::size_t width = sizes.value_width;
-  head.odd_count = 0;
+  head.non_finite_count = 0;
   head.largest_value = 0;
   constexpr std::size_t together = 16;
   Extent<T> all;
@@ -42,7 +40,7 @@ void pack_values(const HeadSizes& sizes, const T* const* rows, PackedHead<T>& he
     }
     const auto [largest, finite] = all.finite ? all : extent_of(rows[key], width);
     head.largest_value = std::max(head.largest_value, largest);
-    if (!finite) head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+    if (!finite) head.non_finite_keys[head.non_finite_count++] = static_cast<std::uint32_t>(key);
     for (std::size_t column = 0; column < width; column += columns) {
       T* to = head.values + column * sizes.keys + key * columns;
       const std::size_t count = finite ? std::min(columns, width - column) : 0;

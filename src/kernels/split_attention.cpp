@@ -1,8 +1,8 @@
-#include "kernels/split_attention.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "kernels/attention_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/split_attention.cpp"
@@ -56,23 +56,20 @@ class SplitBlock : OnlineSoftmax<float> {
   }
 
  private:
-  // Where the parts of the scratch are, all of them multiples of 64 bytes long.
+  // The parts of the scratch.
   struct Parts {
     float *queries, *powers, *sums, *scores, *room;
     std::size_t count = 0;
 
     Parts(const HeadSizes& sizes, float* scratch) {
-      const auto next = [&](std::size_t numbers) {
-        float* const part = scratch == nullptr ? nullptr : scratch + count;
-        count += numbers;
-        return part;
-      };
+      ScratchParts<float> cut(scratch);
       constexpr std::size_t tile_floats = split_tile_numbers / 2;
-      queries = next(split_query_block / tile_side * tile_steps(sizes.width) * tile_floats);
-      powers = next(strip_rows / tile_side * (key_step / tile_depth) * tile_floats);
-      sums = next(sums_count(split_query_block, rounded_up(sizes.value_width, 2 * tile_side)));
-      scores = next(strip_rows * key_step);
-      room = next(key_step);
+      queries = cut.next(split_query_block / tile_side * tile_steps(sizes.width) * tile_floats);
+      powers = cut.next(strip_rows / tile_side * (key_step / tile_depth) * tile_floats);
+      sums = cut.next(sums_count(split_query_block, rounded_up(sizes.value_width, 2 * tile_side)));
+      scores = cut.next(strip_rows * key_step);
+      room = cut.next(key_step);
+      count = cut.count();
     }
   };
 

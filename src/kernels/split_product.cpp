@@ -53,7 +53,7 @@ HWY_INLINE std::uint32_t largest_of(Sizes sizes) {
 }
 
 // One row of pairs of numbers that are bfloat16.
-HWY_INLINE void store_narrow(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
+HWY_INLINE void store_bfloat16(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
   const Words words;
   hn::StoreU(hn::Or(hn::ShiftRight<16>(hn::BitCast(words, first)), hn::BitCast(words, second)),
              words, reinterpret_cast<std::uint32_t*>(to));
@@ -101,7 +101,7 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
         const auto b = part_of_row(present[j], rows.width, k + tile_side);
         std::uint32_t* own = largest.data() + j * tile_side;
         hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_narrow(a, b, turned.data() + j * tile_depth);
+        store_bfloat16(a, b, turned.data() + j * tile_depth);
       }
       const auto* pairs = reinterpret_cast<const std::uint32_t*>(turned.data());
       auto* tile = reinterpret_cast<std::uint32_t*>(to);
@@ -135,8 +135,8 @@ bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
         const auto b = part_of_row(b_line, rows.count, column);
         std::uint32_t* own = largest.data() + column;
         hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_narrow(a, b,
-                     to + (column / tile_side * steps + step) * tile_numbers + k * tile_depth);
+        store_bfloat16(a, b,
+                       to + (column / tile_side * steps + step) * tile_numbers + k * tile_depth);
       }
     }
   }
@@ -161,9 +161,9 @@ void multiply(const SplitRowProduct& product) {
         const std::uint16_t* left = x + near * split_tile_numbers;
         for (std::size_t column = 0; column < product.columns; column += panel) {
           const std::uint16_t* right = product.w + column / tile_side * w_row + near * tile_numbers;
-          multiply_narrow_tiles({left, left + x_row, right, right + w_row, count},
-                                product.scratch + row * product_group + column, product_group,
-                                near > 0);
+          multiply_split_by_bfloat16_tiles({left, left + x_row, right, right + w_row, count},
+                                           product.scratch + row * product_group + column,
+                                           product_group, near > 0);
         }
       }
     }

@@ -17,9 +17,9 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/attention_kernels.hpp"
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/matrix_tile.hpp"
-#include "kernels/packed_head.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -146,7 +146,7 @@ void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_
                   PackedHead<float>& head) {
   const std::size_t steps = tile_steps(sizes.keys);
   const std::size_t columns = rounded_up(sizes.value_width, 2 * tile_side);
-  head.odd_count = 0;
+  head.non_finite_count = 0;
   head.largest_value = 0;
   for (std::size_t step = 0; step < steps; ++step) {
     std::array<const float*, tile_depth> present{};
@@ -159,7 +159,7 @@ void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_
       if (finite) {
         present[j] = rows[key];
       } else {
-        head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+        head.non_finite_keys[head.non_finite_count++] = static_cast<std::uint32_t>(key);
       }
     }
     for (std::size_t column = 0; column < columns; column += tile_side) {

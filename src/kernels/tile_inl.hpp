@@ -35,6 +35,31 @@ constexpr std::size_t rounded_up(std::size_t size, std::size_t unit) {
   return (size + unit - 1) / unit * unit;
 }
 
+// Numbers of T in a cache line, and a count rounded up to whole lines.
+template <class T>
+constexpr std::size_t cache_line = 64 / sizeof(T);
+template <class T>
+constexpr std::size_t in_lines(std::size_t count) {
+  return rounded_up(count, cache_line<T>);
+}
+
+// Cuts a scratch into parts, each of whole cache lines. Without a scratch they are only counted.
+template <class T>
+class ScratchParts {
+ public:
+  explicit ScratchParts(T* scratch) : scratch_(scratch) {}
+  T* next(std::size_t numbers) {
+    T* const part = scratch_ == nullptr ? nullptr : scratch_ + count_;
+    count_ += in_lines<T>(numbers);
+    return part;
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  T* scratch_;
+  std::size_t count_ = 0;
+};
+
 // c = a b, or c += a b with `add`: c [rows, columns_of<T>], b [depth, columns_of<T>]. `packed`
 // tells how a lies: as [depth][rows], or in rows `stride` apart. Not inlined: among other variables
 // the compiler would not keep all sums in registers.

@@ -15,7 +15,7 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
-#include "kernels/fma_peak.hpp"
+#include "kernels/cpu_target.hpp"
 #include "report/facts.hpp"
 #include "support/display_width.hpp"
 #include "support/memory_limit.hpp"

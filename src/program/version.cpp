@@ -4,7 +4,6 @@
 
 #include "io/io_libraries.hpp"
 #include "kernels/cpu_target.hpp"
-#include "kernels/kernels_libraries.hpp"
 #include "plot/plot_libraries.hpp"
 #include "tokens/tokens_libraries.hpp"
 
@@ -13,7 +12,7 @@ namespace attn {
 std::string version_text() {
   return "attn-cli " ATTN_VERSION "\nCPU target " + std::string(kernels::cpu_target()) +
          "\nlibraries: " + plot_libraries() + ", " + io_libraries() + ", " + tokens_libraries() +
-         ", " + kernels_libraries() + "\n";
+         ", " + kernels::highway_version() + "\n";
 }
 
 }  // namespace attn

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "kernels/row_sums.hpp"
+#include "kernels/row_functions.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attention/linear.hpp"
-#include "kernels/row_sums.hpp"
+#include "kernels/row_functions.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/fma_peak.hpp"
+#include "kernels/cpu_target.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn::bench {

@@ -1,4 +1,4 @@
-#include "kernels/activation.hpp"
+#include "kernels/row_functions.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/row_sums.hpp"
+#include "kernels/row_functions.hpp"
 
 namespace attn {
 namespace {

@@ -1,19 +1,18 @@
-#include "kernels/narrow_attention.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "kernels/attention_kernels.hpp"
+
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/narrow_attention.cpp"
+#define HWY_TARGET_INCLUDE "kernels/small_heads.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/long_sums_inl.hpp"
-#include "kernels/narrow_packing_inl.hpp"
-#include "kernels/odd_values_inl.hpp"
+#include "kernels/small_head_packing_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,7 +37,7 @@ class Panel {
         head_(head),
         limits_(score_limits<T>(block.sizes.width)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
-        value_tile_(narrow::value_rows_of(block.sizes.value_width)),
+        value_tile_(small::value_rows_of(block.sizes.value_width)),
         output_width_(rounded_up(block.sizes.value_width, value_tile_)),
         sums_(scratch, (output_width_ + 1) * columns),
         queries_(scratch + sums_.scratch_count((output_width_ + 1) * columns)),
@@ -48,7 +47,7 @@ class Panel {
 
   static std::size_t scratch_count(const HeadSizes& sizes) {
     const std::size_t rows =
-        rounded_up(sizes.value_width, narrow::value_rows_of(sizes.value_width)) + 1;
+        rounded_up(sizes.value_width, small::value_rows_of(sizes.value_width)) + 1;
     return LongSums<T>::scratch_count(rows * columns) +
            (sizes.width + states + key_block) * columns + key_block;
   }
@@ -323,9 +322,9 @@ class Panel {
     put_rows(results);
     for (std::size_t i = 0; i < count_; ++i) {
       if (finite[i] != 0) outcome.overflow = true;
-      if (head_.odd_count > 0) {
-        add_odd_values(block_, head_, query_ + i, state(shift)[i], total[i],
-                       block_.output + (query_ + i) * block_.output_stride);
+      if (head_.non_finite_count > 0) {
+        add_non_finite_values(block_, head_, query_ + i, state(shift)[i], total[i],
+                              block_.output + (query_ + i) * block_.output_stride);
       }
     }
   }
@@ -382,38 +381,38 @@ BlockOutcome attend(const QueryBlock<T>& block, const PackedHead<T>& head, T* sc
 
 }  // namespace
 
-std::size_t narrow_key_floats(const HeadSizes& sizes) {
-  return narrow::key_count<float>(sizes);
+std::size_t small_key_floats(const HeadSizes& sizes) {
+  return small::key_count<float>(sizes);
 }
-std::size_t narrow_key_doubles(const HeadSizes& sizes) {
-  return narrow::key_count<double>(sizes);
+std::size_t small_key_doubles(const HeadSizes& sizes) {
+  return small::key_count<double>(sizes);
 }
-std::size_t narrow_value_floats(const HeadSizes& sizes) {
-  return narrow::value_count<float>(sizes);
+std::size_t small_value_floats(const HeadSizes& sizes) {
+  return small::value_count<float>(sizes);
 }
-std::size_t narrow_value_doubles(const HeadSizes& sizes) {
-  return narrow::value_count<double>(sizes);
+std::size_t small_value_doubles(const HeadSizes& sizes) {
+  return small::value_count<double>(sizes);
 }
-std::size_t narrow_floats(const HeadSizes& sizes) {
+std::size_t small_scratch_floats(const HeadSizes& sizes) {
   return Panel<float>::scratch_count(sizes);
 }
-std::size_t narrow_doubles(const HeadSizes& sizes) {
+std::size_t small_scratch_doubles(const HeadSizes& sizes) {
   return Panel<double>::scratch_count(sizes);
 }
-void pack_narrow_floats(const HeadSizes& sizes, const float* const* key_rows,
-                        const float* const* value_rows, PackedHead<float>& head) {
-  narrow::pack(sizes, key_rows, value_rows, head);
+void pack_small_floats(const HeadSizes& sizes, const float* const* key_rows,
+                       const float* const* value_rows, PackedHead<float>& head) {
+  small::pack(sizes, key_rows, value_rows, head);
 }
-void pack_narrow_doubles(const HeadSizes& sizes, const double* const* key_rows,
-                         const double* const* value_rows, PackedHead<double>& head) {
-  narrow::pack(sizes, key_rows, value_rows, head);
+void pack_small_doubles(const HeadSizes& sizes, const double* const* key_rows,
+                        const double* const* value_rows, PackedHead<double>& head) {
+  small::pack(sizes, key_rows, value_rows, head);
 }
-BlockOutcome attend_narrow_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                  float* scratch) {
+BlockOutcome attend_small_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                 float* scratch) {
   return attend(block, head, scratch);
 }
-BlockOutcome attend_narrow_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
-                                   double* scratch) {
+BlockOutcome attend_small_doubles(const QueryBlock<double>& block, const PackedHead<double>& head,
+                                  double* scratch) {
   return attend(block, head, scratch);
 }
 
@@ -423,58 +422,58 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 
-ATTN_FOR_TARGETS(narrow_key_floats);
-ATTN_FOR_TARGETS(narrow_key_doubles);
-ATTN_FOR_TARGETS(narrow_value_floats);
-ATTN_FOR_TARGETS(narrow_value_doubles);
-ATTN_FOR_TARGETS(narrow_floats);
-ATTN_FOR_TARGETS(narrow_doubles);
-ATTN_FOR_TARGETS(pack_narrow_floats);
-ATTN_FOR_TARGETS(pack_narrow_doubles);
-ATTN_FOR_TARGETS(attend_narrow_floats);
-ATTN_FOR_TARGETS(attend_narrow_doubles);
+ATTN_FOR_TARGETS(small_key_floats);
+ATTN_FOR_TARGETS(small_key_doubles);
+ATTN_FOR_TARGETS(small_value_floats);
+ATTN_FOR_TARGETS(small_value_doubles);
+ATTN_FOR_TARGETS(small_scratch_floats);
+ATTN_FOR_TARGETS(small_scratch_doubles);
+ATTN_FOR_TARGETS(pack_small_floats);
+ATTN_FOR_TARGETS(pack_small_doubles);
+ATTN_FOR_TARGETS(attend_small_floats);
+ATTN_FOR_TARGETS(attend_small_doubles);
 
 template <>
-std::size_t narrow_key_count<float>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_key_floats)(sizes);
+std::size_t small_key_count<float>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_key_floats)(sizes);
 }
 template <>
-std::size_t narrow_key_count<double>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_key_doubles)(sizes);
+std::size_t small_key_count<double>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_key_doubles)(sizes);
 }
 template <>
-std::size_t narrow_value_count<float>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_value_floats)(sizes);
+std::size_t small_value_count<float>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_value_floats)(sizes);
 }
 template <>
-std::size_t narrow_value_count<double>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_value_doubles)(sizes);
+std::size_t small_value_count<double>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_value_doubles)(sizes);
 }
 template <>
-std::size_t narrow_scratch_count<float>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_floats)(sizes);
+std::size_t small_scratch_count<float>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_scratch_floats)(sizes);
 }
 template <>
-std::size_t narrow_scratch_count<double>(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(narrow_doubles)(sizes);
+std::size_t small_scratch_count<double>(const HeadSizes& sizes) noexcept {
+  return ATTN_OF_TARGET(small_scratch_doubles)(sizes);
 }
 
-void pack_narrow_head(const HeadSizes& sizes, const float* const* key_rows,
-                      const float* const* value_rows, PackedHead<float>& head) noexcept {
-  ATTN_OF_TARGET(pack_narrow_floats)(sizes, key_rows, value_rows, head);
+void pack_small_head(const HeadSizes& sizes, const float* const* key_rows,
+                     const float* const* value_rows, PackedHead<float>& head) noexcept {
+  ATTN_OF_TARGET(pack_small_floats)(sizes, key_rows, value_rows, head);
 }
-void pack_narrow_head(const HeadSizes& sizes, const double* const* key_rows,
-                      const double* const* value_rows, PackedHead<double>& head) noexcept {
-  ATTN_OF_TARGET(pack_narrow_doubles)(sizes, key_rows, value_rows, head);
+void pack_small_head(const HeadSizes& sizes, const double* const* key_rows,
+                     const double* const* value_rows, PackedHead<double>& head) noexcept {
+  ATTN_OF_TARGET(pack_small_doubles)(sizes, key_rows, value_rows, head);
 }
 
-BlockOutcome attend_narrow_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                 float* scratch) noexcept {
-  return ATTN_OF_TARGET(attend_narrow_floats)(block, head, scratch);
+BlockOutcome attend_small_block(const QueryBlock<float>& block, const PackedHead<float>& head,
+                                float* scratch) noexcept {
+  return ATTN_OF_TARGET(attend_small_floats)(block, head, scratch);
 }
-BlockOutcome attend_narrow_block(const QueryBlock<double>& block, const PackedHead<double>& head,
-                                 double* scratch) noexcept {
-  return ATTN_OF_TARGET(attend_narrow_doubles)(block, head, scratch);
+BlockOutcome attend_small_block(const QueryBlock<double>& block, const PackedHead<double>& head,
+                                double* scratch) noexcept {
+  return ATTN_OF_TARGET(attend_small_doubles)(block, head, scratch);
 }
 
 }  // namespace attn::kernels

@@ -1,10 +1,10 @@
-// How heads up to narrow_width wide are packed. Compiled once for each CPU target.
+// How heads up to small_head_width wide are packed. Compiled once for each CPU target.
 
-#if defined(ATTN_KERNELS_NARROW_PACKING_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_NARROW_PACKING_INL
-#undef ATTN_KERNELS_NARROW_PACKING_INL
+#if defined(ATTN_KERNELS_SMALL_HEAD_PACKING_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_SMALL_HEAD_PACKING_INL
+#undef ATTN_KERNELS_SMALL_HEAD_PACKING_INL
 #else
-#define ATTN_KERNELS_NARROW_PACKING_INL
+#define ATTN_KERNELS_SMALL_HEAD_PACKING_INL
 #endif
 
 #include <algorithm>
@@ -15,20 +15,13 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/attention_kernels.hpp"
 #include "kernels/number_sizes_inl.hpp"
-#include "kernels/packed_head.hpp"
 #include "kernels/tile_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
-namespace narrow {
-
-constexpr std::size_t line = 64;
-
-template <class T>
-constexpr std::size_t in_lines(std::size_t count) {
-  return rounded_up(count, line / sizeof(T));
-}
+namespace small {
 
 // The rows of the tile that adds values: those that leave the fewest of them empty.
 inline std::size_t value_rows_of(std::size_t width) {
@@ -116,7 +109,7 @@ template <std::size_t rows, class T>
 void pack_values(const HeadSizes& sizes, const T* const* value_rows, PackedHead<T>& head) {
   const std::size_t width = sizes.value_width, stride = rows * sizes.keys;
   constexpr std::size_t together = 16;
-  head.odd_count = 0;
+  head.non_finite_count = 0;
   head.largest_value = 0;
   for (std::size_t first = 0; first < sizes.keys; first += together) {
     const std::size_t count = std::min(together, sizes.keys - first);
@@ -136,7 +129,7 @@ void pack_values(const HeadSizes& sizes, const T* const* value_rows, PackedHead<
         put_value<rows>(from, width, stride, to);
         continue;
       }
-      head.odd_keys[head.odd_count++] = static_cast<std::uint32_t>(key);
+      head.non_finite_keys[head.non_finite_count++] = static_cast<std::uint32_t>(key);
       for (std::size_t column = 0; column < width; column += rows) {
         std::fill_n(to + column / rows * stride, rows, T(0));
       }
@@ -188,7 +181,7 @@ void pack(const HeadSizes& sizes, const T* const* key_rows, const T* const* valu
   }
 }
 
-}  // namespace narrow
+}  // namespace small
 }  // namespace attn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
