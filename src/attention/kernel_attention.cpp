@@ -221,7 +221,7 @@ class KernelAttention {
       packed[at].key_rows = rows[at].keys.data();
       packed[at].value_rows = rows[at].values.data();
     });
-    std::atomic<bool> any_odd = false;
+    std::atomic<bool> any_not_finite = false;
     parallel_for(heads * parts, threads, [&](std::size_t at) {
       const std::size_t kv_head = at / parts, part = at % parts;
       const std::size_t first = part * kernels::key_part;
@@ -231,15 +231,15 @@ class KernelAttention {
         tasks.emplace_back(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
         query_blocks.push_back(&tasks.back().block);
       }
-      const bool odd = kernels::attend_keys(
+      const bool not_finite = kernels::attend_keys(
           query_blocks, packed[kv_head], first, std::min(kernels::key_part, geometry_.keys - first),
           partials.get() + (kv_head * group_ * parts + part) * count, parts * count);
-      if (odd) any_odd = true;
+      if (not_finite) any_not_finite = true;
     });
     std::vector<std::uint32_t> non_finite_keys;
     for (std::size_t head = 0; head < heads * group_; ++head) {
       const std::size_t kv_head = head / group_;
-      if (any_odd && head % group_ == 0) {
+      if (any_not_finite && head % group_ == 0) {
         non_finite_keys = non_finite_keys_of(rows[kv_head]);
       }
       packed[kv_head].non_finite_keys = non_finite_keys.data();
@@ -253,14 +253,14 @@ class KernelAttention {
 
   // The keys whose values are not finite.
   std::vector<std::uint32_t> non_finite_keys_of(const KeyHead<T>& rows) const {
-    std::vector<std::uint32_t> odd;
+    std::vector<std::uint32_t> keys;
     for (std::size_t key = 0; key < rows.values.size(); ++key) {
       const T* const row = rows.values[key];
       if (!std::all_of(row, row + geometry_.value_width, [](T x) { return std::isfinite(x); })) {
-        odd.push_back(static_cast<std::uint32_t>(key));
+        keys.push_back(static_cast<std::uint32_t>(key));
       }
     }
-    return odd;
+    return keys;
   }
 
   // A block of queries as the kernels take it.

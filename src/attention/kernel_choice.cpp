@@ -19,9 +19,9 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
   if (options.weights) return KernelKind::whole_rows;
   if (options.pool || !products) return KernelKind::blocks;
   if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
-  const bool narrow = geometry.query_width <= kernels::small_head_width &&
+  const bool small = geometry.query_width <= kernels::small_head_width &&
                       geometry.value_width <= kernels::small_head_width;
-  if (narrow) return KernelKind::small_heads;
+  if (small) return KernelKind::small_heads;
   const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
   const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
   return tiles ? KernelKind::tile_blocks : KernelKind::blocks;

@@ -21,9 +21,8 @@ namespace {
 constexpr double widest = 34;  // e⁶⁸ < 2⁹⁹
 constexpr std::size_t most_together = 8;
 
-// Units that are added as one fraction, if their range allows it. A division of 16 floats takes so
-// long on many processors with AVX-512 that eight units are needed to hide it behind the
-// multiply-adds.
+// Units added as one fraction if their range allows it. On many processors with AVX-512 a division
+// of 16 floats takes so long that eight units are needed to hide it behind the multiply-adds.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t unit_block = most_together;
 #else
@@ -38,27 +37,27 @@ std::size_t row_count(std::size_t units) {
   return rounded_up(units, std::max(unit_block, lanes_of<T>));
 }
 
-// e²ˣ of a row, zeros up to row_count(), times `factors` if there are any; infinity if the row is
-// wide, else the largest power.
+// Writes e²ˣ of a row, zeros up to row_count(), times `factors` unless null. Returns the largest
+// power; infinity if the row is wide.
 template <class T>
 T powers_of(const T* x, std::size_t units, const T* factors, T* powers) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t lanes = lanes_of<T>;
   const auto limit = hn::Set(d, static_cast<T>(widest));
   auto largest = hn::Zero(d);
-  bool narrow = true;
+  bool within = true;
   for (std::size_t u = 0; u < row_count<T>(units); u += lanes) {
     const std::size_t count = std::min(lanes, units - std::min(u, units));
     const T* const from = x + std::min(u, units);
     const auto value = count == lanes ? hn::LoadU(d, from) : first_numbers(d, from, count);
-    // NaN is not within the limit.
-    narrow = narrow && hn::AllTrue(d, hn::Le(hn::Abs(value), limit));
+    // NaN fails the comparison.
+    within = within && hn::AllTrue(d, hn::Le(hn::Abs(value), limit));
     auto power = hn::IfThenElseZero(hn::FirstN(d, count), exponential(d, hn::Add(value, value)));
     largest = hn::Max(largest, power);
     if (factors != nullptr) power = hn::Mul(power, hn::LoadU(d, factors + u));
     hn::StoreU(power, d, powers + u);
   }
-  return narrow ? hn::GetLane(hn::MaxOfLanes(d, largest)) : std::numeric_limits<T>::infinity();
+  return within ? hn::GetLane(hn::MaxOfLanes(d, largest)) : std::numeric_limits<T>::infinity();
 }
 
 template <class T>
@@ -253,9 +252,9 @@ HWY_AFTER_NAMESPACE();
 namespace attn::kernels {
 namespace {
 
-// What keeps products of eight d = 2⁻ˢ (1 + E F) / v in range, for |w| = 2ᵏ |v| and 2⁻ᵗ ≤ |v| ≤ 1:
-// d ≥ 2⁻ˢ from below, as 8 s is within the exponents of T, and AdditiveWeights::most from above.
-// c E is at most 2^(t − s) e⁶⁸.
+// Exponents that keep products of eight d = 2⁻ˢ (1 + E F) / v in range, for |w| = 2ᵏ |v| and
+// 2⁻ᵗ ≤ |v| ≤ 1: d ≥ 2⁻ˢ from below, as 8 s is within the exponents of T, and AdditiveWeights::most
+// from above. c E is at most 2^(t − s) e⁶⁸.
 template <class T>
 struct AdditiveRange;
 template <>
@@ -269,8 +268,8 @@ struct AdditiveRange<double> {
   static constexpr int most = 1020;
 };
 
-// Behind the last unit, where E F is 0, 1/d takes part in fractions as 2ˢ times this: too little
-// for its error to matter, and too much to take the range of other units.
+// 1/d of a padding unit, whose E F is 0, in units of 2ˢ: small enough for its error not to matter,
+// and large enough not to narrow the range of the other units.
 constexpr int padding_exponent = -10;
 
 template <class T>

@@ -1,5 +1,5 @@
-// Rows of scores: what of them a mask leaves, their largest, their exponentials. Scores are in
-// units of ln 2, so that 2ˢ is what the softmax sums. Compiled once for each CPU target.
+// Rows of scores: masking, largest score, exponentials, and values that are not finite. Scores are
+// in units of ln 2: the softmax sums 2ˢ. Compiled once for each CPU target.
 
 #if defined(ATTN_KERNELS_ATTENTION_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_ATTENTION_ROWS_INL
@@ -36,7 +36,7 @@ struct Range {
   }
 };
 
-// What the rows of a strip see: the first key that any or all of them see, and the last.
+// Keys that any row of a strip sees, and keys that all of them see.
 struct StripView {
   std::size_t row, rows;
   Range any, all;
@@ -58,9 +58,9 @@ StripView view_of(const BlockMask<T>& mask, std::size_t row, std::size_t rows) {
   return view;
 }
 
-// Blocks of keys, `step` from multiples of that on. Where distances add to the scores the last keys
-// come first: with ALiBi the keys before a query score the more the nearer they are, and largest
-// scores that grow with each block would cost as much as its exponentials.
+// The order of blocks of `step` keys. With terms by distance the last keys come first: with ALiBi
+// nearer keys score higher, and a largest score that grows with every block would cost as much as
+// the exponentials.
 class KeySteps {
  public:
   template <class T>
@@ -79,37 +79,37 @@ class KeySteps {
   bool backwards_;
 };
 
-// A score and what a mask adds to it, times `unit`.
+// score + term · unit; a term of −∞ hides the key.
 template <class T>
 HWY_INLINE T with_added(T score, T term, T unit) {
   if (term == -infinite<T>) return term;
-  // A NaN of a bias may have digits, which power_of_two() does not pass on.
+  // Only a quiet NaN without payload passes through power_of_two().
   return term == term ? score + term * unit : std::numeric_limits<T>::quiet_NaN();
 }
 
-// The same for `count` scores.
+// with_added() for `count` scores.
 template <class T>
 HWY_INLINE void add_to_scores(const T* terms, std::size_t count, T of_one, T* scores) {
   const hn::ScalableTag<T> d;
   const auto unit = hn::Set(d, of_one), hidden = hn::Set(d, -infinite<T>);
-  const auto odd = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
+  const auto nan = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
   std::size_t j = 0;
   for (; j + lanes_of<T> <= count; j += lanes_of<T>) {
     const auto term = hn::LoadU(d, terms + j);
     const auto sum = hn::MulAdd(term, unit, hn::LoadU(d, scores + j));
-    const auto seen = hn::IfThenElse(hn::Eq(term, term), sum, odd);
+    const auto seen = hn::IfThenElse(hn::Eq(term, term), sum, nan);
     hn::StoreU(hn::IfThenElse(hn::Eq(term, hidden), hidden, seen), d, scores + j);
   }
   for (; j < count; ++j) scores[j] = with_added(scores[j], terms[j], of_one);
 }
 
-// What the distances of the keys base + 0, 1… from a query add to their scores.
+// Terms by distance of the keys base + 0, 1… for a query.
 template <class T>
 const T* terms_of(const BlockMask<T>& mask, std::size_t query, std::size_t base) {
   return mask.terms + static_cast<std::ptrdiff_t>(base) - static_cast<std::ptrdiff_t>(query);
 }
 
-// Adds these to the scores base + [first, end), in whole vectors from a multiple of these on.
+// Adds the terms by distance to the scores of keys base + [range), in whole aligned vectors.
 template <class T>
 HWY_INLINE void add_terms(const BlockMask<T>& mask, std::size_t query, std::size_t base,
                           const Range& range, T* scores, T of_one) {
@@ -121,8 +121,8 @@ HWY_INLINE void add_terms(const BlockMask<T>& mask, std::size_t query, std::size
   }
 }
 
-// Softcap, biases and mask of one row's scores within the range; −∞ from there to `whole`. `room`
-// takes the terms that are added, `unit` is what a score of 1 is here.
+// Applies softcap, biases and mask to one row's scores within the range, and −∞ from there to
+// `whole`. `room` takes the added terms; `unit` is the value of a score of 1 here.
 template <class T>
 void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
                  const Range& range, const Range& whole, T* scores, T* room,
@@ -130,7 +130,7 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   const hn::ScalableTag<T> d;
   if (softcap > 0 && !range.empty()) {
     const auto cap = hn::Set(d, softcap);
-    // Whole vectors: what lies beyond the range is overwritten below.
+    // Whole vectors: scores beyond the range are overwritten below.
     for (std::size_t j = range.first / lanes_of<T> * lanes_of<T>; j < range.end; j += lanes_of<T>) {
       const auto x = hn::Div(hn::LoadU(d, scores + j), cap);
       hn::StoreU(hn::Mul(cap, hyperbolic_tangent(d, x)), d, scores + j);
@@ -146,8 +146,8 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   if (!range.empty()) std::fill(scores + range.end, scores + whole.end, -infinite<T>);
 }
 
-// Whether one of the scores exceeds `largest`, which then becomes their largest. NaN aside, which
-// enters through the sums alone. With `terms` these are added to the scores on the way.
+// Raises `largest` to the largest score. Returns whether it grew. NaN is ignored; it enters through
+// the sums. With `with_terms` the terms are added to the scores on the way.
 template <bool with_terms = false, class T>
 HWY_INLINE bool exceeded(T* scores, const Range& range, T& largest, const T* terms = nullptr) {
   const hn::ScalableTag<T> d;
@@ -176,17 +176,17 @@ HWY_INLINE bool exceeded(T* scores, const Range& range, T& largest, const T* ter
   return true;
 }
 
-// What the scores of a row are shifted by: about their largest. The powers are 2^lift times what
-// they would be beside 1, so that none that makes a weight is lost below the range of the type.
+// The shift of the scores of a row: its largest score, rounded to a whole number. Powers are lifted
+// by 2^lift, so that no weight that counts falls below the range of the type.
 template <class T>
 struct Shift {
   static constexpr T lift = 64;
 
   T value;   ///< 2^(score − value + lift) is what is summed
-  T turned;  ///< as power_of_two() takes it
+  T turned;  ///< the form of it that power_of_two() takes
 
   static Shift of(T largest) {
-    // Beyond that range the largest itself is subtracted from the scores beforehand.
+    // Beyond that range the largest score itself has to be subtracted beforehand.
     if (!(std::abs(largest) < T(1 << 20))) return {largest, rounding<T> + lift};
     const T turned = turned_shift(largest);
     return {shift_of(turned), turned + lift};
@@ -194,8 +194,8 @@ struct Shift {
   bool outside() const { return turned == rounding<T> + lift && value != 0; }
 };
 
-// What a sink adds to a row's sum of powers, which `shift` is taken from; nothing to that of a row
-// without keys, which stays empty.
+// The sum of powers of a row, at that shift, with its sink; 0 for a row without keys, which stays
+// empty.
 template <class T>
 double with_sink(double total, const QueryBlock<T>& block, T shift) {
   if (total == 0 || block.sink == -infinite<double>) return total;
@@ -209,9 +209,9 @@ bool sink_exceeds(const QueryBlock<T>& block, T shift) {
   return sizeof(T) == sizeof(float) && block.sink * log2_e > static_cast<double>(shift) + 40;
 }
 
-// The least score whose power counts, for what `turned` has turned: a weight below half the least
-// number of T is 0. Smaller powers would leave the normal numbers in products with small values,
-// and processors take a hundred times as long over those.
+// The least score whose power counts at the shift `turned`: a weight below half the least number of
+// T is 0. Smaller powers would leave the normal numbers in products with small values, and
+// processors take a hundred times as long over those.
 template <class T>
 T least_score(T turned) {
   constexpr T weightless = sizeof(T) == sizeof(float) ? T(154) : T(1078);
@@ -223,8 +223,8 @@ void subtract(T* scores, const Range& range, T value) {
   for (std::size_t j = range.first; j < range.end; ++j) scores[j] -= value;
 }
 
-// 2^(score − shift + lift) in place, for scores that shift.outside() does not tell to be subtracted
-// from first. Adds them to `total`, a vector, in parts of few keys (LongSums says why).
+// Turns scores into 2^(score − shift + lift) in place and adds them to `total`, a vector, in parts
+// of few keys (see LongSums). If shift.outside(), the shift has been subtracted before.
 template <bool hidden, class T>
 HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shift, T* total) {
   const hn::ScalableTag<T> d;
@@ -253,9 +253,8 @@ HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shif
   hn::StoreU(hn::Add(hn::LoadU(d, total), sum), d, total);
 }
 
-// Scores of the strips with the panels that hold keys base + [range): c[r, key − base], for strips
-// of tile_rows queries, packed one after the other. With several strips a panel is read once for
-// all.
+// Scores c[r, key − base] of strips of tile_rows packed queries with the panels that hold keys
+// base + [range). Each panel is read once for all strips.
 template <class T>
 HWY_INLINE void multiply_panels(const T* queries, std::size_t strips, const T* keys,
                                 std::size_t width, const Range& range, T* c, std::size_t stride) {
@@ -293,35 +292,35 @@ T dot_product(const T* a, const T* b, std::size_t width) {
   return sum;
 }
 
-// Adds to a query's output the values that are not finite, each times its weight as the type of the
-// result holds it: where that is 0, infinity makes NaN of it (IEEE 754). `shift` and `total` are
-// those of the row's powers. Of a hidden key nothing is added.
+// Adds the values of a head that are not finite to a query's output, each times its weight in the
+// type of the result: a weight of 0 times infinity is NaN (IEEE 754). `shift` and `total`: those of
+// the row's powers. Hidden keys add nothing.
 template <class T>
 void add_non_finite_values(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t query,
                            T shift, double total, T* output) {
   const std::uint32_t* const last = head.non_finite_keys + head.non_finite_count;
-  const std::uint32_t* odd =
+  const std::uint32_t* key =
       std::lower_bound<const std::uint32_t*>(head.non_finite_keys, last, block.mask.first[query]);
-  for (; odd != last && *odd < block.mask.end[query]; ++odd) {
+  for (; key != last && *key < block.mask.end[query]; ++key) {
     const T* const row = block.query + query * block.query_stride;
     auto score =
-        static_cast<double>(dot_product(row, head.key_rows[*odd], block.sizes.width)) * block.scale;
+        static_cast<double>(dot_product(row, head.key_rows[*key], block.sizes.width)) * block.scale;
     if (block.softcap > 0) score = block.softcap * std::tanh(score / block.softcap);
     if (block.mask.added != nullptr) {
       T term;
-      block.mask.added(block.mask.context, query, *odd, 1, &term);
+      block.mask.added(block.mask.context, query, *key, 1, &term);
       score = term == -infinite<T> ? -infinite<double> : score + static_cast<double>(term);
     }
     if (block.mask.terms != nullptr) {
       score += static_cast<double>(
-          block.mask.terms[static_cast<std::ptrdiff_t>(*odd) - static_cast<std::ptrdiff_t>(query)]);
+          block.mask.terms[static_cast<std::ptrdiff_t>(*key) - static_cast<std::ptrdiff_t>(query)]);
     }
     if (score == -infinite<double>) continue;
     const double power = score * log2_e - static_cast<double>(shift) + Shift<double>::lift;
     const double exact = std::exp2(power) / total;
     const T weight = exact <= block.vanishing ? T(0) : static_cast<T>(exact);
     for (std::size_t k = 0; k < block.sizes.value_width; ++k) {
-      output[k] += weight * head.value_rows[*odd][k];
+      output[k] += weight * head.value_rows[*key][k];
     }
   }
 }

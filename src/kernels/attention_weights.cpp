@@ -18,10 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t step = 384;  // keys of which scores are computed at a time
-// What makes weights of type W of a row's powers: a factor, of which the powers make numbers below
-// the normal ones of float. The processor takes its time over each of these, so that they are made
-// of whole numbers: their digits are multiples of 2⁻¹⁴⁹.
+constexpr std::size_t step = 384;  // keys whose scores are computed at a time
+
+// Weights of type W from the powers of a row: powers times a factor. Products below the normal
+// numbers of float are slow on processors, so these are made from whole numbers, as multiples of
+// 2⁻¹⁴⁹.
 template <class T, class W>
 class WeightsOfPowers {
  public:
@@ -37,7 +38,7 @@ class WeightsOfPowers {
     const hn::Rebind<W, decltype(d)> result;
     std::size_t j = 0;
     if constexpr (sizeof(T) == sizeof(W)) {
-      // Small powers are rare: four vectors are looked at together.
+      // Small powers are rare: four vectors are tested together.
       const auto least = hn::Set(d, sizeof(W) == sizeof(float) ? least_ : T(-1));
       const auto times = hn::Set(d, times_);
       for (; j + 4 * size <= count; j += 4 * size) {
@@ -62,7 +63,7 @@ class WeightsOfPowers {
 
  private:
   template <class V>
-  static HWY_INLINE auto narrowed(V x) {
+  static HWY_INLINE auto demoted(V x) {
     if constexpr (sizeof(T) == sizeof(W)) {
       return x;
     } else {
@@ -77,21 +78,23 @@ class WeightsOfPowers {
     if constexpr (sizeof(W) == sizeof(float)) {
       if (!hn::AllFalse(d, hn::Lt(powers, least))) {
         const hn::Rebind<W, decltype(d)> single;
-        // Up to 2²⁴; what is 0 to the nearest stays among the normal numbers until then.
+        // Whole steps up to 2²⁴. The lower bound keeps vanishing ones normal until they are
+        // rounded.
         const auto digits = hn::Mul(hn::Min(powers, hn::Set(d, 2 * least_)), hn::Set(d, digits_));
-        const auto steps = narrowed(hn::Max(digits, hn::Set(d, T(0x1p-60))));
+        const auto steps = demoted(hn::Max(digits, hn::Set(d, T(0x1p-60))));
         return hn::IfThenElse(hn::Lt(steps, hn::Set(single, 0x1p23F)),
                               hn::BitCast(single, hn::NearestInt(steps)),
-                              narrowed(hn::Mul(hn::Max(powers, least), times)));
+                              demoted(hn::Mul(hn::Max(powers, least), times)));
       }
     }
-    return narrowed(hn::Mul(powers, times));
+    return demoted(hn::Mul(powers, times));
   }
 
   T times_ = 0, least_ = 0, digits_ = 0;
 };
 
-// Weights of type W by way of powers of type T: in the place of the weights if these are as wide.
+// Weights of type W from powers of type T, which are stored where the weights go if both are
+// equally large.
 template <class T, class W>
 class Block {
   static constexpr bool in_place = sizeof(T) == sizeof(W);
@@ -148,7 +151,7 @@ class Block {
     }
   };
 
-  // What is known of a row.
+  // Results of one row.
   struct Row {
     T shift = 0;
     double total = 0;
@@ -170,7 +173,7 @@ class Block {
         powers_(parts.powers),
         sums_(parts.sums, Parts::sums_count(block.sizes)) {}
 
-  // The powers of a strip's rows.
+  // Computes the powers of the rows of a strip.
   void weigh(std::size_t row, std::size_t rows, const Range& seen) {
     const std::size_t keys = block_.sizes.keys;
     std::array<const T*, tile_rows> starts{};
@@ -208,7 +211,7 @@ class Block {
 
   Range range_of(std::size_t row) const { return {block_.mask.first[row], block_.mask.end[row]}; }
 
-  // The scores of one row as powers.
+  // Turns the scores of one row into powers.
   void soften(T* scores, const Range& range, const Range& seen, T largest, Row& row) {
     row = {};
     if (range.empty()) {
@@ -248,12 +251,12 @@ class Block {
     return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data()))));
   }
 
-  // The values of keys [key, key + depth) times the powers.
+  // Adds the powers times the values of keys [key, key + depth).
   void add_values(std::size_t rows, std::size_t key, std::size_t depth) {
     const T* left = powers_ + key;
     std::size_t stride = stride_;
     if (rows < tile_rows) {
-      // The tile reads all its rows; those beyond the last are zeros.
+      // The tile reads all its rows: zeros stand in for those beyond the last.
       for (std::size_t r = 0; r < tile_rows; ++r) {
         T* copy = scores_ + r * step;
         if (r < rows) {

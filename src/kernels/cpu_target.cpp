@@ -20,12 +20,12 @@ namespace attn::kernels {
 namespace {
 
 #if HWY_ARCH_X86
-// None may stand before AVX-512, which matrix tiles belong to: see attn_disabled_targets in
+// No target may come before AVX-512, which matrix tiles belong to: see attn_disabled_targets in
 // CMakeLists.txt.
 static_assert((HWY_TARGETS & (HWY_AVX3 - 1)) == 0);
 
-// Two that __builtin_cpu_supports of older compilers does not know; the system keeps their
-// registers where it keeps those of AVX2.
+// Two features that __builtin_cpu_supports of older compilers does not know. They need no registers
+// beyond those of AVX2.
 bool has_half_floats_and_leading_zeros() noexcept {
   unsigned int a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned int half_floats = 1U << 29U, leading_zeros = 1U << 5U;
@@ -33,8 +33,8 @@ bool has_half_floats_and_leading_zeros() noexcept {
          __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & leading_zeros) != 0;
 }
 
-// The targets that the processor and the system have all of that compilers are told to use for
-// them: HWY_TARGET_STR in hwy/ops/set_macros-inl.h.
+// The targets of which processor and system support every feature that they are compiled with:
+// HWY_TARGET_STR in hwy/ops/set_macros-inl.h.
 std::int64_t present_targets() noexcept {
   __builtin_cpu_init();
   constexpr std::int64_t baseline = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
@@ -63,8 +63,8 @@ std::int64_t present_targets() noexcept {
 }
 #endif
 
-// Where the address of a target's function stands in a table: Highway keeps some places for targets
-// to come, and one behind them all for the last resort.
+// The index of a target in a table of functions. Highway reserves places for future targets, and
+// the last one for the fallback.
 std::size_t index_of(std::int64_t target) noexcept {
   const int bit = std::countr_zero(static_cast<std::uint64_t>(target));
   constexpr int first = HWY_HIGHEST_TARGET_BIT + 1 - HWY_MAX_DYNAMIC_TARGETS;
@@ -72,7 +72,7 @@ std::size_t index_of(std::int64_t target) noexcept {
                                                                : bit - first);
 }
 
-// As users know them; names of other processors are the library's own.
+// Names for users; other processors have those of Highway.
 std::string_view name_of(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:
@@ -81,7 +81,7 @@ std::string_view name_of(std::int64_t target) noexcept {
       return "avx2";
     case HWY_SSE4:
       return "sse4";
-#ifdef HWY_SSE2  // which older Highways do not know
+#ifdef HWY_SSE2  // unknown to older versions of Highway
     case HWY_SSE2:
       return "sse2";
 #endif

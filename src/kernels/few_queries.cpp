@@ -17,10 +17,10 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t step = 64;  // keys that all queries see before the next are read
+constexpr std::size_t step = 64;  // keys that are read once for all queries
 
-// sums += Σ_j factors[j] rows[j] over up to `step` rows, each sum in a register: of even and odd
-// rows, so that few are added one after the other.
+// sums += Σ_j factors[j] rows[j] over up to `step` rows. Two registers per vector of sums, for even
+// and odd rows, halve the chain of additions.
 template <std::size_t vectors, class T>
 HWY_INLINE void add_columns(const T* factors, const T* const* rows, std::size_t count,
                             std::size_t column, T* sums) {
@@ -69,13 +69,13 @@ void add_rows(const T* factors, const T* const* rows, std::size_t count, std::si
 
 constexpr std::size_t rows_together = 4;
 
-// The sums of the lanes of four vectors.
+// to[i] = the sum of the lanes of the i-th of four vectors.
 template <class D, class V, class T>
 HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == sizeof(float)) {
-    // Of each four lanes a sum of the even and of the odd ones, then of both: four vectors become
-    // one, whose fours of lanes are added up.
+    // Each group of four lanes is added up by twos: four vectors become one, in which lane i of
+    // each group belongs to vector i. The groups are added last.
     const hn::Repartition<double, D> pairs;
     const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
     const auto ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
@@ -99,7 +99,7 @@ HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
   to[3] = hn::GetLane(hn::SumOfLanes(d, e));
 }
 
-// The products of q with four rows.
+// to[r] = q · rows[r] for four rows.
 template <class T>
 HWY_INLINE void multiply_four(const T* q, const T* const* rows, std::size_t width, T* to) {
   const hn::ScalableTag<T> d;
@@ -128,7 +128,7 @@ HWY_INLINE void multiply_four(const T* q, const T* const* rows, std::size_t widt
                 hn::Add(even[3], odd[3]), to);
 }
 
-// The products of q with some rows, written where these stand.
+// to[j] = q · rows[j] for the rows of a range.
 template <class T>
 void multiply_keys(const T* q, const T* const* rows, const Range& some, std::size_t width, T* to) {
   std::size_t j = some.first;
@@ -138,7 +138,7 @@ void multiply_keys(const T* q, const T* const* rows, const Range& some, std::siz
   for (; j < some.end; ++j) to[j] = dot_product(q, rows[j], width);
 }
 
-// One query and what some keys contribute to it.
+// The partial result of one query over some keys.
 template <class T>
 struct Partial {
   T *sums, *shift, *total;
@@ -154,11 +154,11 @@ struct Partial {
   }
 };
 
-// Some keys of a head.
+// Up to `step` keys of a head.
 template <class T>
 struct KeyStep {
   Range range{};
-  // Of those whose values are finite: their values, and their places in the range.
+  // The keys whose values are finite: their values, and their places in the range.
   std::array<const T*, step> values;
   std::array<std::size_t, step> places;
   std::size_t count = 0;
@@ -200,14 +200,14 @@ void add_keys(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t
   add_rows(factors.data(), keys.values.data(), keys.count, block.sizes.value_width, partial.sums);
 }
 
-// A total that says that scores or sums may leave the range of T, of the first query of a block.
+// Stored as the total of the first query of a block: scores or sums may leave the range of T.
 template <class T>
 constexpr T out_of_range = -1;
 
-// Blocks that go through the keys together.
+// Blocks that share one pass over the keys.
 constexpr std::size_t blocks_together = 16;
 
-// How long the queries of a block are at most, and with the scale.
+// The length of the longest query of a block, without and with the scale.
 template <class T>
 struct QueryLengths {
   T longest = 0, scaled = 0;
@@ -222,33 +222,34 @@ struct QueryLengths {
     return lengths;
   }
 
-  // Whether scores of keys no longer than this are good enough. The scale comes last: the product
-  // before it may not leave the range either.
+  // Whether scores of keys up to that length are within the limits. The scale is applied last, so
+  // that the product before it has to stay in range too.
   bool fit(T longest_key, const ScoreLimits& limits) const {
     return limits.hold(scaled, longest_key) && longest * longest_key < infinite<T>;
   }
 };
 
-// No row is longer. Of the squares that stand in a lane of each row the largest are added up: for
-// rows of one kind that is a little more than those of the longest, and takes one sum for all.
+// An upper bound of the lengths of some rows; infinity if a number is not finite. It adds up, lane
+// by lane, the largest squares of all rows: one sum over lanes for all of them, and little more
+// than the longest row for rows of one distribution.
 template <class T>
 T length_bound(const T* const* rows, std::size_t count, std::size_t width) {
   const hn::ScalableTag<T> d;
   const auto zero = hn::Zero(d);
-  auto most = zero, odd = zero;
+  auto most = zero, not_finite = zero;
   for (std::size_t i = 0; i < count; ++i) {
     const auto squares = squares_in_lanes(d, rows[i], width);
-    odd = hn::MulAdd(squares, zero, odd);
+    not_finite = hn::MulAdd(squares, zero, not_finite);
     most = larger(d, squares, most);
   }
-  if (!hn::AllTrue(d, hn::Eq(odd, zero))) return infinite<T>;
+  if (!hn::AllTrue(d, hn::Eq(not_finite, zero))) return infinite<T>;
   return length_of_squares(hn::GetLane(hn::SumOfLanes(d, most)), width);
 }
 
 template <class T>
 void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
                      std::size_t first, std::size_t count, T* partials, std::size_t stride,
-                     bool& odd) {
+                     bool& any_not_finite) {
   const HeadSizes& sizes = blocks.front()->sizes;
   std::array<std::array<T, few_queries>, blocks_together> largest;
   std::array<QueryLengths<T>, blocks_together> queries;
@@ -261,7 +262,7 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   }
   const ScoreLimits limits = score_limits<T>(sizes.width);
   for (std::size_t key = first; key < first + count; key += step) {
-    // 1. How long the keys are and which values are finite.
+    // 1. Lengths of the keys, and the values that are finite.
     KeyStep<T> keys;
     keys.range = {key, std::min(key + step, first + count)};
     const std::size_t present = keys.range.end - key;
@@ -282,12 +283,12 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     for (std::size_t j = keys.range.first; j < keys.range.end; ++j) {
       const Extent<T> extent = all.finite ? all : extent_of(head.value_rows[j], sizes.value_width);
       largest_value = std::max(largest_value, extent.largest);
-      odd = odd || !extent.finite;
+      any_not_finite = any_not_finite || !extent.finite;
       if (!extent.finite) continue;
       keys.values[keys.count] = head.value_rows[j];
       keys.places[keys.count++] = j - key;
     }
-    // 2. What they contribute to each block.
+    // 2. Their contribution to each block.
     const bool values_are_small = values_fit(largest_value, sizes.keys);
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (!fits[b]) continue;
@@ -307,12 +308,12 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
 template <class T>
 bool attend(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
             std::size_t first, std::size_t count, T* partials, std::size_t stride) {
-  bool odd = false;
+  bool any_not_finite = false;
   for (std::size_t b = 0; b < blocks.size(); b += blocks_together) {
     attend_together(blocks.subspan(b, std::min(blocks_together, blocks.size() - b)), head, first,
-                    count, partials + b * stride, stride, odd);
+                    count, partials + b * stride, stride, any_not_finite);
   }
-  return odd;
+  return any_not_finite;
 }
 
 template <class T>
@@ -326,7 +327,7 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
     const auto part = [&](std::size_t p) {
       return Partial<T>::at(partials + p * stride, i, block.sizes);
     };
-    // 1. Of each part that saw a key, what its sums are multiplied by.
+    // 1. The factor of each part: 2 to the difference of its shift from the largest.
     T shift = -infinite<T>;
     for (std::size_t p = 0; p < parts; ++p) {
       if (*part(p).total == out_of_range<T>) return {.out_of_range = true};
@@ -340,7 +341,7 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
     }
     if (total != 0 && sink_exceeds(block, shift)) outcome.out_of_range = true;
     total = with_sink(total, block, shift);
-    // 2. Their sum, in double precision, some columns at a time.
+    // 2. The sum of the parts in double precision, some columns at a time.
     T* const to = block.output + i * block.output_stride;
     for (std::size_t column = 0; column < width; column += step) {
       const std::size_t count = std::min(step, width - column);

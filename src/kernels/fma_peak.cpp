@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t accumulators = 24;
 #else
-constexpr std::size_t accumulators = 12;  // as many as 16 registers hold beside the factors
+constexpr std::size_t accumulators = 12;  // 16 registers hold them and the factors
 #endif
 
 template <class T>
@@ -33,7 +33,7 @@ double multiply_add(std::size_t rounds) {
   }
   V total = sum[0];
   for (std::size_t i = 1; i < accumulators; ++i) total = hn::Add(total, sum[i]);
-  // The result depends on every sum, so that none of them is left out.
+  // The result depends on every sum, so that the compiler omits none.
   volatile T kept = hn::GetLane(total);
   static_cast<void>(kept);
   return static_cast<double>(rounds) * 24 * 2 * static_cast<double>(hn::Lanes(d));

@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t most_rows = rounded_up(query_block, tile_rows);
 constexpr std::size_t strips_per_block = most_rows / tile_rows;
-// Keys of a block, chosen for the second-level cache to hold them and their values; and the strips
-// of queries that a panel is read for at a time: with narrow heads one, whose scores stay in the
-// first-level cache, with wide ones, whose panels weigh more than that, all.
+
+// Sizes of a step. `keys`: a block of keys and values that fits the second-level cache. `strips`:
+// strips of queries per read of a panel of keys; one for heads up to 768 bytes wide, whose scores
+// then stay in the first-level cache, all for wider ones, whose panels outweigh that.
 struct Blocking {
   std::size_t keys, strips;
 };
@@ -102,7 +103,7 @@ class Block : OnlineSoftmax<T> {
     if (bins != nullptr) binned_.emplace(*bins, parts.queries + parts.count);
   }
 
-  // One block of keys for some strips of rows.
+  // Adds one block of keys to some strips of rows.
   void add_keys(std::size_t first_strip, std::size_t strips, std::size_t base, std::size_t keys) {
     std::array<Range, strips_per_block> seen;
     Range any{keys, 0};

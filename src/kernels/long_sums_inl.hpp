@@ -17,11 +17,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// Products that are summed one after the other in T: n equal ones, all rounded the same way, are
-// off by up to n / 4 units of roundoff.
+// The number of products summed one after the other in T: n equal ones, all rounded the same way,
+// are off by up to n / 4 units of roundoff.
 constexpr std::size_t sum_depth = 96;
 
-// c += a b as multiply_tile() computes it, `part` products at a time.
+// c += a b by multiply_tile(), `part` products at a time.
 template <bool packed, std::size_t rows = tile_rows, class T>
 HWY_INLINE void add_products(const T* a, std::size_t stride, const T* b, std::size_t depth, T* c,
                              std::size_t c_stride, std::size_t part = sum_depth) {
@@ -31,15 +31,14 @@ HWY_INLINE void add_products(const T* a, std::size_t stride, const T* b, std::si
   }
 }
 
-// Numbers that go on growing while keys pass by. Every fold_keys keys what has come together in T
-// goes to totals of double precision, so that the errors of equal addends do not grow with the
-// number of keys.
+// Sums over any number of keys. Every fold_keys keys the sums in T are added to totals in double
+// precision, so that the errors of equal addends do not grow with the number of keys.
 template <class T>
 class LongSums {
  public:
   static constexpr std::size_t fold_keys = 1536;
 
-  /// Numbers of T that `count` sums take, from a multiple of 64 bytes on.
+  /// Scratch of `count` sums in numbers of T, from a multiple of 64 bytes on.
   static constexpr std::size_t scratch_count(std::size_t count) {
     const std::size_t sums = rounded_up(count, line);
     return sums + sums * sizeof(double) / sizeof(T);
@@ -59,13 +58,13 @@ class LongSums {
     folded_ = false;
   }
 
-  /// To be called after every block of so many keys.
+  /// Has to be called after every block of keys, with their number.
   void added(std::size_t keys) {
     keys_ += keys;
     if (keys_ >= fold_keys) fold();
   }
 
-  /// `count` sums from `first` on times a factor, or each times its own.
+  /// Multiplies `count` sums from `first` on by a factor, or each by its own.
   void multiply(std::size_t first, std::size_t count, T factor) {
     multiply_by(first, count, [factor](std::size_t) { return factor; });
   }
@@ -77,7 +76,7 @@ class LongSums {
     return folded_ ? totals_[i] + static_cast<double>(sums_[i]) : static_cast<double>(sums_[i]);
   }
 
-  /// Of a vector of sums.
+  /// The sum of one vector of sums.
   double sum_of_lanes(std::size_t first) const {
     const hn::ScalableTag<T> d;
     const T last = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, sums_ + first)));
@@ -89,7 +88,7 @@ class LongSums {
     return sum;
   }
 
-  /// `count` sums from `first` on times a factor, or each times its own.
+  /// Writes `count` sums from `first` on, times a factor or each times its own.
   void put(std::size_t first, std::size_t count, double factor, T* to) const {
     put_times(
         first, count, [factor](std::size_t) { return factor; }, to);

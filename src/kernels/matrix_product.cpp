@@ -17,9 +17,9 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows × vectors of sums are held in registers beside the vectors of W and one of x: of 32
-// registers 24 + 3 + 1, of 16 registers 12 + 2 + 1. Wide tiles load least: 11 numbers or vectors
-// for 24 multiply-adds.
+// The register tile: sums, rows × vectors, the vectors of W and one of x. 32 registers hold
+// 24 + 3 + 1, 16 registers 12 + 2 + 1. Wide tiles load least: 11 numbers or vectors for 24
+// multiply-adds.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t tile_rows = 8, tile_vectors = 3;
 #else
@@ -30,14 +30,14 @@ constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
 template <class T>
 constexpr std::size_t panel = tile_vectors* lanes<T>;
 
-// A tile's rows of x, so deep, stay near while the panels of a group pass by, and these in the
-// second-level cache while all rows do. Up to that depth a sum is written once.
+// The depth at which a tile's rows of x stay in the first-level cache over the panels of a group,
+// and these in the second-level cache over all rows. Up to that depth a sum is written once.
 template <class T>
 constexpr std::size_t depth_block = 3072 / sizeof(T);
 static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
-// c = a bᵀ + addend: c [rows, panel], a [rows, depth], b [depth, panel]; addend [rows, panel], or a
-// row that all share (stride 0), or null.
+// c = a b + addend: c [rows,panel], a [rows,depth], b [depth,panel]; addend [rows,panel], one row
+// for all (stride 0), or null.
 template <class T, std::size_t rows>
 void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_RESTRICT b,
                    std::size_t depth, const T* addend, std::size_t addend_stride, T* c,
@@ -51,11 +51,11 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
 #pragma GCC unroll 3
     for (std::size_t v = 0; v < tile_vectors; ++v) {
       sums[r][v] = hn::Zero(d);
-      // The sums are written once all products are added: what they go to is fetched meanwhile.
+      // The sums are written after all products: their destination is prefetched meanwhile.
       hwy::Prefetch(c + r * c_stride + v * width);
     }
   }
-  // Three rows from one pointer are what an address can express: p, p + s, p + 2s.
+  // Addresses can express three rows per pointer: p, p + s, p + 2s.
   const T* a1 = a + (rows > 3 ? 3 * a_stride : 0);
   const T* a2 = a + (rows > 6 ? 6 * a_stride : 0);
   for (std::size_t k = 0; k < depth; ++k) {
@@ -97,7 +97,7 @@ template <class T>
 using Tile = void (*)(const T*, std::size_t, const T*, std::size_t, const T*, std::size_t, T*,
                       std::size_t);
 
-// The tile of i rows at index i − 1.
+// Tiles of i rows, at index i − 1.
 template <class T, std::size_t... i>
 constexpr std::array<Tile<T>, tile_rows> tiles_of(std::index_sequence<i...>) {
   return {multiply_tile<T, i + 1>...};
@@ -105,8 +105,8 @@ constexpr std::array<Tile<T>, tile_rows> tiles_of(std::index_sequence<i...>) {
 template <class T>
 constexpr std::array<Tile<T>, tile_rows> tiles = tiles_of<T>(std::make_index_sequence<tile_rows>());
 
-// The rows first…first + rows − 1 of y, at most as many as a tile has, in the columns of the panel
-// from `left` on: the products of terms k…k + depth − 1, added to what is there, or to the bias.
+// Adds the products of terms k…k + depth − 1 to rows first…first + rows − 1 of y, at most a tile,
+// in the columns of the panel from `left` on; the first terms are added to the bias.
 template <class T>
 void multiply_panel(const RowProduct<T>& product, std::size_t left, std::size_t first,
                     std::size_t rows, std::size_t k, std::size_t depth) {
@@ -120,7 +120,7 @@ void multiply_panel(const RowProduct<T>& product, std::size_t left, std::size_t 
          product.y_stride);
     return;
   }
-  // The last panel may be wider than what is left of y and of the bias.
+  // The last panel may be wider than the rest of y and of the bias.
   const std::size_t columns = product.columns - left;
   T whole[tile_rows * panel<T>] = {};
   if (k > 0) {
@@ -152,7 +152,7 @@ void multiply(const RowProduct<T>& product) {
   }
 }
 
-// Σ a b in four sums, each lane by itself.
+// Σ a b in four chains of sums, lane by lane.
 template <class T>
 T dot(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t count) {
   const hn::ScalableTag<T> d;
@@ -185,7 +185,7 @@ void multiply_few(const FewRowProduct<T>& product) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Four rows from column k on as columns of the panel.
+// Transposes four rows from column k on into columns of the panel.
 HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
                           float* HWY_RESTRICT to) {
   const hn::FixedTag<float, 4> d;
@@ -202,7 +202,7 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
 
 template <class T>
 void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
-  // So many columns of W at a time that the lines of the panel are written while they are in the
+  // Columns of W at a time, so few that the lines of the panel are written while they are in the
   // first-level cache.
   constexpr std::size_t chunk = 64;
   for (std::size_t start = 0; start < rows.width; start += chunk) {
@@ -214,7 +214,7 @@ void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
         const T* from = rows.first + j * rows.stride;
         std::size_t k = start;
         for (; k + 4 <= end; k += 4) {
-          // Rows are read in parts too short for the processor to foresee the next.
+          // Parts of rows are too short for the processor to foresee the next.
           if (k % (64 / sizeof(T)) == 0) {
             for (std::size_t i = 0; i < 4; ++i) hwy::Prefetch(from + i * rows.stride + k + chunk);
           }

@@ -4,13 +4,12 @@
 
 namespace attn::kernels {
 
-/// Rows of W that stand side by side in one panel of the packed matrix. What is packed for one CPU
-/// target serves no other.
+/// Rows of W per panel of the packed matrix. Packed matrices belong to one CPU target.
 std::size_t product_panel_floats() noexcept;
 std::size_t product_panel_doubles() noexcept;
 
-/// Rows `first`…`first + count` − 1 of a matrix, at most as many as a panel holds, as the panel
-/// [width, panel]: columns beyond the last row are zeros.
+/// `count` rows of a matrix, at most as many as a panel holds, to pack as the panel [width,panel]:
+/// columns beyond the last row become zeros.
 template <class T>
 struct PanelRows {
   const T* first;
@@ -19,8 +18,8 @@ struct PanelRows {
 void pack_panel(const PanelRows<float>& rows, float* panel) noexcept;
 void pack_panel(const PanelRows<double>& rows, double* panel) noexcept;
 
-/// Columns of y whose packed W the second-level cache holds: whole panels on every target. Parts of
-/// a product are best so wide, and computed one after the other down the rows.
+/// Columns of y whose packed W fits the second-level cache: whole panels on every target. Parts of
+/// a product are best that wide, and computed one after the other down the rows.
 constexpr std::size_t product_group = 192;
 
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
@@ -39,10 +38,10 @@ struct RowProduct {
 void multiply_rows(const RowProduct<float>& product) noexcept;
 void multiply_rows(const RowProduct<double>& product) noexcept;
 
-/// Rows of x so few that packing W would take longer than all multiplying with it.
+/// Largest number of rows of x for which packing W takes longer than the products.
 constexpr std::size_t few_product_rows = 3;
 
-/// The same for so few rows, W being rows where they are.
+/// The product of up to few_product_rows rows with W in its own rows.
 template <class T>
 struct FewRowProduct {
   const T* x;

@@ -12,8 +12,8 @@
 namespace attn::kernels {
 namespace {
 
-// As the processor reads it (Intel's Software Developer's Manual, volume 1, section 18.2): eight
-// tiles of 16 rows of 64 bytes.
+// The processor's tile configuration (Intel's Software Developer's Manual, volume 1, section 18.2):
+// eight tiles of 16 rows of 64 bytes.
 struct alignas(64) TileShapes {
   std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
   std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -27,7 +27,7 @@ bool ask_for_tiles() noexcept {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   constexpr unsigned int amx_bf16 = 1U << 22U, amx_tile = 1U << 24U;
   if ((d & amx_bf16) == 0 || (d & amx_tile) == 0) return false;
-  // Linux keeps tiles over a change of threads only for processes that ask for it.
+  // Linux saves tiles across threads only for processes that request it.
   constexpr long request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
@@ -42,10 +42,10 @@ __attribute__((target("amx-tile"))) void release() noexcept {
 
 #define ATTN_TILES __attribute__((target("amx-tile,amx-bf16"), always_inline)) inline
 constexpr int line = 64;
-// Where the second and third parts of a split tile begin.
+// Offsets of the second and third parts of a split tile.
 constexpr std::size_t part2 = tile_numbers, part3 = 2 * tile_numbers;
 
-// The tiles 0 to 3, two by two, from c or as zeros.
+// Loads tiles 0 to 3, two by two, from c, or clears them.
 ATTN_TILES void load_sums(const float* c, std::size_t c_stride, long stride, bool add) noexcept {
   if (!add) {
     _tile_zero(0);
@@ -80,7 +80,7 @@ ATTN_TILES void multiply_left(const std::uint16_t* upper, const std::uint16_t* l
   _tile_dpbf16ps(3, 5, 7);
 }
 
-// The same of new tiles of the right operand.
+// Adds products like the above for new tiles of the right operand.
 ATTN_TILES void multiply_right(const std::uint16_t* first, const std::uint16_t* second) noexcept {
   _tile_loadd(6, first, line);
   _tile_dpbf16ps(0, 4, 6);
@@ -90,8 +90,8 @@ ATTN_TILES void multiply_right(const std::uint16_t* first, const std::uint16_t* 
   _tile_dpbf16ps(3, 5, 7);
 }
 
-// What a step adds to the sums, and how many numbers of either operand it takes. Small products
-// come first; each load replaces what the next products do not need.
+// One step of a product: the products it adds, and the numbers of either operand it consumes. Small
+// products come first; each load replaces a tile that the next products do not need.
 struct SplitStep {
   static constexpr std::size_t left = split_tile_numbers, right = split_tile_numbers;
   ATTN_TILES static void add(const TileProduct& tiles) noexcept {
@@ -103,7 +103,7 @@ struct SplitStep {
     multiply_right(tiles.right, tiles.next_right);
   }
 };
-struct NarrowStep {
+struct SplitByBfloat16Step {
   static constexpr std::size_t left = split_tile_numbers, right = tile_numbers;
   ATTN_TILES static void add(const TileProduct& tiles) noexcept {
     multiply_left(tiles.left + part3, tiles.lower_left + part3);
@@ -118,8 +118,7 @@ struct Bfloat16Step {
   }
 };
 
-// Compilers do not know what memory the instructions of tiles touch: no other access stands between
-// the fences.
+// Compilers do not see the memory accesses of tile instructions; fences keep other accesses out.
 template <class Step>
 ATTN_TILES void multiply(TileProduct tiles, float* c, std::size_t c_stride, bool add) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -164,7 +163,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_tiles(const Til
 
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_split_by_bfloat16_tiles(
     const TileProduct& product, float* c, std::size_t c_stride, bool add) noexcept {
-  multiply<NarrowStep>(product, c, c_stride, add);
+  multiply<SplitByBfloat16Step>(product, c, c_stride, add);
 }
 
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_bfloat16_tiles(

@@ -1,4 +1,4 @@
-// How large the numbers of a row are, and whether sums made of them keep within the range and the
+// Sizes of the numbers of rows, and limits within which sums of them keep to the range and the
 // digits of a type. Compiled once for each CPU target.
 
 #if defined(ATTN_KERNELS_NUMBER_SIZES_INL) == defined(HWY_TARGET_TOGGLE)
@@ -30,10 +30,10 @@ constexpr double log2_e = 1.4426950408889634;
 // Terms of a score that are summed one after the other.
 constexpr std::size_t score_depth = 128;
 
-// The numbers from `row` on as a vector, zeros from `count` on.
+// The first `count` numbers of a row as a vector; zeros in the other lanes.
 template <class D, class T>
 HWY_INLINE auto first_numbers(D d, const T* row, std::size_t count) {
-#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR  // which reads what it masks
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR  // masked lanes are read there
   HWY_ALIGN T part[lanes_of<T>] = {};
   std::copy_n(row, std::min(count, lanes_of<T>), part);
   return hn::Load(d, part);
@@ -42,44 +42,44 @@ HWY_INLINE auto first_numbers(D d, const T* row, std::size_t count) {
 #endif
 }
 
-// What a row holds.
+// The extent of the numbers of rows.
 template <class T>
 struct Extent {
-  T largest = 0;  ///< of the absolute values that are finite
+  T largest = 0;  ///< largest absolute value of the finite ones
   bool finite = true;
 };
 
-// Of some rows together; nothing is told of numbers beside one that is not finite.
+// The extent of some rows together; {0, false} if any number is not finite.
 template <class T>
 Extent<T> extent_of(const T* const* rows, std::size_t count, std::size_t width) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>;
   const auto zero = hn::Zero(d);
-  auto a = zero, b = zero, odd = zero, other = zero;
+  auto a = zero, b = zero, not_finite = zero, other = zero;
   // x·0 is 0 for every finite x.
   for (std::size_t i = 0; i < count; ++i) {
     const T* const row = rows[i];
     std::size_t k = 0;
     for (; k + 2 * size <= width; k += 2 * size) {
       const auto x = hn::LoadU(d, row + k), y = hn::LoadU(d, row + k + size);
-      odd = hn::MulAdd(x, zero, odd);
+      not_finite = hn::MulAdd(x, zero, not_finite);
       other = hn::MulAdd(y, zero, other);
       a = larger(d, hn::Abs(x), a);
       b = larger(d, hn::Abs(y), b);
     }
     if (k + size <= width) {
       const auto x = hn::LoadU(d, row + k);
-      odd = hn::MulAdd(x, zero, odd);
+      not_finite = hn::MulAdd(x, zero, not_finite);
       a = larger(d, hn::Abs(x), a);
       k += size;
     }
     if (k < width) {
       const auto x = first_numbers(d, row + k, width - k);
-      odd = hn::MulAdd(x, zero, odd);
+      not_finite = hn::MulAdd(x, zero, not_finite);
       a = larger(d, hn::Abs(x), a);
     }
   }
-  if (!hn::AllTrue(d, hn::Eq(hn::Add(odd, other), zero))) return {0, false};
+  if (!hn::AllTrue(d, hn::Eq(hn::Add(not_finite, other), zero))) return {0, false};
   return {hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b))), true};
 }
 
@@ -98,7 +98,7 @@ bool all_finite(const T* row, std::size_t width) {
   return extent_of(row, width).finite;
 }
 
-// Σ x² of the numbers in each lane; not finite if a number is not, or if a sum leaves the range.
+// Σ x² lane by lane; not finite if a number is not, or if a sum leaves the range.
 template <class D, class T>
 HWY_INLINE auto squares_in_lanes(D d, const T* row, std::size_t width) {
   constexpr std::size_t size = lanes_of<T>;
@@ -122,16 +122,16 @@ HWY_INLINE T squares_of(const T* row, std::size_t width) {
   return hn::GetLane(hn::SumOfLanes(d, squares_in_lanes(d, row, width)));
 }
 
-// No row of `width` numbers is longer whose squares add up to this: squares below the range of T
-// are lost, and the sum may be off by its roundings.
+// An upper bound of the length of a row of `width` numbers whose squares add up to `squares`:
+// squares below the range of T are lost, and the sum is rounded.
 template <class T>
 T length_of_squares(T squares, std::size_t width) {
   const T lost = static_cast<T>(width) * std::numeric_limits<T>::min();
   return T(1.001) * std::sqrt(squares + lost);
 }
 
-// No row is longer as a vector, numbers that are not finite left out; infinity if that cannot be
-// told.
+// An upper bound of the length of a row without its numbers that are not finite; infinity beyond
+// the range of T.
 template <class T>
 T length_of(const T* row, std::size_t width) {
   const T squares = squares_of(row, width);
@@ -144,18 +144,19 @@ T length_of(const T* row, std::size_t width) {
   return T(1.001) * static_cast<T>(std::sqrt(sum));
 }
 
-// How large scores may be, in units of ln 2, for T to be good enough.
+// Limits of scores, in units of ln 2, up to which T is precise enough.
 struct ScoreLimits {
-  double largest;  ///< of a row
-  double sum;      ///< of the absolute products of any score
+  double largest;  ///< of the largest score of a row
+  double sum;      ///< of |query| · |key|, which bounds the sum of the absolute products
 
-  // Whether those of queries and keys that are no longer than these are within the limit.
+  // Whether the products of queries and keys up to these lengths are within the limit.
   template <class T>
   bool hold(T longest_query, T longest_key) const {
     return static_cast<double>(longest_query) * static_cast<double>(longest_key) <= sum;
   }
 
-  // Whether a row's largest score is beyond, but finite: infinity makes NaN of the row anyway.
+  // Whether the largest score of a row is finite and beyond the limit. Infinity makes the row NaN
+  // in any precision.
   template <class T>
   bool exceeded(T score) const {
     const auto size = std::abs(static_cast<double>(score));
@@ -185,7 +186,7 @@ ScoreLimits score_limits(std::size_t width) {
   return {largest, 4 * largest};
 }
 
-// Whether sums of the values of so many keys, each times a power of at most 2^(lift + 1), stay in
+// Whether sums of the values of `keys` keys, each times a power of at most 2^(lift + 1), stay in
 // the range of T.
 template <class T>
 bool values_fit(T largest, std::size_t keys) {
@@ -193,7 +194,7 @@ bool values_fit(T largest, std::size_t keys) {
          static_cast<double>(std::numeric_limits<T>::max()) / 4;
 }
 
-// NaN may have digits, which power_of_two() does not pass on.
+// Clears the payloads of NaN, which power_of_two() would turn into numbers.
 template <class T>
 void forget_digits(T* row, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
@@ -201,12 +202,12 @@ void forget_digits(T* row, std::size_t count) {
   }
 }
 
-// Of the columns of a panel [width][unit], the largest Σ x², or one that is not finite.
+// The largest Σ x² of the columns of a panel [width][unit]; infinity if one is not finite.
 template <std::size_t unit, class T>
 T largest_squares(const T* panel, std::size_t width) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>;
-  // After so many numbers a lane meets the same column again.
+  // The numbers after which a lane meets the same column again.
   constexpr std::size_t period = std::lcm(unit, size), vectors = period / size;
   hn::Vec<decltype(d)> sums[vectors];
   for (auto& sum : sums) sum = hn::Zero(d);
@@ -231,8 +232,8 @@ T largest_squares(const T* panel, std::size_t width) {
   return largest;
 }
 
-// pack_columns() of rows that may hold NaN. No row times the factor is longer than what is
-// returned, as length_of() has it.
+// pack_columns() of rows that may hold NaN. Returns an upper bound of the lengths of the rows times
+// the factor, as length_of() does.
 template <std::size_t unit, class T>
 T pack_rows(const T* const* rows, std::size_t count, std::size_t width, T factor, T* packed) {
   T squares = 0, longest = 0;

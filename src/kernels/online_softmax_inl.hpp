@@ -1,5 +1,6 @@
-// What a block of queries keeps of the keys that it has seen: of each row its largest score, the
-// sum of exponentials and the unscaled output. Compiled once for each CPU target.
+// The state of a block of queries between blocks of keys: for each row the largest score, the sum
+// of exponentials and the unscaled output; weights reduced to bins on the way. Compiled once for
+// each CPU target.
 
 #if defined(ATTN_KERNELS_ONLINE_SOFTMAX_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_ONLINE_SOFTMAX_INL
@@ -22,8 +23,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// Of each row and bin of keys, the sum (or the largest) of its exponentials, and the shift that the
-// row's scores had when they were taken: the row's last shift is known only at its end.
+// Weights of a block of queries reduced to bins of keys: for each row and bin the sum (or the
+// largest) of the exponentials, with the shift that the row had then, because its last shift is
+// known only at the end.
 template <class T>
 class BinnedRows {
   static constexpr std::size_t size = lanes_of<T>;
@@ -37,7 +39,7 @@ class BinnedRows {
     std::fill_n(scratch, scratch_count(bins.key_bins), T(0));
   }
 
-  // The exponentials of the keys base + [range).
+  // Takes the exponentials of the keys base + [range).
   void add(std::size_t row, std::size_t base, const Range& range, const T* exponentials, T shift) {
     const std::uint32_t* const firsts = bins_.first_keys;
     const std::size_t end = base + range.end;
@@ -60,8 +62,8 @@ class BinnedRows {
     }
   }
 
-  // Adds the rows to the cells of their bins of queries. A row's exponentials are divided by its
-  // total at its last shift.
+  // Adds the rows to the cells of their bins of queries: exponentials at the row's last shift times
+  // 1 / total.
   void finish(std::size_t rows, const T* shift, const T* factor) {
     const hn::ScalableTag<T> d;
     HWY_ALIGN std::array<T, stride> last{}, factors{}, weights{};
@@ -71,7 +73,7 @@ class BinnedRows {
     for (std::size_t bin = 0; bin < bins_.key_bins; ++bin) {
       for (std::size_t row = 0; row < rows; row += size) {
         const std::size_t at = bin * stride + row;
-        // Shifts grow; that of a bin of which the row saw nothing does not count.
+        // Shifts only grow. Bins without keys that the row sees may hold any shift.
         const auto later = hn::Min(
             hn::Sub(hn::LoadU(d, shifts_ + at), hn::LoadU(d, last.data() + row)), hn::Zero(d));
         const auto power = power_of_two<true>(d, later, turned, least);
@@ -91,7 +93,7 @@ class BinnedRows {
     const hn::ScalableTag<T> d;
     T result = 0;
     std::size_t j = 0;
-    // In parts of few numbers (LongSums says why).
+    // Parts of few numbers bound the rounding of the sum (see LongSums).
     while (j + size <= count) {
       const std::size_t end = std::min(count, j + 32 * size);
       auto a = hn::LoadU(d, part + j), b = hn::Zero(d);
@@ -124,7 +126,7 @@ class BinnedRows {
 
   const WeightBins& bins_;
   T *values_, *shifts_;
-  std::size_t key_ = 0, bin_ = 0;  // the key that was last begun with, and its bin
+  std::size_t key_ = 0, bin_ = 0;  // the first key of the last add(), and its bin
 };
 
 template <class T>
@@ -135,8 +137,8 @@ class OnlineSoftmax {
     return LongSums<T>::scratch_count(rows * (output_width + lanes_of<T>));
   }
 
-  // `rows` is a multiple of the rows that a product writes; `room` is for the terms that a mask
-  // adds to a row of a block of keys.
+  // `rows`: queries rounded up to the rows that a product writes. `room`: takes the terms that a
+  // mask adds to one row of a block of keys.
   OnlineSoftmax(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t rows,
                 std::size_t output_width, T* sums, T* room)
       : block_(block),
@@ -158,8 +160,8 @@ class OnlineSoftmax {
            block_.mask.added == nullptr;
   }
 
-  // Softcap and mask of a row's scores against the keys base + [seen), as far as they change
-  // anything, and the row's shift.
+  // Applies softcap and mask to the scores of a row and the keys base + [seen), and raises the
+  // row's shift if its largest score grew.
   HWY_INLINE void admit(std::size_t row, bool sees_all, std::size_t base, const Range& seen,
                         const Range& whole, T* scores) {
     if (!sees_all || softcap_ > 0) {
@@ -173,7 +175,7 @@ class OnlineSoftmax {
     if (exceeded(scores, whole, largest_[row])) raise(row);
   }
 
-  // The shift that the exponentials of a row take, subtracted beforehand where it has to be.
+  // The shift of a row for exponentials(). Shifts too large for that are subtracted here.
   HWY_INLINE Shift<T> shift_for(std::size_t row, const Range& whole, T* scores) {
     Shift<T> shift = shift_[row];
     if (shift.value == -infinite<T>) shift = Shift<T>::of(0);
@@ -214,7 +216,7 @@ class OnlineSoftmax {
   ScoreLimits limits_;
 
  private:
-  // Shifts a row by its new largest score.
+  // Raises the shift of a row to its new largest score, and scales its sums.
   void raise(std::size_t row) {
     const Shift<T> before = shift_[row], now = Shift<T>::of(largest_[row]);
     shift_[row] = now;

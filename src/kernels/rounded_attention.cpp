@@ -23,8 +23,8 @@ namespace {
 
 using RoundedType = StepRounding::Type;
 
-// The number of the type that is nearest, halves to even. Beyond the range of float16 it is one
-// that is no number of it, which largest_number tells.
+// The nearest number of the type, halves to even. Beyond the range of float16 the result exceeds
+// largest_number.
 template <RoundedType type, class D, class V>
 HWY_INLINE V nearest(D d, V x) {
   const hn::RebindToUnsigned<D> words;
@@ -34,7 +34,7 @@ HWY_INLINE V nearest(D d, V x) {
     const auto moved = hn::Add(bits, hn::Add(odd, hn::Set(words, 0x7FFFU)));
     return hn::BitCast(d, hn::And(moved, hn::Set(words, 0xFFFF0000U)));
   } else {
-    // Added to a number so much larger that 11 digits of x are left, 2⁻²⁴ at the least.
+    // A sum with a number so large that 11 digits of x are left, or multiples of 2⁻²⁴.
     const auto power = hn::BitCast(d, hn::And(bits, hn::Set(words, 0x7F800000U)));
     const auto larger_one =
         hn::Mul(hn::Max(power, hn::Set(d, 0x1p-14F)), hn::Set(d, 12288.0F));  // 1.5 · 2¹³
@@ -45,11 +45,11 @@ HWY_INLINE V nearest(D d, V x) {
 template <RoundedType type>
 constexpr float largest_number = type == RoundedType::bfloat16 ? 0x1.FEp127F : 65504.0F;
 
-// What is done to every row of a block.
+// The steps from products to weights, for every row of a block.
 template <RoundedType type>
 class RoundedRows {
  public:
-  // `room` takes what a mask adds to a row.
+  // `room`: takes the terms that a mask adds to a row.
   RoundedRows(const QueryBlock<float>& block, bool wide_weights, float* room)
       : block_(block),
         wide_(wide_weights),
@@ -57,9 +57,9 @@ class RoundedRows {
         cap_(static_cast<float>(block.softcap)),
         room_(room) {}
 
-  // Turns the products of a row and the keys `whole`, whole vectors, into weights of the type in
-  // their place. `weights`, if not null, takes them as they are before the product with the values:
-  // a row of all keys.
+  // Turns the products of a row with the keys `whole`, whole vectors, into weights of the type, in
+  // place. `weights`, a row of all keys or null, takes them before they are rounded for the product
+  // with the values.
   HWY_INLINE void weigh(std::size_t row, const Range& whole, float* scores, float* weights,
                         BlockOutcome& outcome) const {
     const Range own = Range{block_.mask.first[row], block_.mask.end[row]}.within(0, whole.end);
@@ -94,7 +94,7 @@ class RoundedRows {
   using V = hn::Vec<Tag>;
   static constexpr std::size_t step = lanes_of<float>;
 
-  // Scale and softcap; false if a number leaves the range.
+  // Applies scale and softcap. Returns false if a number leaves the range.
   HWY_INLINE bool round_scores(const Range& whole, float* scores) const {
     const Tag d;
     const V scale = hn::Set(d, scale_), cap = hn::Set(d, cap_);
@@ -112,7 +112,8 @@ class RoundedRows {
     return hn::AllTrue(d, hn::Le(most, hn::Set(d, largest_number<type>)));
   }
 
-  // eˢ⁻ˢʰⁱᶠᵗ in place, and their sum, in parts of few keys (LongSums says why).
+  // Turns scores s into e^(s − shift) in place. Returns their sum, in parts of few keys (see
+  // LongSums).
   static HWY_INLINE double exponentials_of(const Range& whole, float shift, float* scores) {
     const Tag d;
     const V shifted = hn::Set(d, shift);
@@ -138,7 +139,7 @@ class RoundedRows {
     return total;
   }
 
-  // Exponentials as weights.
+  // Turns exponentials into weights.
   template <bool wanted>
   HWY_INLINE void divide(const Range& whole, float factor, float* scores, float* weights) const {
     const Tag d;
@@ -167,7 +168,7 @@ class RoundedRows {
   float* room_;
 };
 
-// Products of floats, for a strip of queries at a time.
+// Products in float, one strip of queries at a time.
 class FloatProducts {
  public:
   static constexpr std::size_t rows = tile_rows, key_unit = columns_of<float>;
@@ -183,7 +184,7 @@ class FloatProducts {
     multiply_panels(queries_, 1, head.keys, width_, whole, scores, stride);
   }
   void take_weights(std::size_t, const Range&, const float*) {}
-  // Of keys [whole), the weights of which stand in the place of the scores.
+  // Adds the products with the values of keys [whole). The weights stand in place of the scores.
   void multiply_values(const PackedHead<float>& head, const Range& whole, const float* weights,
                        std::size_t stride, float* sums, std::size_t output_width) const {
     const std::size_t depth = std::min(whole.end, keys_) - whole.first;
@@ -200,7 +201,7 @@ class FloatProducts {
 
 #if HWY_TARGET == HWY_AVX3
 
-// Products of pairs of bfloat16 on matrix tiles.
+// Products of pairs of bfloat16 on matrix tiles, one strip of queries at a time.
 class PairProducts {
  public:
   static constexpr std::size_t rows = 2 * tile_side, key_unit = tile_depth;
@@ -259,8 +260,8 @@ class PairProducts {
 
 #endif
 
-// Rows of the block, a strip after the other: all scores of a strip are there at once, because a
-// weight is divided by the sum of its row before it is rounded.
+// A block of queries, strip by strip. All scores of a strip are kept, because a weight is divided
+// by the sum of its row before it is rounded.
 template <class Products, RoundedType type>
 class RoundedBlock {
   static constexpr std::size_t unit = std::max(Products::key_unit, lanes_of<float>);
@@ -301,7 +302,7 @@ class RoundedBlock {
         rows_(block, wide_weights, scratch.next(block.sizes.keys)),
         scores_(scratch.next(Products::rows * stride_)) {}
 
-  // A line more than whole units: rows do not fall on the same sets of a cache.
+  // One cache line more than whole units keeps rows off the same sets of a cache.
   static std::size_t stride_of(const HeadSizes& sizes) {
     return rounded_up(sizes.keys, unit) + cache_line<float>;
   }
@@ -423,7 +424,7 @@ bool multiplies_pairs(StepRounding::Type type) noexcept {
   return type == StepRounding::Type::bfloat16 && ATTN_OF_TARGET(has_pairs)();
 }
 
-// Two numbers take the room of a float.
+// Two numbers fill a float.
 std::size_t pair_key_count(const HeadSizes& sizes) noexcept {
   return tiled_numbers(sizes.keys, sizes.width) / 2;
 }

@@ -1,4 +1,4 @@
-// How heads up to small_head_width wide are packed. Compiled once for each CPU target.
+// Packing of heads up to small_head_width wide. Compiled once for each CPU target.
 
 #if defined(ATTN_KERNELS_SMALL_HEAD_PACKING_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_SMALL_HEAD_PACKING_INL
@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace small {
 
-// The rows of the tile that adds values: those that leave the fewest of them empty.
+// The number of rows of the tile that adds values, such that the fewest stay empty.
 inline std::size_t value_rows_of(std::size_t width) {
   std::size_t best = 4;
   for (std::size_t rows : tile_rows == 12 ? std::array<std::size_t, 3>{4, 8, 12}
@@ -56,7 +56,7 @@ Extent<T> copy_row(const T* HWY_RESTRICT from, std::size_t count, T* HWY_RESTRIC
   return extent;
 }
 
-// How many rows lie one behind the other, as one row that is so many times as wide: all or 1.
+// Rows that can be treated as one wide row: `count` if they are adjacent in memory, else 1.
 template <class T>
 std::size_t adjacent(const T* const* rows, std::size_t count, std::size_t width) {
   for (std::size_t i = 1; i < count; ++i) {
@@ -65,23 +65,23 @@ std::size_t adjacent(const T* const* rows, std::size_t count, std::size_t width)
   return count;
 }
 
-// Rows as they stand, one behind the other; `end` is the end of the room. Nothing is told of
-// numbers beside one that is not finite.
+// Copies rows one after the other to `to`, which has room up to `end`. The extent is {0, false} if
+// any number is not finite.
 template <class T>
 Extent<T> copy_rows(const T* const* rows, std::size_t count, std::size_t width, T* to,
                     const T* end) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>;
   const auto zero = hn::Zero(d);
-  auto largest = zero, odd = zero;
+  auto largest = zero, not_finite = zero;
   for (std::size_t i = 0; i < count; ++i, to += width) {
     for (std::size_t k = 0; k < width; k += size) {
       const T* const from = rows[i] + k;
       const bool whole = k + size <= width;
       const auto x = whole ? hn::LoadU(d, from) : first_numbers(d, from, width - k);
-      odd = hn::MulAdd(x, zero, odd);
+      not_finite = hn::MulAdd(x, zero, not_finite);
       largest = larger(d, hn::Abs(x), largest);
-      // What is written behind a row is where the next one goes.
+      // Lanes beyond the row are overwritten by the next one.
       if (to + k + size <= end) {
         hn::StoreU(x, d, to + k);
       } else {
@@ -89,11 +89,11 @@ Extent<T> copy_rows(const T* const* rows, std::size_t count, std::size_t width, 
       }
     }
   }
-  if (!hn::AllTrue(d, hn::Eq(odd, zero))) return {0, false};
+  if (!hn::AllTrue(d, hn::Eq(not_finite, zero))) return {0, false};
   return {hn::GetLane(hn::MaxOfLanes(d, largest)), true};
 }
 
-// One row of values as a row of each panel, which are `stride` apart.
+// Spreads one row of values over the panels, which are `stride` numbers apart.
 template <std::size_t rows, class T>
 HWY_INLINE void put_value(const T* from, std::size_t width, std::size_t stride, T* to) {
   std::size_t column = 0;
@@ -104,7 +104,7 @@ HWY_INLINE void put_value(const T* from, std::size_t width, std::size_t stride, 
   for (std::size_t k = 0; k < rows; ++k) to[k] = column + k < width ? from[column + k] : T(0);
 }
 
-// Values as panels [keys][rows] of columns; those that are not finite as zeros.
+// Packs values as panels [keys][rows] of columns; rows that are not finite as zeros.
 template <std::size_t rows, class T>
 void pack_values(const HeadSizes& sizes, const T* const* value_rows, PackedHead<T>& head) {
   const std::size_t width = sizes.value_width, stride = rows * sizes.keys;

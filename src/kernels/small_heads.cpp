@@ -19,12 +19,13 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t key_block = 192;  // whose scores for a panel stay in the first-level cache
+constexpr std::size_t key_block =
+    192;  // scores of a panel with as many keys fit the first-level cache
 static_assert(key_block % tile_rows == 0);
-// Less than sum_depth, as a lane's exponentials are summed one after the other as well.
+// Below sum_depth: the exponentials of a lane are summed one after the other as well.
 constexpr std::size_t value_depth = 64;
 
-// Queries in the lanes of two vectors.
+// One query per lane of two vectors.
 template <class T>
 class Panel {
   using Tag = hn::ScalableTag<T>;
@@ -73,16 +74,17 @@ class Panel {
   }
 
  private:
-  // The power of a largest score, from 2^(lift − 2 · 30) on, makes no value smaller.
+  // With a bound of the scores up to 30, powers lie above 2^(lift − 2 · 30), so that no value that
+  // counts is lost.
   static constexpr T largest_bound = 30;
 
-  // What is known of a query, in its lane.
+  // State per query, in its lane.
   enum State : std::size_t { largest, shift, turned, subtracted, first_key, end_key, states };
   T* state(State which) { return lanes_ + which * columns; }
-  // Sums [output_width, columns], and then the sums of exponentials.
+  // The sums of exponentials, behind the sums [output_width,columns].
   T* totals() { return sums_.at(output_width_ * columns); }
 
-  // Whether all scores and sums stay in range.
+  // Packs the queries. Returns whether all scores and sums stay in range.
   bool begin() {
     std::array<const T*, columns> rows{};
     for (std::size_t i = 0; i < count_; ++i) {
@@ -99,8 +101,9 @@ class Panel {
            values_fit(head_.largest_value, block_.sizes.keys);
   }
 
-  // No score is larger than the product of the longest query and the longest key (Cauchy and
-  // Schwarz). If that is small enough to be the shift of all, the largest scores need not be known.
+  // Takes the product of the longest query and the longest key, which no score exceeds (Cauchy and
+  // Schwarz), as the shift of all queries if it is small enough. Largest scores are not computed
+  // then.
   void bound(T longest_query) {
     const T most = longest_query * head_.longest_key;
     bounded_ = block_.mask.terms == nullptr && block_.mask.added == nullptr && head_.keys_finite &&
@@ -162,7 +165,8 @@ class Panel {
     }
   }
 
-  // What the distances of keys base + [seen) add: those of the lanes' queries fall one by one.
+  // Adds the terms of the distances of keys base + [seen). From lane to lane the distance falls
+  // by 1.
   void add_distances(std::size_t base, const Range& seen) {
     const Tag d;
     const V unit = hn::Set(d, static_cast<T>(log2_e));
@@ -205,7 +209,7 @@ class Panel {
     }
   }
 
-  // Shifts the lanes whose largest score has grown.
+  // Raises the shifts of the lanes whose largest score has grown.
   void raise(const Range& seen) {
     const Tag d;
     for (std::size_t side = 0; side < columns; side += size) {
@@ -232,13 +236,13 @@ class Panel {
     }
   }
 
-  // What a lane's sums are multiplied by.
+  // Raises the shift of one lane. Returns the factor for its sums.
   T raise_lane(std::size_t i) {
     const T most = state(largest)[i];
     if (most == -infinite<T>) return T(1);
     const Shift<T> now = Shift<T>::of(most);
     const T before = state(shift)[i];
-    // A total of zero: no score came before.
+    // A total of 0: this is the first score.
     const bool begun = sums_.value(output_width_ * columns + i) != 0;
     state(shift)[i] = now.value;
     state(turned)[i] = now.turned;
@@ -251,7 +255,7 @@ class Panel {
                        [](T most) { return most != -infinite<T>; });
   }
 
-  // Of the lanes whose scores are so large that no power is shifted by them.
+  // Subtracts the shifts of the lanes whose scores are too large for power_of_two() to shift.
   void subtract_shifts(const Range& seen) {
     const T* outside = state(subtracted);
     if (std::all_of(outside, outside + columns, [](T value) { return value == 0; })) return;
@@ -267,7 +271,7 @@ class Panel {
     const V turn0 = hn::LoadU(d, state(turned)), turn1 = hn::LoadU(d, state(turned) + size);
     const V least = hn::Set(d, least_score(T(0)));
     const V least0 = hn::Sub(least, turn0), least1 = hn::Sub(least, turn1);
-    // Of few keys at a time (LongSums says why).
+    // Few keys at a time bound the rounding of their sum (see LongSums).
     V total0 = hn::Zero(d), total1 = total0;
     T* s = scores_ + seen.first * columns;
     for (std::size_t left = seen.end - seen.first; left > 0;) {

@@ -21,8 +21,7 @@ namespace {
 
 #if HWY_TARGET == HWY_AVX3
 
-// Queries that products are computed for at a time, and keys of a block: scores and powers of both
-// stay near the first-level cache.
+// Queries of a strip and keys of a block, whose scores and powers stay near the first-level cache.
 constexpr std::size_t strip_rows = 2 * tile_side, key_step = 128;
 constexpr std::size_t most_strips = split_query_block / strip_rows;
 static_assert(split_query_block <= query_block);
@@ -73,8 +72,8 @@ class SplitBlock : OnlineSoftmax<float> {
     }
   };
 
-  // The exponentials of a strip, whose product with the values is still to be added: keys
-  // base + 32 · [first, end).
+  // The exponentials of a strip whose product with the values is pending: keys base + 32 · [first,
+  // end).
   struct Powers {
     std::size_t row = 0, base = 0, first = 0, end = 0;
   };
@@ -111,8 +110,8 @@ class SplitBlock : OnlineSoftmax<float> {
     }
   }
 
-  // One block of keys for a strip. The product of the powers with the values comes after the scores
-  // of the next strip, when nothing waits for the powers any more.
+  // Adds one block of keys to a strip. The product of its powers with the values follows after the
+  // scores of the next strip, when the powers are ready.
   void add_keys(const StripView& strip, std::size_t base, const Range& seen) {
     const std::size_t first = seen.first / tile_depth, end = tile_steps(seen.end);
     const std::size_t tile_row = width_steps_ * split_tile_numbers;
@@ -163,7 +162,7 @@ class SplitBlock : OnlineSoftmax<float> {
     }
   }
 
-  // Whether the scores, masked already, are of a key that is unfit.
+  // Whether the masked scores show an unfit key.
   bool sees_unfit(std::size_t base, const Range& range, const float* scores) const {
     const std::uint32_t* const last = head_.unfit_keys + head_.unfit_count;
     const std::uint32_t* key = std::lower_bound<const std::uint32_t*>(
@@ -254,7 +253,7 @@ bool splits(const HeadSizes& sizes) noexcept {
          sizes.keys >= least_keys;
 }
 
-// Three parts of each number, two of which take the room of a float.
+// Each number has three parts, two of which fill a float.
 std::size_t split_key_count(const HeadSizes& sizes) noexcept {
   return tiled_numbers(sizes.keys, sizes.width) * 3 / 2;
 }

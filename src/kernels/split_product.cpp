@@ -25,13 +25,12 @@ constexpr std::size_t panel = split_panel_columns;
 static_assert(panel == 2 * tile_side);
 static_assert(product_group % panel == 0 && split_row_block % panel == 0);
 
-// Two tiles of rows of x, so many steps deep, stay in the first-level cache while the panels of a
-// group pass by; what is split of a group, so many steps deep, in the second-level cache while the
-// rows of a block do.
+// Depths in steps of 32 terms. Two tiles of rows of x, near_steps deep, stay in the first-level
+// cache over the panels of a group; the split panels of a group, far_steps deep, in the
+// second-level cache over the rows of a block.
 constexpr std::size_t near_steps = 4, far_steps = 24;
 
-// The sizes of a row's numbers as whole numbers, whose order is theirs; infinities and NaN are
-// larger than all.
+// Absolute values as whole numbers of the same order; infinities and NaN are the largest.
 using Sizes = hn::Vec<Words>;
 HWY_INLINE Sizes sizes_of(hn::Vec<Floats> numbers) {
   const Words words;
@@ -42,7 +41,7 @@ constexpr std::uint32_t bits_of_power(int exponent) {
   return static_cast<std::uint32_t>(exponent + 127) << 23U;
 }
 
-// Whether parts of a row lose nothing that counts.
+// Whether three parts hold the numbers of a row with that largest size.
 bool holds(std::uint32_t largest) {
   return largest == 0 || (largest >= bits_of_power(-40) && largest <= bits_of_power(60));
 }
@@ -52,7 +51,7 @@ HWY_INLINE std::uint32_t largest_of(Sizes sizes) {
   return hn::GetLane(hn::MaxOfLanes(words, sizes));
 }
 
-// One row of pairs of numbers that are bfloat16.
+// Stores one row of pairs of numbers that are bfloat16.
 HWY_INLINE void store_bfloat16(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
   const Words words;
   hn::StoreU(hn::Or(hn::ShiftRight<16>(hn::BitCast(words, first)), hn::BitCast(words, second)),
@@ -92,7 +91,7 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
     largest.fill(0);
     for (std::size_t k = 0; k < rows.width; k += tile_depth, to += tile_numbers) {
       for (std::size_t j = 0; j < tile_side; ++j) {
-        // Rows are read in parts too short for the processor to foresee the next.
+        // Parts of rows are too short for the processor to foresee the next.
         if (present[j] != nullptr) {
           hwy::Prefetch(present[j] + k + 4 * tile_depth);
           hwy::Prefetch(present[j] + k + 4 * tile_depth + tile_side);
@@ -118,7 +117,7 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
   return fits;
 }
 
-// The same from rows that stand side by side: pairs of lines are rows of the tiles.
+// split_rows_of_w() for rows that are stored side by side: pairs of lines are rows of the tiles.
 bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
   const Words words;
   const std::size_t steps = tile_steps(rows.width), end = rounded_up(rows.count, panel);

@@ -5,32 +5,32 @@
 
 namespace attn::kernels {
 
-/// Products with a W whose numbers are all bfloat16, as most checkpoints store it: only x is split
-/// for matrix tiles (matrix_tile.hpp), into three products for one.
+/// Products on matrix tiles (matrix_tile.hpp) with a W whose numbers are all bfloat16, which most
+/// checkpoints store: only x is split, into three products.
 ///
-/// Whether that is best for so many rows: tiles are in use, and there are rows enough to make up
-/// for packing W. A W of floats would take six products, which are slower than vectors where
-/// neighbours use the tiles of a core too.
+/// Whether they pay for that number of rows: tiles are in use, and the rows make up for packing W.
+/// A W of floats would take six products, slower than vectors where neighbours share the tiles of a
+/// core.
 bool splits_product(std::size_t rows, std::size_t width) noexcept;
 
-/// Rows of x that are multiplied at a time: x is split in whole blocks. Columns of y in a panel.
+/// Rows of x in a block, the unit of splitting, and columns of y in a panel.
 constexpr std::size_t split_row_block = 128, split_panel_columns = 32;
 
-/// Of uint16: what `rows` rows of x, split, and `columns` rows of W, packed, take.
+/// Sizes of `rows` split rows of x and of `columns` packed rows of W, in uint16.
 std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept;
 std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept;
 
-/// Rows of x, or of W as it is to be multiplied, [count, width]; or W as some files hold it, with
-/// its rows side by side, [width, count].
+/// Rows of x or of W, [count,width]; or W with its rows side by side, [width,count], as some files
+/// hold it.
 struct SplitSource {
   const float* first;
   std::size_t stride, count, width;
   bool side_by_side = false;
 };
 
-/// Splits rows of x, at most a block, or packs a group of rows of W, whose numbers are bfloat16.
-/// Returns false, and nothing of use, if a row's largest number is not 0, nor between 2⁻⁴⁰ and 2⁶⁰:
-/// parts of numbers would be lost that count in its sums.
+/// Splits rows of x, at most a block, or packs rows of W, at most a product_group, whose numbers
+/// are bfloat16. Returns false, with an invalid result, if a row's largest number is neither 0 nor
+/// between 2⁻⁴⁰ and 2⁶⁰: parts of numbers that count in its sums would be lost.
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept;
 bool split_w_rows(const SplitSource& rows, std::uint16_t* to) noexcept;
 

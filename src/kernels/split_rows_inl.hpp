@@ -1,7 +1,6 @@
-// Rows of floats as tiles of one part, which holds them if they are bfloat16, or of three
-// (matrix_tile.hpp). Terms k and k + 16 of each 32 stand side by side, in both operands alike:
-// which ones make a pair changes only the order of a sum. Compiled for AVX-512 alone, which all
-// processors with matrix tiles have.
+// Tiles of rows of floats (matrix_tile.hpp): one part for numbers that are bfloat16, else three.
+// Terms k and k + 16 of each 32 form a pair, in both operands; this changes only the order of a
+// sum. Compiled for AVX-512 alone, which all processors with matrix tiles have.
 
 #if defined(ATTN_KERNELS_SPLIT_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTN_KERNELS_SPLIT_ROWS_INL
@@ -30,8 +29,8 @@ using Floats = hn::ScalableTag<float>;
 using Words = hn::ScalableTag<std::uint32_t>;
 static_assert(lanes_of<float> == tile_side);
 
-// One row of each part of a tile: lane i of each vector makes the i-th pair. Parts are cut off, not
-// rounded, so that what is left of a number is exact.
+// Stores one row of each part of a tile: lane i of both vectors is the i-th pair. Parts are
+// truncated, not rounded, so that the rest of a number is exact.
 template <std::size_t parts>
 HWY_INLINE void store_parts(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
   const Floats d;
@@ -49,7 +48,7 @@ HWY_INLINE void store_parts(hn::Vec<Floats> first, hn::Vec<Floats> second, std::
   }
 }
 
-// Numbers k…k + 15 of a row, zeros beyond its end or without a row.
+// Numbers k…k + 15 of a row; zeros beyond its end or if it is null.
 HWY_INLINE hn::Vec<Floats> part_of_row(const float* row, std::size_t width, std::size_t k) {
   const Floats d;
   if (row == nullptr || k >= width) return hn::Zero(d);
@@ -57,17 +56,17 @@ HWY_INLINE hn::Vec<Floats> part_of_row(const float* row, std::size_t width, std:
   return hn::MaskedLoad(hn::FirstN(d, width - k), d, row + k);
 }
 
-// Memory that holds parts of floats.
+// Memory of a packed head as parts of floats.
 HWY_INLINE std::uint16_t* parts_in(void* memory) {
   return static_cast<std::uint16_t*>(memory);
 }
 
-// Parts below 2⁻¹²⁶ count as zeros. Where no number is larger than this, that is less than 2⁻⁶⁶ of
-// any product.
+// The largest number to split. Parts below 2⁻¹²⁶ count as zeros, which is below 2⁻⁶⁶ of any product
+// of numbers up to this one.
 constexpr float largest_split = 0x1p60F;
 
-// The rows times the factor as left operand: [rows / 16][steps] tiles, rows of zeros up to a
-// multiple of 32.
+// Splits rows times the factor as left operand: [rows / 16][steps] tiles, with rows of zeros up to
+// a multiple of 32.
 template <std::size_t parts>
 void split_rows(const float* const* rows, std::size_t count, std::size_t width, float factor,
                 std::uint16_t* to) {
@@ -86,7 +85,7 @@ void split_rows(const float* const* rows, std::size_t count, std::size_t width, 
   }
 }
 
-// Four rows of four pairs as columns.
+// Transposes four rows of four pairs.
 HWY_INLINE void transpose_pairs(const std::uint32_t* from, std::uint32_t* to) {
   const hn::FixedTag<std::uint32_t, 4> d;
   const auto x0 = hn::LoadU(d, from), x1 = hn::LoadU(d, from + tile_side);
@@ -99,8 +98,8 @@ HWY_INLINE void transpose_pairs(const std::uint32_t* from, std::uint32_t* to) {
   hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * tile_side);
 }
 
-// The keys as columns of the right operand: [keys / 16][steps] tiles, columns of zeros up to a
-// multiple of 32. Three parts cannot hold the longest keys, which are noted.
+// Splits keys as columns of the right operand: [keys / 16][steps] tiles, with columns of zeros up
+// to a multiple of 32. Keys that are too long for three parts become zeros and are listed as unfit.
 template <std::size_t parts>
 void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
                 PackedHead<float>& head) {
@@ -139,8 +138,8 @@ void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t*
   }
 }
 
-// The values as right operand: [value_width / 16][steps of keys] tiles, zeros up to a multiple of
-// 32 columns and keys. Rows that are not finite are zeros and noted.
+// Splits values as right operand: [value_width / 16][steps of keys] tiles, with zeros up to a
+// multiple of 32 columns and keys. Rows that are not finite become zeros and are listed.
 template <std::size_t parts>
 void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_t* to,
                   PackedHead<float>& head) {

@@ -4,18 +4,18 @@
 
 #include <hwy/highway.h>
 
-// What HWY_EXPORT and HWY_DYNAMIC_DISPATCH are, without Highway's library: at the start of a
-// program it measures a clock that only its own benchmarks read, for 4 to 5 ms.
+// HWY_EXPORT and HWY_DYNAMIC_DISPATCH without Highway's library, which at the start of a program
+// measures a clock for its own benchmarks, for 4 to 5 ms.
 
 namespace attn::kernels {
 
-/// The place of the target in use in the tables of ATTN_FOR_TARGETS.
+/// The index of the target in use in the tables of ATTN_FOR_TARGETS.
 std::size_t target_index() noexcept;
 
 }  // namespace attn::kernels
 
-/// The addresses of a function for each target, null where there is none: behind foreach_target.h,
-/// once, in the namespace around the targets' own.
+/// Defines the table of a function's addresses for all targets, null where there is none. Stands
+/// after foreach_target.h under HWY_ONCE, in the namespace around those of the targets.
 #define ATTN_FOR_TARGETS(function)                                       \
   constexpr decltype(&HWY_STATIC_DISPATCH(                               \
       function)) function##_for_targets[HWY_MAX_DYNAMIC_TARGETS + 1] = { \

@@ -19,11 +19,11 @@ HWY_INLINE ProductVector wide_numbers(ProductTag d, const double* from) {
 }
 
 HWY_INLINE ProductVector wide_numbers(ProductTag d, const float* from) {
-  const hn::Rebind<float, ProductTag> narrow;
-  return hn::PromoteTo(d, hn::LoadU(narrow, from));
+  const hn::Rebind<float, ProductTag> single;
+  return hn::PromoteTo(d, hn::LoadU(single, from));
 }
 
-// The products of a vector with `others` ones that follow one another, `width` numbers each.
+// The products of a vector with `others` adjacent ones of `width` numbers each.
 template <std::size_t others>
 HWY_INLINE void multiply_with(const double* vector, const double* first, std::size_t width,
                               double* products) {
@@ -72,7 +72,7 @@ bool all_forms(const QuadraticForms<T>& task) {
     ProductVector sum = hn::Zero(d);
     const double *products = task.products + k, *weights = task.scratch + k;
     for (std::size_t g = 0; g < task.count; ++g) {
-      // Two sums, so that one need not wait for the other.
+      // Two independent chains of additions.
       ProductVector even = hn::Zero(d), odd = hn::Zero(d);
       std::size_t h = 0;
       for (; h + 2 <= g + 1; h += 2, products += 2 * form_keys) {

@@ -1,7 +1,7 @@
-// The register tile that the products of attention are made of. Compiled once for each CPU target.
-// Linear layers have one of their own in matrix_product.cpp: with 8 rows by 3 vectors it loads less
-// for each product, and it fetches its wide panels ahead, which come from memory. Panels of 3
-// vectors would be a third empty for heads 32 or 64 wide, whose panels of 2 are full and in the
+// The register tile of attention's products, packing for it, and scratch memory. Compiled once for
+// each CPU target. Linear layers have another tile (matrix_product.cpp) of 8 rows by 3 vectors,
+// which loads less per product and prefetches its wide panels from memory; heads 32 or 64 wide
+// would leave a third of such panels empty, while their panels of 2 vectors are full and in the
 // cache. Matrix tiles (matrix_tile.hpp) are other instructions on other numbers.
 
 #if defined(ATTN_KERNELS_TILE_INL) == defined(HWY_TARGET_TOGGLE)
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 constexpr std::size_t lanes_of = hn::MaxLanes(hn::ScalableTag<T>());
-// Rows × two vectors are held in registers; 32 registers hold 24 sums, 16 hold 12.
+// Rows of the tile, two vectors each, that registers hold: 24 sums of 32 registers, 12 of 16.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t tile_rows = 12;
 #else
@@ -60,9 +60,9 @@ class ScratchParts {
   std::size_t count_ = 0;
 };
 
-// c = a b, or c += a b with `add`: c [rows, columns_of<T>], b [depth, columns_of<T>]. `packed`
-// tells how a lies: as [depth][rows], or in rows `stride` apart. Not inlined: among other variables
-// the compiler would not keep all sums in registers.
+// c = a b, or c += a b with `add`: c [rows,columns_of<T>], b [depth,columns_of<T>]; a is
+// [depth,rows] if `packed`, else [rows,depth] with rows `stride` apart. Not inlined, because the
+// compiler would not keep all sums in registers among other variables.
 template <bool packed, std::size_t rows = tile_rows, class T>
 HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
                                 const T* HWY_RESTRICT b, std::size_t depth, T* HWY_RESTRICT c,
@@ -74,7 +74,7 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
   V left[rows], right[rows];
 #pragma GCC unroll 12
   for (std::size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
-  // Three rows from one pointer are what an address can express: p, p + s, p + 2s.
+  // Addresses can express three rows per pointer: p, p + s, p + 2s.
   const T* a1 = a + 3 * stride;
   const T* a2 = a + 6 * stride;
   const T* a3 = a + 9 * stride;
@@ -120,8 +120,7 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
   }
 }
 
-// Rows [first, first + 4) of `from`, columns k … k + 3, times the factor: as columns from `to` on,
-// which are `unit` apart.
+// Transposes columns k … k + 3 of four rows, times the factor, to lines `unit` numbers apart.
 #if HWY_TARGET != HWY_SCALAR
 HWY_INLINE void transpose_4x4(const float* const* rows, std::size_t k, float factor, float* to,
                               std::size_t unit) {
@@ -164,8 +163,8 @@ HWY_INLINE void transpose_4x4(const T* const* rows, std::size_t k, T factor, T* 
 }
 #endif
 
-// The rows, each `width` long and multiplied by the factor, as panels [width][unit]: column j of
-// panel p is row p·unit + j. Columns beyond the last row are zeros. Written in pieces that stay in
+// Packs rows of `width` numbers, times the factor, as panels [width,unit]: column j of panel p is
+// row p·unit + j; columns beyond the last row are zeros. Panels are written in pieces that stay in
 // the first-level cache until they are whole.
 template <std::size_t unit, class T>
 void pack_columns(const T* const* rows, std::size_t count, std::size_t width, T factor,

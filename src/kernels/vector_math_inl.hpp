@@ -14,12 +14,12 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The larger, or `second` if one is NaN.
+// The larger of two vectors, lane by lane; `second` if one is NaN.
 template <class D, class V>
 HWY_INLINE V larger(D, V first, V second) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Max(first, second);
-#else  // where it would be the one that is a number
+#else  // there Max prefers the number
   return hn::IfThenElse(hn::Gt(first, second), first, second);
 #endif
 }
@@ -60,9 +60,9 @@ HWY_INLINE V exponential(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, constant(single ? -86.5 : -708.0)), hn::BitCast(d, bits));
 }
 
-// What power_of_two() needs of a shift: the number that, added to x, leaves the nearest whole
-// number to x − shift in the lowest bits of the sum. The shift that is meant is whole: shift_of()
-// gives it. |shift| < 2²⁰.
+// A shift as power_of_two() takes it: the number whose sum with x has the whole number nearest to
+// x − shift in its lowest bits. shift_of() returns the shift, rounded to a whole number.
+// |shift| < 2²⁰.
 template <class T>
 constexpr T rounding = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5·2²³, 1.5·2⁵²
 template <class T>

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include "kernels/row_functions.hpp"
 
 namespace attn {
 namespace {
@@ -108,33 +105,6 @@ TEST_CASE("a map with NaN has no numbers but where the rows are whole") {
   CHECK(std::isnan(of(values, HeadStatistic::confidence)));
   CHECK(std::isnan(of(values, HeadStatistic::sink)));
   CHECK(of(values, HeadStatistic::previous) == 0.5);
-}
-
-TEST_CASE("sums of rows of any length are those of plain loops, in both types") {
-  std::mt19937 random(5);
-  std::uniform_real_distribution<float> draw(0, 1);
-  for (std::size_t count = 1; count < 40; ++count) {
-    std::vector<float> row;
-    for (std::size_t j = 0; j < count; ++j) row.push_back(j % 3 == 1 ? 0 : draw(random));
-    const std::vector<double> wide(row.begin(), row.end());
-    kernels::RowSums expected;
-    for (std::size_t j = 0; j < count; ++j) {
-      const double a = wide[j];
-      expected.sum += a;
-      if (a > 0) expected.entropy -= a * std::log(a);
-      expected.distance += a * std::abs(static_cast<double>(j) - 3);
-      expected.largest = std::max(expected.largest, a);
-      expected.positive += a > 0 ? 1 : 0;
-    }
-    for (const kernels::RowSums& sums :
-         {kernels::row_sums(row.data(), count, 3), kernels::row_sums(wide.data(), count, 3)}) {
-      CHECK(sums.sum == doctest::Approx(expected.sum).epsilon(1e-14));
-      CHECK(sums.entropy == doctest::Approx(expected.entropy).epsilon(1e-13));
-      CHECK(sums.distance == doctest::Approx(expected.distance).epsilon(1e-14));
-      CHECK(sums.largest == expected.largest);
-      CHECK(sums.positive == expected.positive);
-    }
-  }
 }
 
 TEST_CASE("every statistic has a row in its place") {
