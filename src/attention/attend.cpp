@@ -1,18 +1,194 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
-#include "attn/attention.hpp"
-
-#include "attention/fast_path.hpp"
+#include "attention/additive_scores.hpp"
 #include "attention/geometry.hpp"
 #include "attention/head_preparation.hpp"
-#include "attention/reference.hpp"
+#include "attention/kernel_attention.hpp"
+#include "attention/linear.hpp"
+#include "attention/paths.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
 #include "tensor/narrow_number.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
+namespace {
+
+// Whether a factor is one in T too, with room for its product with log₂ e.
+template <class T>
+bool normal(double x) {
+  return x == 0 || (std::abs(x) < std::numeric_limits<T>::max() / 2 &&
+                    std::abs(x) > std::numeric_limits<T>::min());
+}
+
+// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
+// whether they stand apart or side by side.
+Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size_t threads) {
+  const std::size_t width = W.shape()[1];
+  Shape shape = key.shape();
+  shape.back() = shape.back() / width * W.shape()[0];
+  const Tensor rows = key.converted(dtype).reshaped({key.size() / width, width});
+  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
+}
+
+// One zero in the place of each row of each head.
+Tensor zeros_like(const Tensor& rows, std::size_t heads) {
+  Shape shape = rows.shape();
+  shape.back() = rows.rank() == 4 ? 1 : heads;
+  std::vector<float> numbers(element_count(shape));
+  return {std::move(shape), std::move(numbers)};
+}
+
+/// One attention by the kernel that takes its score; absent where the reference has to compute it.
+class FastScore {
+ public:
+  // `exact`: not in single precision.
+  FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility,
+            bool exact)
+      : request_(request),
+        exact_(exact),
+        scale_(scale_of(request, geometry)),
+        geometry_(geometry),
+        visibility_(visibility),
+        preparation_(request, geometry, visibility) {}
+
+  std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
+  std::optional<AttentionResult> operator()(const DotProduct& score) const {
+    return prepared_products(score);
+  }
+  std::optional<AttentionResult> operator()(const ScaledDotProduct& score) const {
+    return prepared_products(score);
+  }
+
+  std::optional<AttentionResult> operator()(const General& score) const {
+    return products([&](DType dtype) -> std::optional<Sequences> {
+      const auto projected = [&](const Tensor& key) {
+        return projected_keys(key, score.W, dtype, request_.threads);
+      };
+      Sequences sequences = score;
+      sequences.value = score.value_or_key();
+      sequences.key = projected(score.key_or_query());
+      if (score.past_key) sequences.past_key = projected(score.past_key);
+      // Finite keys may leave the range by their projection.
+      if (!all_finite(sequences.key)) return std::nullopt;
+      if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
+      return sequences;
+    });
+  }
+
+  std::optional<AttentionResult> operator()(const Additive& score) const {
+    if (is_narrow(request_.dtype)) return std::nullopt;
+    if (request_.dtype == DType::float64) return added<double, double>(score);
+    if (!exact_) {
+      if (auto single = added<float, float>(score)) return single;
+    }
+    return added<double, float>(score);
+  }
+
+ private:
+  std::optional<AttentionResult> prepared_products(const Sequences& sequences) const {
+    return products([&](DType dtype) {
+      return std::optional<Sequences>(preparation_ ? preparation_.prepared(sequences, dtype)
+                                                   : sequences);
+    });
+  }
+
+  // In single precision as far as that goes, and in double precision beyond. The sequences are made
+  // for either, if they can be.
+  template <class MakeSequences>
+  std::optional<AttentionResult> products(const MakeSequences& make) const {
+    if (is_narrow(request_.dtype)) return computed<float, float>(make(DType::float32));
+    if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
+    if (!exact_) {
+      if (auto single = computed<float, float>(make(DType::float32))) return single;
+    }
+    return computed<double, float>(make(DType::float64));
+  }
+
+  template <class T, class R>
+  std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
+    if (!sequences) return std::nullopt;
+    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_);
+  }
+
+  // Scores that come from elsewhere, with queries and keys of one zero each.
+  template <class T, class R>
+  std::optional<AttentionResult> added(const Additive& score) const {
+    if (!additive_scores_fit<T>(score, scale_)) return std::nullopt;
+    const AdditiveScores<T> scores(score, request_, geometry_);
+    Sequences sequences = score;
+    sequences.value = score.value_or_key();
+    sequences.query = zeros_like(score.query, geometry_.heads);
+    sequences.key = zeros_like(score.key_or_query(), geometry_.kv_heads);
+    if (score.past_key) sequences.past_key = zeros_like(score.past_key, geometry_.kv_heads);
+    AttentionOptions options = request_;
+    options.softcap.reset();
+    Geometry geometry = geometry_;
+    geometry.query_width = geometry.key_width = 1;
+    return kernel_attention<T, R>(options, sequences, 1, geometry, visibility_, &scores);
+  }
+
+  const AttentionRequest& request_;
+  bool exact_;
+  double scale_;
+  const Geometry& geometry_;
+  const Visibility& visibility_;
+  HeadPreparation preparation_;
+};
+
+// Whether the kernels compute all that is asked for: no stages, dropout or finite fill.
+bool supported(const AttentionOptions& options) {
+  const auto holds = [&](double x) {
+    return options.dtype == DType::float64 ? normal<double>(x) : normal<float>(x);
+  };
+  // Bins of rounded weights are left to the reference.
+  if (is_narrow(options.dtype) && options.pool) return false;
+  return !options.stages && !options.dropout && !options.mask.fill &&
+         holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
+}
+
+double multiply_adds(const Geometry& geometry) {
+  const double pairs = static_cast<double>(geometry.batch * geometry.heads) *
+                       static_cast<double>(geometry.queries) * static_cast<double>(geometry.keys);
+  return pairs * static_cast<double>(geometry.query_width + geometry.value_width);
+}
+
+std::optional<AttentionResult> fast_result(const AttentionRequest& request,
+                                           const Geometry& geometry, const Visibility& visibility,
+                                           bool exact) {
+  if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  if (!supported(request)) return std::nullopt;
+  return std::visit(FastScore(request, geometry, visibility, exact), request.score);
+}
+
+}  // namespace
+
+bool fast_path_pays(const Geometry& geometry) {
+  return multiply_adds(geometry) >= 1 << 22U;
+}
+
+bool exact_path_pays(const AttentionRequest& request, const Geometry& geometry) {
+  return request.dtype == DType::float32 && multiply_adds(geometry) >= 1 << 14U;
+}
+
+std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
+                                              const Geometry& geometry,
+                                              const Visibility& visibility) {
+  return fast_result(request, geometry, visibility, false);
+}
+
+std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& request,
+                                                    const Geometry& geometry,
+                                                    const Visibility& visibility) {
+  return fast_result(request, geometry, visibility, true);
+}
+
 namespace {
 
 // What a narrow type leaves of all that is compared and weighed.
@@ -77,6 +253,56 @@ AttentionResult attend(const Score& score, const AttentionOptions& options) {
 
 AttentionResult attend(const Sequences& sequences, const AttentionOptions& options) {
   return attend(AttentionRequest{options, ScaledDotProduct{sequences}});
+}
+
+namespace {
+
+// Rows of [1,L,D] as [1,count,D], shared.
+Tensor rows_between(const Tensor& x, std::size_t first, std::size_t end) {
+  const std::size_t width = x.shape()[2];
+  return rows_of(x.reshaped({x.shape()[1], width}), first, end - first)
+      .reshaped({1, end - first, width});
+}
+
+// The first rows of [1,L,G·d] as a past [1,G,count,d].
+Tensor past_of(const Tensor& x, std::size_t count, std::size_t heads) {
+  const std::size_t width = x.shape()[2] / heads;
+  return permuted(rows_between(x, 0, count).reshaped({1, count, heads, width}), {0, 2, 1, 3});
+}
+
+}  // namespace
+
+Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at_a_time,
+                         const TakeRows& take) {
+  const Geometry geometry = check_geometry(request);
+  const Visibility visibility(request.mask, geometry);
+  AttentionRequest part = request;
+  part.weights = true;
+  part.rotary.reset();
+  part.query_norm.reset();
+  part.key_norm.reset();
+  ScaledDotProduct all = std::get<ScaledDotProduct>(request.score);
+  if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
+    static_cast<Sequences&>(all) = preparation.prepared(all, DType::float64);
+  }
+  const std::size_t length = geometry.queries, groups = geometry.kv_heads;
+  std::vector<Tensor> outputs;
+  for (std::size_t first = 0; first < length; first += queries_at_a_time) {
+    const std::size_t end = std::min(length, first + queries_at_a_time);
+    // Keys before the block stand as a past, so that its queries are at their own positions.
+    ScaledDotProduct& score = part.score.emplace<ScaledDotProduct>(all);
+    score.query = rows_between(all.query, first, end);
+    score.key = rows_between(all.key, first, length);
+    score.value = rows_between(all.value, first, length);
+    if (first > 0) {
+      score.past_key = past_of(all.key, first, groups);
+      score.past_value = past_of(all.value, first, groups);
+    }
+    const AttentionResult result = attend(part);
+    take(first, result.weights);
+    outputs.push_back(result.output);
+  }
+  return concatenated(outputs, 1);
 }
 
 }  // namespace attn

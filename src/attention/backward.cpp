@@ -1,5 +1,3 @@
-#include "attention/backward.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -120,29 +120,6 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
       translated("make the number of heads of {1} a multiple of that of {2}", queries, keys));
 }
 
-void check_score_options(const AttentionOptions& request) {
-  if (request.dtype == DType::int64 || request.dtype == DType::boolean) {
-    throw input_error(translated("results cannot be {1}", name(request.dtype)), "/dtype",
-                      translated("choose float32, float64, bfloat16 or float16"));
-  }
-  if (request.scale && !std::isfinite(*request.scale)) {
-    throw input_error(translated("the scale is not a finite number"), "/scale",
-                      translated("give a finite number"));
-  }
-  if (request.softcap && !(std::isfinite(*request.softcap) && *request.softcap > 0)) {
-    throw input_error(translated("the softcap is not a finite positive number"), "/softcap",
-                      translated("give a positive number, or leave it out for no cap"));
-  }
-  if (request.pool && request.pool->size == 0) {
-    throw input_error(translated("a map of 0 bins holds no weights"), "/pool/size",
-                      translated("give at least one bin"));
-  }
-  if (request.dropout && !(request.dropout->p >= 0 && request.dropout->p <= 1)) {
-    throw input_error(translated("the probability of dropout is not between 0 and 1"), "/dropout/p",
-                      translated("give the probability to drop a weight, such as 0.1"));
-  }
-}
-
 // What belongs to products of queries and keys has no meaning for other scores.
 void check_compared_by_products(const AttentionRequest& request) {
   const Kind kind = kind_of(request.score);
@@ -499,7 +476,7 @@ void check_heads_options(const Sequences& sequences) {
 }
 
 Geometry check_geometry(const AttentionRequest& request) {
-  check_score_options(request);
+  check_single_options(request);
   check_compared_by_products(request);
   const Geometry geometry = std::visit(
       Overloaded{

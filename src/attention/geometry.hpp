@@ -51,6 +51,10 @@ void check_heads_options(const Sequences& sequences);
 /// length.
 void check_sequences_together(const Sequences& sequences);
 
+/// Checks the options that stand by themselves: dtype, scale, softcap, pool and the probability of
+/// dropout. Throws Error(input) naming the option.
+void check_single_options(const AttentionOptions& options);
+
 /// Checks every tensor and option of the request but the mask. Throws Error(input) as attend()
 /// does.
 Geometry check_geometry(const AttentionRequest& request);

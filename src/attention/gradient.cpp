@@ -9,7 +9,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/backward.hpp"
 #include "attention/geometry.hpp"
 #include "attention/gradient_rows.hpp"
 #include "attention/head_preparation.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attn/tensor.hpp"
+#include "attn/gradient.hpp"
 
 #include "attention/head_rows.hpp"
 
@@ -75,5 +75,8 @@ struct Back {
 };
 Back back_through(std::span<const double> x, const Tensor& weight,
                   std::span<const double> y_gradient);
+
+/// gradients() of a request that was checked.
+Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient);
 
 }  // namespace attn

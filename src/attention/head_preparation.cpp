@@ -12,11 +12,9 @@
 
 #include "attn/error.hpp"
 
-#include "attention/position_bias.hpp"
 #include "kernels/row_functions.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
-#include "support/several_errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
@@ -438,91 +436,6 @@ Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision)
   result.query = rows(sequences.query, query_norm_, query_positions_, heads_);
   result.key = rows(sequences.key_or_query(), key_norm_, key_positions_, kv_heads_);
   return result;
-}
-
-namespace {
-
-void check_sinks(const Tensor& given, std::size_t heads) {
-  if (given.shape() != Shape{heads}) {
-    throw input_error(translated("sinks {1} does not fit {2}", text(given.shape()),
-                                 translated_count(heads, "{1} query head", "{1} query heads")),
-                      "/sinks", translated("give one number a query head, {1}", text({heads})));
-  }
-  if (is_shape_only(given)) return;
-  const Tensor sinks = given.converted(DType::float64);
-  for (const double sink : sinks.values<double>()) {
-    if (std::isfinite(sink)) continue;
-    throw input_error(translated("a sink is not a finite number"), "/sinks",
-                      translated("give finite numbers"));
-  }
-}
-
-// The options that are checked one without the other: each with what has to be there for it.
-std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
-  AttentionOptions plain = options;
-  plain.rotary.reset();
-  plain.query_norm.reset();
-  plain.key_norm.reset();
-  plain.relative_bias.reset();
-  plain.mask.alibi.reset();
-  std::vector<AttentionOptions> parts;
-  const auto add = [&](bool given, const auto& give) {
-    if (given) give(parts.emplace_back(plain));
-  };
-  const auto add_rotary = [&](const auto& change) {
-    add(true, [&](AttentionOptions& part) { change(part.rotary.emplace(*options.rotary)); });
-  };
-  if (options.rotary) add_rotary([](Rotary&) {});
-  if (options.rotary && !options.rotary->cos && !options.rotary->sin) {
-    // Angles and places by themselves, which do not look at each other but in tables.
-    add_rotary([](Rotary& rotary) { rotary.positions = rotary.key_positions = {}; });
-    add_rotary([](Rotary& rotary) {
-      rotary.positions = rotary.key_positions = {};
-      rotary.theta = Rotary().theta;
-      // Factors of single pairs are checked with the width that they belong to.
-      if (std::holds_alternative<LongScaling>(rotary.scaling)) return;
-      rotary.width = 2;
-    });
-    add_rotary([](Rotary& rotary) {
-      rotary.positions = rotary.key_positions = {};
-      rotary.theta = Rotary().theta;
-      rotary.scaling = {};
-    });
-    add_rotary([](Rotary& rotary) { rotary.positions = {}; });
-  }
-  add(options.query_norm.has_value(),
-      [&](AttentionOptions& part) { part.query_norm = options.query_norm; });
-  add(options.key_norm.has_value(),
-      [&](AttentionOptions& part) { part.key_norm = options.key_norm; });
-  add(options.mask.alibi.has_value(),
-      [&](AttentionOptions& part) { part.mask.alibi = options.mask.alibi; });
-  add(options.relative_bias.has_value(),
-      [&](AttentionOptions& part) { part.relative_bias = options.relative_bias; });
-  return parts;
-}
-
-}  // namespace
-
-void check_options(const AttentionOptions& options, const Geometry& geometry) {
-  std::vector<Error> errors;
-  const auto attempt = [&](const auto& check) {
-    try {
-      check();
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::internal) throw;
-      const auto same = [&](const Error& known) {
-        return known.problem() == error.problem() && known.where() == error.where();
-      };
-      if (std::none_of(errors.begin(), errors.end(), same)) errors.push_back(error);
-    }
-  };
-  const Visibility visibility(options.mask, geometry);
-  for (const AttentionOptions& part : parts_of(options)) {
-    attempt([&] { const HeadPreparation preparation(part, geometry, visibility); });
-    attempt([&] { const PositionBias bias(part, geometry); });
-  }
-  if (options.sinks) attempt([&] { check_sinks(options.sinks, geometry.heads); });
-  if (!errors.empty()) throw SeveralErrors(std::move(errors));
 }
 
 }  // namespace attn

@@ -11,15 +11,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "attention/distance_terms.hpp"
-#include "attention/head_packing.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/kernel_choice.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/position_bias.hpp"
-#include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
-#include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {

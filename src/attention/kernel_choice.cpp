@@ -1,6 +1,4 @@
-#include "attention/kernel_choice.hpp"
-
-#include "kernels/attention_kernels.hpp"
+#include "attention/kernel_attention.hpp"
 #include "tensor/narrow_number.hpp"
 
 namespace attn {
@@ -20,7 +18,7 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
   if (options.pool || !products) return KernelKind::blocks;
   if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
   const bool small = geometry.query_width <= kernels::small_head_width &&
-                      geometry.value_width <= kernels::small_head_width;
+                     geometry.value_width <= kernels::small_head_width;
   if (small) return KernelKind::small_heads;
   const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
   const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
@@ -37,5 +35,88 @@ std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
   }
   return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
 }
+
+template <class T>
+std::size_t HeadPacking<T>::parts(KernelKind kernel) {
+  switch (kernel) {
+    case KernelKind::tile_blocks:
+    case KernelKind::rounded_pairs:
+      return 2;
+    case KernelKind::whole_rows:
+    case KernelKind::few_queries:
+    case KernelKind::small_heads:
+    case KernelKind::blocks:
+    case KernelKind::rounded:
+      break;
+  }
+  return 1;
+}
+
+template <class T>
+void HeadPacking<T>::fill(const KeyHead<T>& rows, std::size_t part) {
+  const T *const *keys = rows.keys.data(), *const *values = rows.values.data();
+  switch (kernel_) {
+    case KernelKind::small_heads:
+      kernels::pack_small_head(sizes_, keys, values, head_);
+      return;
+    case KernelKind::tile_blocks:
+      if constexpr (std::is_same_v<T, float>) {
+        if (part == 0) kernels::pack_split_keys(sizes_, keys, head_);
+        if (part == 1) kernels::pack_split_values(sizes_, values, head_);
+      }
+      return;
+    case KernelKind::rounded_pairs:
+      if constexpr (std::is_same_v<T, float>) {
+        if (part == 0) kernels::pack_key_pairs(sizes_, keys, head_);
+        if (part == 1) kernels::pack_value_pairs(sizes_, values, head_);
+      }
+      return;
+    case KernelKind::whole_rows:
+    case KernelKind::few_queries:
+    case KernelKind::blocks:
+    case KernelKind::rounded:
+      kernels::pack_head(sizes_, keys, values, head_);
+      return;
+  }
+}
+
+template <class T>
+std::size_t HeadPacking<T>::key_count() const {
+  switch (kernel_) {
+    case KernelKind::small_heads:
+      return kernels::small_key_count<T>(sizes_);
+    case KernelKind::tile_blocks:
+      return kernels::split_key_count(sizes_);
+    case KernelKind::rounded_pairs:
+      return kernels::pair_key_count(sizes_);
+    case KernelKind::whole_rows:
+    case KernelKind::few_queries:
+    case KernelKind::blocks:
+    case KernelKind::rounded:
+      break;
+  }
+  return kernels::packed_key_count<T>(sizes_);
+}
+
+template <class T>
+std::size_t HeadPacking<T>::value_count() const {
+  switch (kernel_) {
+    case KernelKind::small_heads:
+      return kernels::small_value_count<T>(sizes_);
+    case KernelKind::tile_blocks:
+      return kernels::split_value_count(sizes_);
+    case KernelKind::rounded_pairs:
+      return kernels::pair_value_count(sizes_);
+    case KernelKind::whole_rows:
+    case KernelKind::few_queries:
+    case KernelKind::blocks:
+    case KernelKind::rounded:
+      break;
+  }
+  return kernels::packed_value_count<T>(sizes_);
+}
+
+template class HeadPacking<float>;
+template class HeadPacking<double>;
 
 }  // namespace attn

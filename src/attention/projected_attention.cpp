@@ -6,7 +6,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/all_finite.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
 #include "support/translated.hpp"

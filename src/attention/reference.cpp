@@ -1,5 +1,3 @@
-#include "attention/reference.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "attention/head_rows.hpp"
 #include "attention/matrix.hpp"
+#include "attention/paths.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/position_bias.hpp"
 #include "support/parallel_for.hpp"

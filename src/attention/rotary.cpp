@@ -1,9 +1,9 @@
-#include "attention/rotary.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <variant>
+
+#include "attention/head_preparation.hpp"
 
 namespace attn {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/all_finite.hpp"
 #include "attention/attention_name.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"

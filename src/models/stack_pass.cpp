@@ -9,7 +9,7 @@
 
 #include "attention/linear.hpp"
 #include "attention/position_bias.hpp"
-#include "attention/query_blocks.hpp"
+#include "attention/paths.hpp"
 #include "models/elementwise.hpp"
 #include "models/experts.hpp"
 #include "tensor/elements.hpp"

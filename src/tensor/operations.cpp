@@ -1,6 +1,7 @@
 #include "tensor/operations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -68,6 +69,12 @@ Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count) {
   const std::size_t row = tensor.size() / shape[0];
   shape[0] = count;
   return part_of(tensor, first * row, std::move(shape));
+}
+
+bool all_finite(const Tensor& tensor) {
+  return with_floats(tensor, [](const auto numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](auto x) { return std::isfinite(x); });
+  });
 }
 
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis) {

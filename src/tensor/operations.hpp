@@ -24,6 +24,9 @@ Tensor part_of(const Tensor& tensor, std::size_t first, Shape shape);
 /// Rows `first` … `first` + count − 1: [n,…] → [count,…], shared.
 Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
 
+/// Whether no element of a tensor of float32 or float64 is NaN or infinite. Not for shapes alone.
+bool all_finite(const Tensor& tensor);
+
 /// Slices of one axis in the order of `indices`, which may repeat: [n,…] → [indices,…] for axis 0,
 /// [b,n,…] → [b,indices,…] for axis 1.
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis = 0);

@@ -8,10 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/fast_path.hpp"
 #include "attention/head_preparation.hpp"
+#include "attention/paths.hpp"
 #include "attention/random_request.hpp"
-#include "attention/reference.hpp"
 
 namespace attn::testing {
 

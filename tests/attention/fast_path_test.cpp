@@ -1,5 +1,3 @@
-#include "attention/fast_path.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -9,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/fast_and_reference.hpp"
+#include "attention/paths.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/every_target.hpp"
 

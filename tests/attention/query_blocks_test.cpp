@@ -1,5 +1,3 @@
-#include "attention/query_blocks.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attention/paths.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/random_request.hpp"
 

@@ -1,5 +1,3 @@
-#include "attention/reference.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attention/paths.hpp"
 #include "attention/random_request.hpp"
 
 namespace {

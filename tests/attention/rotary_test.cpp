@@ -1,9 +1,9 @@
-#include "attention/rotary.hpp"
-
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "attention/head_preparation.hpp"
 
 namespace attn {
 namespace {

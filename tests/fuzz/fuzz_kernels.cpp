@@ -5,8 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "attention/fast_path.hpp"
-#include "attention/reference.hpp"
+#include "attention/paths.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "kernels/cpu_target.hpp"
 #include "support/overloaded.hpp"
