@@ -10,11 +10,11 @@
 
 namespace attn {
 
-/// Dropout on the weights, as in training: each is kept with the probability 1 − p and then divided
-/// by it, else 0 (Srivastava et al. 2014).
+/// Dropout on the weights, as in training: each weight is kept with probability 1 − p and then
+/// divided by it, else set to 0 (Srivastava et al. 2014).
 struct Dropout {
-  double p = 0;
-  /// Draws which weights of the given shape are kept: a boolean tensor.
+  double p = 0;  ///< 0…1
+  /// Draws the weights to keep: a bool tensor of the given shape, that of the weights.
   std::function<Tensor(const Shape&)> draw;
 };
 
@@ -29,69 +29,73 @@ struct HeadNorm {
   NormKind kind = NormKind::rms;
 };
 
-/// A bias for each bucket of distances key − query (Raffel et al. 2020, section 2.1): each of the
-/// nearest distances has a bucket of its own, then they widen logarithmically.
+/// A learned bias per bucket of distances key − query (Raffel et al. 2020, section 2.1): each of
+/// the nearest distances has its own bucket, then buckets widen logarithmically up to max_distance.
 struct RelativeBias {
-  Tensor table;  ///< [buckets,H]
+  Tensor table;  ///< [buckets,H], finite
   std::size_t buckets = 32, max_distance = 128;
-  bool bidirectional = true;  ///< half of the buckets for later keys; else these share the first
+  bool bidirectional = true;  ///< half of the buckets for later keys; else those share the first
 };
 
-/// What holds for any attention, whatever its scores are. Field names are those of an input
-/// document, and errors name them as its pointers do ("/mask/allow").
+/// Options of any attention, whatever its scores. Fields are named as in input documents, and
+/// errors name them by the document's pointers ("/mask/allow").
 struct AttentionOptions {
-  DType dtype = DType::float32;  ///< of the results; float64 is computed in double precision,
-                                 ///< float32 too unless the sizes make it slow
+  /// Type of the results: float32, float64, bfloat16 or float16. float64 is computed in double
+  /// precision, and so is float32 unless the sizes make that slow.
+  DType dtype = DType::float32;
   std::optional<double> scale =
       {};  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
   std::optional<double> softcap = {};  ///< c·tanh(s/c) after the scale; c > 0
   Mask mask = {};
   std::optional<Dropout> dropout = {};
 
-  // Of scores that are products of queries and keys. Query i stands at p = i + the mask's offset.
-  std::optional<Rotary> rotary = {};  ///< queries and new keys are turned; past keys have been
+  // For scores that are products of queries and keys. Query i stands at position i + the mask's
+  // offset.
+  std::optional<Rotary> rotary =
+      {};  ///< rotates queries and new keys; past keys are rotated already
   std::optional<HeadNorm> query_norm = {},
-                          key_norm = {};  ///< of queries and new keys, before they are turned
-  double eps = 1e-5;                      ///< of every norm
-  std::optional<RelativeBias> relative_bias = {};  ///< added where the mask's bias is
-  Tensor sinks = {};  ///< [H], finite: one more logit a head in the sum of the softmax, with no
+                          key_norm = {};           ///< of queries and new keys, before rotation
+  double eps = 1e-5;                               ///< ε of every norm
+  std::optional<RelativeBias> relative_bias = {};  ///< added with the mask's bias
+  Tensor sinks = {};  ///< [H], finite: one more logit per head in the sum of the softmax, with no
                       ///< value (Xiao et al. 2023), neither scaled nor capped
 
-  /// Called by any thread, several at once too, with the number of scores it has just computed.
+  /// Called with the number of scores just computed, by any thread and by several at once.
   std::function<void(std::size_t)> progress = {};
-  std::size_t threads = 0;           ///< 0 = as many as the machine has; never changes a result
-  bool weights = true;               ///< whether `weights` and `allowed` are wanted
-  std::optional<Pooling> pool = {};  ///< wanted in their place
-  bool stages = false;  ///< whether `scores`, `capped`, `masked` and `lse` are wanted too
+  std::size_t threads = 0;           ///< 0 = as many as the machine has; no result depends on it
+  bool weights = true;               ///< whether to return `weights` and `allowed`
+  std::optional<Pooling> pool = {};  ///< returns `pooled` in place of the weights
+  bool stages = false;  ///< whether to return `scores`, `capped`, `masked` and `lse` too
 };
 
-/// One attention to compute.
+/// One attention to compute: a score with its options.
 struct AttentionRequest : AttentionOptions {
   Score score = ScaledDotProduct{};
 };
 
-/// Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; the output
-/// [..,Lq,Dv], heads joined again if they were split. Order inside one attention: norms of query
-/// and key → rotary → past keys in front → scale → softcap → bias, ALiBi and relative bias → mask →
-/// softmax.
+/// Results of one attention. Weights have the leading axes of the inputs: [Lq,Lk], [B,Lq,Lk] or
+/// [B,H,Lq,Lk]; the output is [..,Lq,Dv], with heads joined again if they were split. Order of
+/// steps: norms of query and key → rotary → past keys in front → scale → softcap → bias, ALiBi and
+/// relative bias → mask → softmax.
 struct AttentionResult {
   Tensor weights;
   Tensor pooled;          ///< with `pool`: [..,Nq,Nk], in place of the weights
   Shape pooled_from;      ///< [Lq,Lk]
-  Tensor pooled_allowed;  ///< bool: whether any weight of the cell is seen; absent without a mask
-  Tensor dropped;  ///< the weights after dropout, which make the output; absent without dropout
+  Tensor pooled_allowed;  ///< bool [..,Nq,Nk]: whether any weight of the cell is seen; absent
+                          ///< without a mask
+  Tensor dropped;  ///< the weights after dropout, which the output uses; absent without dropout
   Tensor output;   ///< absent for softmax without a value
-  Tensor allowed;  ///< bool, shape of the weights: which keys are seen; absent without a mask
+  Tensor allowed;  ///< bool, shape of the weights: whether the key is seen; absent without a mask
   Tensor scores;   ///< stage: after the scale
   Tensor capped;   ///< stage: after the softcap
   Tensor masked;   ///< stage: after bias and mask
   Tensor lse;  ///< stage: log Σ exp of each row of `masked` and of its sink, [..,Lq]; −inf if
                ///< there is neither
-  std::size_t empty_rows = 0;  ///< queries with no key left: their weights and output are zero
+  std::size_t empty_rows = 0;  ///< queries that see no key: their weights and output are zeros
 };
 
-/// Computes it. A key whose masked score is −inf contributes exactly nothing, even if it holds NaN
-/// or infinity. Throws Error(input) naming the field and the shapes if they do not fit together.
+/// Computes one attention. A key whose masked score is −inf contributes exactly nothing, even if it
+/// holds NaN or infinity. Throws Error(input) naming the field, and the shapes if they do not fit.
 AttentionResult attend(const AttentionRequest& request);
 /// The attention of one score under these options:
 /// attend(DotProduct{{.query = q, .key = k, .value = v}}, {.mask = {.causal = true}}).

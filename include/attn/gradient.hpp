@@ -10,26 +10,25 @@
 
 namespace attn {
 
-/// Derivatives by the name of what they are taken by, each of its shape.
+/// Derivatives with the names of the tensors they belong to, each of that tensor's shape.
 using Gradients = std::vector<std::pair<std::string, Tensor>>;
 
-/// The derivatives of L = Σ output · output_gradient by all that the attention computes from, as
-/// far as it is given: query, key, value, past_key, past_value, the score's parameters by the names
-/// of its kind's row, bias (the mask's), relative_bias (its table) and sinks. A tensor that is used
-/// several times has the sum: the query is the key where that is absent, the key the value; so have
-/// repeated samples, shared heads and broadcast axes. Hidden scores pass nothing back, weights that
-/// dropout drops only through the sum of their row. Dropout is drawn anew, and has to draw the
-/// same.
+/// Derivatives of L = Σ output · output_gradient by every given input: query, key, value, past_key,
+/// past_value, the score's parameters by the names of its kind's row, bias (of the mask),
+/// relative_bias (its table) and sinks. A tensor with several uses has the sum of their
+/// derivatives: an absent key is the query, an absent value the key; samples may be repeated, heads
+/// shared, axes broadcast. Hidden scores have derivative 0; dropped weights count only in the sum
+/// of their row. Dropout is drawn anew and has to draw the same weights.
 ///
-/// Computed in double precision whatever the dtype, which they are rounded to at the end. Throws
-/// Error(input) as attend() does, if the gradient has not the output's shape, and for norms of
-/// queries and keys and given scores, where no gradients are offered.
+/// The computation is in double precision, rounded to the request's dtype, float32 or float64, at
+/// the end. Throws Error(input) as attend() does, if output_gradient does not have the output's
+/// shape, and for norms of queries and keys and for given scores, which have no gradients.
 Gradients gradients(const AttentionRequest& request, const Tensor& output_gradient);
 
-/// The same of hidden states and projections: "W_q.weight", "W_q.bias"…
+/// Derivatives by hidden states and projections: also "W_q.weight", "W_q.bias"…
 Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& output_gradient);
 
-/// Throws what gradients() would, before anything is computed.
+/// Throws the errors of gradients() without computing anything.
 void check_gradients(const AttentionRequest& request, const Tensor& output_gradient);
 void check_gradients(const ProjectedAttentionRequest& request, const Tensor& output_gradient);
 

@@ -9,10 +9,11 @@
 
 namespace attn {
 
-/// How the frequencies of rotary positions are stretched for texts longer than those of training.
-/// In the docstrings f is a pair's frequency as it is without, o the length of training.
+// Scalings of rotary frequencies for texts longer than those of training. In the docstrings f is a
+// pair's unscaled frequency and o the length of training in positions. Factors are finite and
+// positive.
 
-/// f / factor (Chen et al. 2023, section 3.2).
+/// Frequency f / factor (Chen et al. 2023, section 3.2).
 struct LinearScaling {
   double factor = 1;
 };
@@ -24,29 +25,29 @@ struct DynamicScaling {
   double original = 0;  ///< o
 };
 
-/// f for waves shorter than o/high, f / factor for those longer than o/low, in between a mixture
-/// that is linear in o/wavelength (Llama 3.1's configurations).
+/// Frequency f for waves shorter than o/high, f / factor for those longer than o/low, in between a
+/// mixture linear in o/wavelength (Llama 3.1's configurations).
 struct BandScaling {
   double factor = 1, low = 1, high = 4;
   double original = 0;  ///< o
 };
 
-/// f for pairs that make more than `beta_fast` turns in o positions, f / factor for those that make
+/// Frequency f for pairs with more than `beta_fast` turns in o positions, f / factor for those with
 /// fewer than `beta_slow`, in between a ramp over the pairs; cosines and sines times an amplitude
 /// (Peng et al. 2023, section 3.4).
 struct YarnScaling {
   double factor = 1;
   double original = 0;  ///< o
   double beta_fast = 32, beta_slow = 1;
-  bool truncate = true;  ///< whether the ramp's ends are rounded outwards to whole pairs
+  bool truncate = true;  ///< whether to round the ramp's ends outwards to whole pairs
   std::optional<double> amplitude = {};  ///< default 0.1·ln(factor) + 1, or by the two below
   std::optional<double> mscale = {}, mscale_all_dim = {};
 };
 
-/// Each pair's frequency divided by a factor of its own: one list of them for texts up to o
-/// positions, another for longer ones (Ding et al. 2024).
+/// Frequency f divided by a factor of its own for each pair: short_factors for texts up to o
+/// positions, long_factors for longer ones (Ding et al. 2024).
 struct LongScaling {
-  std::vector<double> short_factors, long_factors;  ///< one a pair
+  std::vector<double> short_factors, long_factors;  ///< one per pair
   double original = 0;                              ///< o
   double amplitude = 1;                             ///< of cosines and sines
 };
@@ -54,13 +55,13 @@ struct LongScaling {
 using RotaryScaling = std::variant<std::monostate, LinearScaling, DynamicScaling, BandScaling,
                                    YarnScaling, LongScaling>;
 
-/// Rotary positions: pairs of columns of each query and key are turned by an angle that grows with
-/// the position, so that their product depends on the distance (Su et al. 2021, section 3.2). Of
-/// `width` turned columns pair n is (n, n + width/2), or (2n, 2n + 1) if interleaved, its angle
-/// position · θ^(−2n/width): (a, b) becomes (a cos − b sin, b cos + a sin).
+/// Rotary positions: pairs of columns of each query and key are rotated by an angle proportional to
+/// the position, so that products depend on distances (Su et al. 2021, section 3.2). Pair n of
+/// `width` columns is (n, n + width/2), or (2n, 2n + 1) if interleaved, and its angle position ·
+/// θ^(−2n/width): (a, b) becomes (a cos − b sin, b cos + a sin).
 struct Rotary {
   double theta = 10000;
-  std::optional<std::size_t> width;  ///< even; columns from there on stay; default all of a head
+  std::optional<std::size_t> width;  ///< even; later columns are kept; default: all of a head
   bool interleaved = false;
   RotaryScaling scaling;
   Tensor positions;      ///< int64 [Lq] or [B,Lq]; default i + offset, as the mask has it

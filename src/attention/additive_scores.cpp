@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-// Rows of `width` numbers each, whether heads stand apart or side by side.
+// Rows of `width` numbers, whether heads are apart or side by side.
 Tensor as_rows(const Tensor& states, DType dtype, std::size_t width) {
   return states.converted(dtype).reshaped({states.size() / width, width});
 }

@@ -13,26 +13,25 @@
 
 namespace attn {
 
-/// Whether scores with that scale stay in the range of T.
+/// Whether scores with that scale stay within the range of T.
 template <class T>
 bool additive_scores_fit(const Additive& score, double scale);
 
-/// The scores of additive attention in T, float or double, for blocks of queries: Σ_u w_v[u]
-/// tanh(a_u + b_u) with a = W_q q and b = W_k k (Bahdanau et al. 2015). Each score is within (44 +
-/// h/2) u Σ|w_v| of the exact one for the a and b of T, h units being hidden and u half a unit in
-/// the last place of 1.
+/// Scores of additive attention in T, float or double, for blocks of queries: Σ_u w_v[u]
+/// tanh(a_u + b_u) with a = W_q q and b = W_k k (Bahdanau et al. 2015). A score is within (44 +
+/// h/2) u Σ|w_v| of the exact one for a and b in T; h is the hidden width, u half a unit in the
+/// last place of 1.
 template <class T>
 class AdditiveScores {
  public:
-  /// Projects queries and keys. The request, whose score it is, must have been checked.
+  /// Projects queries and keys of the score of a request that has been checked.
   AdditiveScores(const Additive& score, const AttentionRequest& request, const Geometry& geometry);
 
-  /// Numbers between the rows that compute() writes: the keys, and what is behind the last one.
+  /// Numbers between the rows that compute() writes: all keys, padded.
   std::size_t stride() const { return panels_ * panel_keys_; }
 
-  /// Scaled and capped scores of the queries from `first_query` on, one row of stride() numbers
-  /// each. Query i needs those of the keys starts[i] … ends[i] − 1; what the others are is not
-  /// told.
+  /// Writes scaled and capped scores of the queries from `first_query` on, one row of stride()
+  /// numbers each. Query i has those of the keys starts[i] … ends[i] − 1; the others are undefined.
   void compute(std::size_t batch, std::size_t head, std::size_t first_query,
                std::span<const std::uint32_t> starts, std::span<const std::uint32_t> ends,
                T* rows) const;
@@ -53,15 +52,15 @@ class AdditiveScores {
 
   std::size_t units_, row_count_, panel_keys_, panels_, group_;
   T scale_, softcap_;
-  std::vector<T> numbers_, inverses_;  ///< w_v; what fractions make of it, row_count_ numbers
+  std::vector<T> numbers_, inverses_;  ///< w_v; AdditiveWeights::inverses
   kernels::AdditiveWeights<T> weights_{};
   bool wide_weights_ = false;  ///< whether a weight is too large for fractions, or NaN
   Projected queries_, keys_;
   std::shared_ptr<T> query_powers_, key_powers_;
-  std::vector<T> largest_query_;  ///< a row: its largest power, infinity if it is wide
-  std::vector<T> largest_key_;    ///< a panel: the largest power of its keys that are not wide
-  std::vector<std::uint8_t> wide_keys_;    ///< a key, up to the panels' ends
-  std::vector<std::uint8_t> wide_panels_;  ///< whether a panel has a wide key
+  std::vector<T> largest_query_;  ///< per row: its largest power, infinity if it is wide
+  std::vector<T> largest_key_;    ///< per panel: the largest power of its keys that are not wide
+  std::vector<std::uint8_t> wide_keys_;    ///< per key, up to the panels' ends: 1 if it is wide
+  std::vector<std::uint8_t> wide_panels_;  ///< per panel: 1 if it has a wide key
 };
 
 }  // namespace attn

@@ -20,15 +20,15 @@
 namespace attn {
 namespace {
 
-// Whether a factor is one in T too, with room for its product with log₂ e.
+// Whether a factor is a normal number of T with room for its product with log₂ e.
 template <class T>
 bool normal(double x) {
   return x == 0 || (std::abs(x) < std::numeric_limits<T>::max() / 2 &&
                     std::abs(x) > std::numeric_limits<T>::min());
 }
 
-// k Wᵀ, so that qᵀ W k is a product of queries and these. The rows of all heads are as wide as W,
-// whether they stand apart or side by side.
+// k Wᵀ, with which qᵀ W k is a product of queries and keys. Rows of all heads are as wide as W,
+// whether heads are apart or side by side.
 Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size_t threads) {
   const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
@@ -37,7 +37,7 @@ Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size
   return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
 }
 
-// One zero in the place of each row of each head.
+// One zero for each row of each head, in the layout of `rows`.
 Tensor zeros_like(const Tensor& rows, std::size_t heads) {
   Shape shape = rows.shape();
   shape.back() = rows.rank() == 4 ? 1 : heads;
@@ -45,10 +45,10 @@ Tensor zeros_like(const Tensor& rows, std::size_t heads) {
   return {std::move(shape), std::move(numbers)};
 }
 
-/// One attention by the kernel that takes its score; absent where the reference has to compute it.
+// One attention by the kernel of its score; absent where the reference has to compute it.
 class FastScore {
  public:
-  // `exact`: not in single precision.
+  // `exact`: in double precision only.
   FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility,
             bool exact)
       : request_(request),
@@ -75,7 +75,7 @@ class FastScore {
       sequences.value = score.value_or_key();
       sequences.key = projected(score.key_or_query());
       if (score.past_key) sequences.past_key = projected(score.past_key);
-      // Finite keys may leave the range by their projection.
+      // Projections of finite keys may leave the range.
       if (!all_finite(sequences.key)) return std::nullopt;
       if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
       return sequences;
@@ -99,8 +99,8 @@ class FastScore {
     });
   }
 
-  // In single precision as far as that goes, and in double precision beyond. The sequences are made
-  // for either, if they can be.
+  // Single precision within its limits, else double precision. `make` prepares the sequences for
+  // one of them; absent if it cannot.
   template <class MakeSequences>
   std::optional<AttentionResult> products(const MakeSequences& make) const {
     if (is_narrow(request_.dtype)) return computed<float, float>(make(DType::float32));
@@ -117,7 +117,7 @@ class FastScore {
     return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_);
   }
 
-  // Scores that come from elsewhere, with queries and keys of one zero each.
+  // Scores from AdditiveScores, added to products of queries and keys of one zero each.
   template <class T, class R>
   std::optional<AttentionResult> added(const Additive& score) const {
     if (!additive_scores_fit<T>(score, scale_)) return std::nullopt;
@@ -142,7 +142,7 @@ class FastScore {
   HeadPreparation preparation_;
 };
 
-// Whether the kernels compute all that is asked for: no stages, dropout or finite fill.
+// Whether the kernels offer all options: no stages, dropout or finite fill.
 bool supported(const AttentionOptions& options) {
   const auto holds = [&](double x) {
     return options.dtype == DType::float64 ? normal<double>(x) : normal<float>(x);
@@ -191,7 +191,7 @@ std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& requ
 
 namespace {
 
-// What a narrow type leaves of all that is compared and weighed.
+// Rounds all tensors that are compared and weighted to a narrow type.
 void round_inputs(Score& score, DType dtype) {
   std::visit(Overloaded{[&](GivenScores& given) {
                           given.scores = given.scores.converted(dtype);
@@ -226,8 +226,8 @@ AttentionResult attend(const AttentionRequest& given) {
     if (result) result->pooled_from = from;
     return result;
   };
-  // Kernels of single precision prepare heads as fast as they compare them; a narrow type's take
-  // what the definition makes of them, rounded.
+  // Kernels of single precision include the preparation of heads. Those of narrow types take the
+  // reference's, rounded.
   if (!narrow) {
     if (auto result = fast()) return *std::move(result);
   }
@@ -289,7 +289,7 @@ Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at
   std::vector<Tensor> outputs;
   for (std::size_t first = 0; first < length; first += queries_at_a_time) {
     const std::size_t end = std::min(length, first + queries_at_a_time);
-    // Keys before the block stand as a past, so that its queries are at their own positions.
+    // Keys before the block become a past, so that its queries have their own positions.
     ScaledDotProduct& score = part.score.emplace<ScaledDotProduct>(all);
     score.query = rows_between(all.query, first, end);
     score.key = rows_between(all.key, first, length);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Scores that are products of rows.
+// Scores that are products of rows, for one sample and head.
 struct Products {
   std::size_t width;
   const double *queries, *keys;
@@ -44,7 +44,7 @@ struct Products {
   }
 };
 
-// Σ_u w[u] tanh(a[i,u] + b[j,u]).
+// Scores Σ_u w[u] tanh(a[i,u] + b[j,u]), for one sample and head.
 struct Tanhs {
   std::size_t width;
   const double *queries, *keys, *weights;
@@ -82,7 +82,7 @@ struct Tanhs {
   }
 };
 
-// The way back through one attention.
+// The backward pass through one attention.
 class Backward {
  public:
   Backward(const AttentionRequest& request, const Tensor& output_gradient)
@@ -123,10 +123,10 @@ class Backward {
   }
 
  private:
-  static constexpr std::size_t block = 32;  // queries whose scores are there at a time
+  static constexpr std::size_t block = 32;  // queries whose scores are held at a time
 
-  // Queries of one sample and group of heads that a task takes: their number does not depend on
-  // that of the threads, so that sums do not either.
+  // The number of parts that the queries of one sample and group of heads are cut into. It does not
+  // depend on the threads, so that the order of sums does not either.
   std::size_t chunks() const {
     constexpr std::size_t enough = 64;
     const std::size_t blocks = (geometry_.queries + block - 1) / block;
@@ -134,7 +134,7 @@ class Backward {
     return std::clamp<std::size_t>((enough + tasks - 1) / tasks, 1, blocks);
   }
 
-  // What a task adds up that others add to as well.
+  // Sums that several tasks add to, one task's share.
   struct Sums {
     Numbers keys, values, hidden, sinks, table;
   };
@@ -203,7 +203,7 @@ class Backward {
         }
       }
     });
-    // The parts in their order.
+    // The shares are added in their order.
     hidden_gradient_.assign(hidden, 0);
     sink_gradient_.assign(heads, 0);
     table_gradient_.assign(buckets * heads, 0);
@@ -225,14 +225,14 @@ class Backward {
     }
   }
 
-  // Some queries of one head.
+  // The backward pass of some queries of one head.
   template <class Scores>
   void back_block(Scores& scores, std::size_t b, std::size_t h, std::size_t member,
                   std::size_t first, std::size_t count, const Numbers& turned_values, Sums& sums) {
     const std::size_t keys = geometry_.keys, width = value_.width;
     const double* const gradient = output_gradient_.of(b, h) + first * width;
     Numbers s(count * keys), dp(count * keys), slopes;
-    // 1. Weights, as forwards.
+    // 1. Weights, as in the forward pass.
     scores.scores(first, count, keys, s.data());
     for (double& score : s) score *= scale_;
     if (request_.softcap) {
@@ -258,8 +258,8 @@ class Backward {
       }
       sink_weights[i] = soften(row, h);
     }
-    // 2. What the values pass back to the weights, as far as they were kept; nothing of those that
-    // weigh nothing.
+    // 2. From the output to the weights and the values. Dropped weights and weights of 0 get
+    // nothing.
     add_product(gradient, width, 1, turned_values.data(), count, width, keys, dp.data());
     Numbers factors;
     if (kept_) factors = dropout_factors(b, h, first, count);
@@ -296,8 +296,7 @@ class Backward {
         }
       }
     }
-    // 4. Through softcap and scale to queries and keys. A hidden score may be NaN, and so may be
-    // its slope.
+    // 4. Through softcap and scale to queries and keys. Hidden scores and their slopes may be NaN.
     for (std::size_t i = 0; i < dp.size(); ++i) {
       const double slope = slopes.empty() ? scale_ : scale_ * slopes[i];
       dp[i] = seen[i] == 0 || s[i] == 0 ? 0 : dp[i] * slope;
@@ -305,7 +304,7 @@ class Backward {
     scores.back(first, count, keys, dp.data());
   }
 
-  // What dropout multiplied each weight of some queries by.
+  // The factors of dropout for the weights of some queries.
   Numbers dropout_factors(std::size_t b, std::size_t h, std::size_t first,
                           std::size_t count) const {
     const std::size_t keys = geometry_.keys;
@@ -323,7 +322,7 @@ class Backward {
            visibility_.offset(b);
   }
 
-  // Masked scores as weights; gives that of the sink.
+  // Turns masked scores into weights. Returns the weight of the sink.
   double soften(std::span<double> row, std::size_t head) const {
     const double sink = sinks_ ? sinks_.values<double>()[head] : -infinity;
     const double largest = std::max(*std::max_element(row.begin(), row.end()), sink);
@@ -340,7 +339,7 @@ class Backward {
     return sink == -infinity ? 0 : std::exp(sink - largest) / sum;
   }
 
-  // A rotation's way back is that of the opposite angle; of given tables, of the transposed matrix.
+  // Gradients are rotated by the opposite angle; with given tables, by the transposed matrix.
   void turn_back(Heads& rows, std::size_t past, const HeadPreparation::Positions& positions) {
     if (!preparation_.rotary()) return;
     const bool interleaved = preparation_.rotary()->interleaved;
@@ -354,7 +353,7 @@ class Backward {
     });
   }
 
-  // Sums over the axes that a bias was broadcast along.
+  // The gradient of the bias, summed over the axes along which it is broadcast.
   Tensor bias_gradient() const {
     const Shape axes = geometry_.weights_shape();
     const Shape& shape = request_.mask.bias.shape();
@@ -421,8 +420,8 @@ class Backward {
   Heads query_gradient_, key_gradient_, value_gradient_;
   std::vector<Tensor> parameters_;
   Numbers hidden_gradient_, sink_gradient_, table_gradient_;
-  Numbers score_gradients_;  // [B,H,Lq,Lk], if a bias needs them
-  Tensor kept_;              // which weights dropout kept, of their shape; absent without it
+  Numbers score_gradients_;  // [B,H,Lq,Lk], only with a bias
+  Tensor kept_;              // the weights that dropout keeps, of their shape; absent without it
 };
 
 }  // namespace

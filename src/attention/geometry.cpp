@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-// One sample of an input seen as [heads, length, width].
+// One sample of an input as [heads,length,width].
 struct View {
   std::size_t heads, length, width;
 };
@@ -53,7 +53,7 @@ void check_same_rank(const Tensor& first, const char* first_name, const Tensor& 
                     translated("give both the same number of axes"));
 }
 
-// [B,H,L,D] as it stands; [L,D] and [B,L,D] with their last axis split into `heads`.
+// The view of a tensor: [B,H,L,D] has its heads, [L,D] and [B,L,D] hold `heads` in their last axis.
 View split(const Tensor& tensor, const char* name, std::size_t heads) {
   const Shape& shape = tensor.shape();
   const std::size_t rank = shape.size();
@@ -72,7 +72,7 @@ View split(const Tensor& tensor, const char* name, std::size_t heads) {
   return view;
 }
 
-// The number of samples all tensors agree on; a batch axis of 1 is repeated.
+// The number of samples that all tensors agree on; a batch axis of 1 is repeated.
 class Samples {
  public:
   void join(const Tensor& tensor, const char* name) {
@@ -120,7 +120,7 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
       translated("make the number of heads of {1} a multiple of that of {2}", queries, keys));
 }
 
-// What belongs to products of queries and keys has no meaning for other scores.
+// Refuses options of products of queries and keys for other scores.
 void check_compared_by_products(const AttentionRequest& request) {
   const Kind kind = kind_of(request.score);
   if (kind == Kind::dot_product || kind == Kind::scaled_dot_product) return;
@@ -154,7 +154,7 @@ void check_parameter(const Tensor& tensor, const char* name, const Shape& expect
                     where, help);
 }
 
-// "[h,dk]": h, dk.
+// The axes of a parameter: "h" and "dk" for "[h,dk]".
 std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
   std::vector<std::string_view> axes;
   std::string_view rest = parameter.shape.substr(1);
@@ -165,7 +165,7 @@ std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
   return axes;
 }
 
-// Gives the hidden width, 0 where the kind has none.
+// Returns the hidden width; 0 if the kind has none.
 std::size_t check_parameters(Score score, const Geometry& geometry) {
   const std::string widths =
       translated("the query is {1} wide, the key {2}{3}", geometry.query_width, geometry.key_width,
@@ -216,9 +216,9 @@ void check_same_width(const Sequences& sequences, const Geometry& geometry) {
                  "different ones"));
 }
 
-// The past goes in front of the present along the length; the axes of one sample must agree but for
-// it. Where the present's heads stand side by side, those of the past may have an axis. Returns the
-// past's length.
+// Checks a past, which precedes the present along the length: all other axes of a sample must
+// agree. If the present's heads are side by side, those of the past may have an axis. Returns the
+// length of the past.
 std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& present,
                        const char* name, std::optional<std::size_t> split_heads) {
   check_axes(past, past_name);
@@ -243,7 +243,7 @@ std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& 
   return past.shape()[length_axis];
 }
 
-// Refuses what no machine holds before anything of its size is allocated.
+// Refuses sizes beyond the memory before anything is allocated.
 void check_size(const AttentionRequest& request, const Geometry& geometry) {
   element_count(geometry.weights_shape());
   const std::size_t maps = (request.stages ? 3 : 0) + (request.weights && !request.pool ? 1 : 0);

@@ -6,11 +6,11 @@
 
 namespace attn {
 
-/// The sizes of one attention after its tensors were found to fit together.
+/// The sizes of one attention whose tensors fit together.
 struct Geometry {
   bool batch_axis = false;  ///< whether the results have one
   bool head_axis = false;   ///< whether the weights have one
-  bool joined = false;      ///< whether the output's heads stand side by side in its last axis
+  bool joined = false;      ///< whether the output's heads are side by side in its last axis
   std::size_t batch = 1, heads = 1, kv_heads = 1;
   std::size_t queries = 0;                     ///< Lq
   std::size_t past = 0;                        ///< past keys
@@ -21,34 +21,33 @@ struct Geometry {
 
   Shape weights_shape() const;
   Shape output_shape() const;
-  Shape row_shape() const;  ///< [..,Lq]: one number a query
+  Shape row_shape() const;  ///< [..,Lq]: one number per query
 };
 
 /// Which weights dropout keeps, drawn anew: bool of their shape. Throws Error(input) at "/dropout"
 /// if something of another shape is drawn.
 Tensor drawn_weights(const Dropout& dropout, const Geometry& geometry);
 
-/// What the scores are multiplied by unless a scale is given: 1/√d_k where the kind scales by the
-/// width, else 1.
+/// The default factor of the scores: 1/√d_k for kinds that scale by the width, else 1.
 double default_scale(const Score& score, const Geometry& geometry);
-/// What they are multiplied by.
+/// The factor of the scores.
 double scale_of(const AttentionRequest& request, const Geometry& geometry);
 
-/// The shape of a kind's parameter, which its row writes as "[h,dk]", h being the hidden width.
+/// The shape of a kind's parameter, which its row gives as "[h,dk]" with the hidden width h.
 Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::size_t key_width,
                std::size_t hidden);
 
-/// Throws Error(input) naming their size and a way out if the weights of so many attentions, of
-/// `bytes_each` a number, take more than this machine's memory.
+/// Throws Error(input) with the size and a way out if the weights of `attentions` attentions, at
+/// `bytes_each` bytes per weight, exceed this machine's memory.
 void check_weights_memory(const Geometry& geometry, std::size_t attentions, std::size_t bytes_each);
 
-/// Throws if `heads` or `kv_heads` is 0, or kv_heads has no heads to go with; a query of 4 axes
-/// brings its own.
+/// Throws Error(input) if `heads` or `kv_heads` is 0, or if kv_heads is given without heads, which
+/// a query of 4 axes has.
 void check_heads_options(const Sequences& sequences);
 
-/// Throws unless query, key and value have the same number of axes, 2 to 4 and none of size 0,
-/// agree on the number of samples (a batch axis of 1 is repeated), and key and value on their
-/// length.
+/// Throws Error(input) unless query, key and value have the same number of axes, 2 to 4 and none of
+/// size 0, agree on the number of samples (a batch axis of 1 is repeated), and key and value on
+/// their length.
 void check_sequences_together(const Sequences& sequences);
 
 /// Checks the options that stand by themselves: dtype, scale, softcap, pool and the probability of

@@ -40,7 +40,7 @@ void check_shape(const Tensor& gradient, const Shape& output) {
                     "/gradient/output", translated("give one number for each of the output"));
 }
 
-// y = x Wᵀ + b over the rows of a tensor.
+// Gradients through y = x Wᵀ + b over the rows of a tensor.
 struct LinearBack {
   Tensor x, weight, bias;
 };
@@ -94,7 +94,7 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
     of_output = back_through(p.output, joined, joined_gradient);
     joined_gradient = of_output->x;
   }
-  // 2. Through the attention and the projections of what it compares and weighs.
+  // 2. Through the attention and the projections of its inputs.
   Gradients all, others;
   std::array<Tensor, 3> states;
   const auto add = [&](const std::string& name, const Tensor& gradient) {

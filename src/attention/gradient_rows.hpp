@@ -14,13 +14,13 @@ namespace attn {
 
 using Numbers = std::vector<double>;
 
-/// c [rows,columns] += a b, b being [depth,columns]; a[i,k] stands at i · row_step + k ·
-/// depth_step. A factor of 0 adds nothing, even of NaN, where `zeros_hide`.
+/// c [rows,columns] += a b for b [depth,columns] and a[i,k] at a[i · row_step + k · depth_step].
+/// With `zeros_hide` a factor of 0 adds nothing, even times NaN.
 void add_product(const double* a, std::size_t row_step, std::size_t depth_step, const double* b,
                  std::size_t rows, std::size_t depth, std::size_t columns, double* c,
                  bool zeros_hide = false);
 
-/// A matrix [rows,columns] as [columns,rows].
+/// The transpose [columns,rows] of a matrix [rows,columns].
 Numbers transposed(const double* matrix, std::size_t rows, std::size_t columns);
 
 bool all_finite(std::span<const double> numbers);
@@ -61,14 +61,14 @@ struct Heads {
   }
 };
 
-/// Rows [first, first + length) of all heads as a tensor like the one that they came from: a sample
-/// that was repeated has the sum.
+/// Rows [first, first + length) of all heads in the shape of `like`, the tensor that they came
+/// from. A repeated sample gets the sum over its repetitions.
 Tensor folded(const Heads& rows, std::size_t first, const Tensor& like);
 
 /// x Wᵀ for the rows of all heads.
 Heads through(const Heads& x, const Tensor& weight);
 
-/// What comes back through it, x and y being rows: that of x, and that of W.
+/// Gradients of x and W through y = x Wᵀ, given that of y. x and y are rows.
 struct Back {
   Numbers x;
   Tensor weight;
@@ -76,7 +76,7 @@ struct Back {
 Back back_through(std::span<const double> x, const Tensor& weight,
                   std::span<const double> y_gradient);
 
-/// gradients() of a request that was checked.
+/// gradients() of a request that has been checked.
 Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient);
 
 }  // namespace attn

@@ -100,7 +100,7 @@ void check_factors(const std::vector<double>& factors, std::size_t pairs, const 
                                                 "{1} finite positive numbers")));
 }
 
-// `pairs`: of columns that are turned.
+// `pairs`: number of rotated pairs of columns.
 void check_scaling(const RotaryScaling& scaling, std::size_t pairs) {
   constexpr const char* positive = to_translate("give a finite positive number");
   constexpr const char* original = "original_max_position_embeddings";
@@ -148,7 +148,7 @@ std::int64_t largest(const Positions& positions) {
   return *std::max_element(positions.all.begin(), positions.all.end());
 }
 
-// One row of a head in place.
+// Normalises one row of a head in place.
 void normalise(double* row, std::size_t width, const HeadNorm& norm, double eps) {
   const double* weight = norm.weight.values<double>().data();
   const double* bias = norm.bias ? norm.bias.values<double>().data() : nullptr;
@@ -170,8 +170,8 @@ void normalise(double* row, std::size_t width, const HeadNorm& norm, double eps)
 
 }  // namespace
 
-// Angles of some rows at a time. In single precision those of positions that follow each other are
-// sums of the first one's and of steps, which are made once: cosines take longer than all the rest.
+// Angles of blocks of rows. In single precision the angles of consecutive positions are sums of the
+// first one and of steps that are computed once, because cosines take longer than all the rest.
 class HeadPreparation::AngleBlocks {
  public:
   AngleBlocks(const HeadPreparation& preparation, std::size_t rows, bool by_steps)
@@ -358,7 +358,7 @@ RotaryAngles HeadPreparation::angles(std::size_t batch,
           pairs_, positions};
 }
 
-// A task is some rows of one sample in all heads, which share their angles.
+// A task takes some rows of one sample in all heads, which share their angles.
 template <class T>
 Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
                                       const Positions& positions, std::size_t heads) const {
@@ -367,7 +367,7 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<He
   const std::size_t rank = shape.size(), length = shape[rank - 2];
   const std::size_t width = rank == 4 ? shape[3] : shape[rank - 1] / heads;
   const std::size_t of_sample = heads * length * width;
-  // A sample that is repeated is turned for each by itself where the positions differ.
+  // A repeated sample is rotated once for each position of its own.
   const bool repeated = rank >= 3 && shape[0] == 1 && rotary_ && positions.samples > 1;
   if (repeated) shape[0] = batch_;
   const std::size_t samples = element_count(shape) / of_sample;
@@ -397,7 +397,7 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<He
   return filled(std::move(shape), to);
 }
 
-// In double precision row by row, as the definition has it.
+// Double precision: row by row, as in the definition.
 void HeadPreparation::prepare_rows_of(const double* from, std::size_t count, std::size_t width,
                                       std::size_t stride, const std::optional<HeadNorm>& norm,
                                       const std::optional<RotaryAngles>& angles, double* to) const {

@@ -13,19 +13,19 @@
 
 namespace attn {
 
-/// What each pair of columns turns by from one position to the next, and what its cosine and sine
-/// are multiplied by.
+/// Rotation of each pair of columns from one position to the next, and the factor of cosines and
+/// sines.
 struct RotaryFrequencies {
-  std::vector<double> per_pair;  ///< radians a position, width/2 of them
+  std::vector<double> per_pair;  ///< radians per position, width/2 of them
   double amplitude = 1;
 };
 
-/// Those of `width` turned columns in texts of `length` positions, in double precision: near
-/// position 131071 a float's angle is wrong in the third digit.
+/// The frequencies of `width` rotated columns in texts of `length` positions, in double precision:
+/// near position 131071 the angle of a float is wrong in its third digit.
 RotaryFrequencies rotary_frequencies(double theta, std::size_t width, const RotaryScaling& scaling,
                                      std::size_t length);
 
-/// Cosines and sines of the angles of some rows, [rows, width/2] each.
+/// Cosines and sines of the angles of some rows, [rows,width/2] each.
 struct RotaryAngles {
   std::vector<double> cos, sin;
   std::size_t pairs = 0;  ///< width/2
@@ -34,11 +34,11 @@ struct RotaryAngles {
   /// Rows of given tables, int64 positions within them.
   RotaryAngles(const double* cos_table, const double* sin_table, std::size_t pairs,
                const std::vector<std::int64_t>& positions);
-  /// The sums of one row of angles and those of some steps, each a rounding more than by itself.
+  /// Sums of one row of angles and `count` rows of steps, with one more rounding each.
   RotaryAngles(const RotaryAngles& start, const RotaryAngles& steps, std::size_t count);
 };
 
-/// Turns one row of a head in place; `row` numbers the rows of the angles.
+/// Rotates one row of a head in place by row `row` of the angles.
 template <class T>
 void turn(T* head, const RotaryAngles& angles, std::size_t row, bool interleaved) {
   const double* cos = angles.cos.data() + row * angles.pairs;
@@ -53,12 +53,12 @@ void turn(T* head, const RotaryAngles& angles, std::size_t row, bool interleaved
   }
 }
 
-/// What is done to each head's queries and new keys before they are compared: norms, then rotary
-/// positions. Checked against the sizes of one attention.
+/// Norms and rotary positions of each head's queries and new keys, applied in that order before
+/// they are compared. Checked against the sizes of one attention.
 class HeadPreparation {
  public:
-  /// The positions of queries or of new keys, [samples, length]; one sample stands for all where
-  /// they do not differ.
+  /// Positions of queries or of new keys, [samples,length]. One sample stands for all if they are
+  /// equal.
   struct Positions {
     std::vector<std::int64_t> all;
     std::size_t samples = 1, length = 0;
@@ -68,23 +68,23 @@ class HeadPreparation {
     }
   };
 
-  /// Throws Error(input) naming what does not fit. Keeps a reference to none of the arguments.
+  /// Throws Error(input) naming the option that does not fit. Keeps no reference to its arguments.
   HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
                   const Visibility& visibility);
 
-  /// Whether anything is to be done.
+  /// Whether there is a norm or a rotation.
   explicit operator bool() const noexcept { return rotary_ || query_norm_ || key_norm_; }
 
-  /// The sequences with queries and new keys as they are compared, in that precision.
+  /// The sequences with prepared queries and new keys, in float32 or float64.
   Sequences prepared(const Sequences& sequences, DType precision) const;
 
-  // For whoever shows it step by step.
+  // Parts for explanations.
   const std::optional<Rotary>& rotary() const noexcept { return rotary_; }
   const Positions& query_positions() const noexcept { return query_positions_; }
   const Positions& key_positions() const noexcept { return key_positions_; }
-  /// Cosines and sines of one position.
+  /// Cosines and sines at some positions of one sample.
   RotaryAngles angles(std::size_t batch, const std::vector<std::int64_t>& positions) const;
-  /// Of plain frequencies; none where tables are given.
+  /// The frequencies; absent if tables are given.
   const std::optional<RotaryFrequencies>& frequencies() const noexcept { return frequencies_; }
 
  private:
@@ -95,7 +95,7 @@ class HeadPreparation {
   template <class T>
   Tensor prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
                        const Positions& positions, std::size_t heads) const;
-  // Rows of one head, which stand so many numbers apart.
+  // Prepares `count` rows of one head, `stride` numbers apart.
   void prepare_rows_of(const double* from, std::size_t count, std::size_t width, std::size_t stride,
                        const std::optional<HeadNorm>& norm,
                        const std::optional<RotaryAngles>& angles, double* to) const;
@@ -111,11 +111,11 @@ class HeadPreparation {
   Positions query_positions_, key_positions_;
   std::optional<RotaryFrequencies> frequencies_;
   std::size_t pairs_ = 0;
-  bool sample_tables_ = false;  ///< whether each sample has cosines and sines of its own
+  bool sample_tables_ = false;  ///< whether each sample has its own cosines and sines
 };
 
-/// Checks all that a mask, positions, norms and sinks have to fit. Throws Error(input), of all but
-/// the mask as SeveralErrors.
+/// Checks mask, positions, norms, biases and sinks against the sizes. Throws Error(input) for the
+/// mask, SeveralErrors with all problems of the others.
 void check_options(const AttentionOptions& options, const Geometry& geometry);
 
 }  // namespace attn

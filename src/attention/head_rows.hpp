@@ -9,8 +9,8 @@
 
 namespace attn {
 
-/// The rows of a tensor [B,H,L,D], or of one [L,D] or [B,L,D] whose last axis holds `heads` heads
-/// side by side, as T; those of a past come before them. A batch axis of 1 is repeated.
+/// Rows in T of a tensor [B,H,L,D], or of [L,D] or [B,L,D] with `heads` heads side by side in the
+/// last axis; rows of a past come first. A batch axis of 1 is repeated.
 template <class T>
 class HeadRows {
  public:
@@ -28,7 +28,7 @@ class HeadRows {
                               : present_.row(batch, head, row - past_.length);
   }
 
-  /// Where each row of a head starts, length() places.
+  /// Writes the starts of the rows of a head, length() pointers.
   void starts(std::size_t batch, std::size_t head, const T** to) const {
     for (const Part* part : {&past_, &present_}) {
       if (part->length == 0) continue;
@@ -63,7 +63,7 @@ class HeadRows {
     }
 
     Tensor numbers;
-    std::span<const T> all;  ///< of them, which copies share
+    std::span<const T> all;  ///< of `numbers`, whose elements copies share
     std::size_t length = 0, width = 0, row_stride = 0, head_stride = 0, batch_stride = 0;
   };
 

@@ -20,11 +20,11 @@
 namespace attn {
 namespace {
 
-// Computes in T what is wanted in R.
+// One attention computed in T for results in R.
 template <class T, class R>
 class KernelAttention {
  public:
-  // With `scores`, these are added to the products before the mask.
+  // `scores`: null, or added to the products before the mask.
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
                   const Geometry& geometry, const Visibility& visibility,
                   const AdditiveScores<T>* scores)
@@ -104,7 +104,7 @@ class KernelAttention {
     }
   }
 
-  // Calls task(i, scratch) for i in 0…count−1, each thread with buffers of its own.
+  // Calls task(i, state) for i in 0…count−1. Each thread makes one state.
   template <class MakeState, class Task>
   void share(std::size_t count, std::size_t threads, const MakeState& make_state,
              const Task& task) {
@@ -125,8 +125,8 @@ class KernelAttention {
     return rows;
   }
 
-  // A thread's scratch holds what the kernels need, then the scores of a block of queries, from a
-  // cache line on.
+  // The scratch of a thread: that of the kernel, then the scores of a block of queries, both of
+  // whole cache lines.
   static std::size_t whole_lines(std::size_t count) {
     constexpr std::size_t line = 64 / sizeof(T);
     return (count + line - 1) / line * line;
@@ -154,7 +154,7 @@ class KernelAttention {
   }
   std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
-  // Many heads: a thread packs a head, computes it and goes on to the next, so that what is packed
+  // Many heads: a thread packs a head and computes it before the next, so that the packed head
   // stays in its cache.
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
@@ -189,7 +189,7 @@ class KernelAttention {
       if (parts == 1) packings[at].fill(rows[at]);
     });
     if (parts > 1) {
-      // With fewer heads than threads there are several at work on one.
+      // With fewer heads than threads several threads pack one head.
       parallel_for(parts * heads, threads, [&](std::size_t at) {
         packings[at / parts].fill(rows[at / parts], at % parts);
       });
@@ -204,7 +204,7 @@ class KernelAttention {
         });
   }
 
-  // Few queries: the threads share parts of the keys, which are read where they are.
+  // Few queries: threads share parts of the keys, which are read unpacked.
   void by_keys(std::size_t heads, std::size_t threads) {
     const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
     const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
@@ -258,7 +258,7 @@ class KernelAttention {
     return keys;
   }
 
-  // A block of queries as the kernels take it.
+  // A block of queries in the form that kernels take.
   struct Task {
     std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
     const KernelAttention* attention;
@@ -266,7 +266,7 @@ class KernelAttention {
     const T* scores;
     kernels::QueryBlock<T> block{};
 
-    // `room` takes the scores that are no products.
+    // `room`: takes scores that are not products.
     Task(const KernelAttention& self, std::size_t batch_index, std::size_t head_index,
          std::size_t index, T* room)
         : attention(&self),
@@ -318,7 +318,7 @@ class KernelAttention {
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
 
-    // The terms of a mask that are not intervals.
+    // Terms of a mask that is not made of intervals.
     static void add(const void* context, std::size_t query, std::size_t first_key,
                     std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
@@ -326,7 +326,7 @@ class KernelAttention {
                                       std::span(row, count));
     }
 
-    // These and the scores that are no products.
+    // add() plus the scores that are not products.
     static void add_scores(const void* context, std::size_t query, std::size_t first_key,
                            std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
@@ -458,7 +458,7 @@ class KernelAttention {
   std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;
   std::optional<PooledMap> pooled_;
-  // Of the pooled map's bins of keys, wide ones cut: their first keys, and the end; their columns.
+  // Bins of keys of the pooled map, wide ones cut: first keys and the end; the column of each.
   std::vector<std::uint32_t> first_keys_, bin_columns_;
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false, out_of_range_ = false;

@@ -17,40 +17,40 @@
 
 namespace attn {
 
-/// Which kernel computes.
+/// Kernels of attention (kernels/attention_kernels.hpp).
 enum class KernelKind {
-  whole_rows,
-  few_queries,
-  small_heads,
-  tile_blocks,
-  blocks,
-  rounded,       ///< each step in a narrow type
-  rounded_pairs  ///< the same from pairs of bfloat16
+  whole_rows,    ///< weigh_block()
+  few_queries,   ///< attend_keys()
+  small_heads,   ///< attend_small_block()
+  tile_blocks,   ///< attend_split_block()
+  blocks,        ///< attend_block()
+  rounded,       ///< attend_rounded_block()
+  rounded_pairs  ///< attend_rounded_block() with pairs of bfloat16
 };
 
 constexpr bool is_rounded(KernelKind kernel) {
   return kernel == KernelKind::rounded || kernel == KernelKind::rounded_pairs;
 }
 
-/// A narrow type as the kernels know it.
+/// The kernels' name of a narrow type.
 kernels::StepRounding::Type rounded_type(DType narrow);
 
-/// The kernel whose arrangement suits the sizes; `products` tells whether scores are products,
-/// `single` whether they are floats.
+/// The kernel for the sizes. `products`: whether scores are products of queries and keys; `single`:
+/// whether they are floats.
 KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry, bool products,
                       bool single);
 
-/// How many queries a block of it has: whole strips or panels, and little enough of them for the
-/// threads to share.
+/// Queries per block of a kernel: whole strips or panels, few enough for threads to share the
+/// blocks.
 std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes);
 
-/// The rows of one key head.
+/// Starts of the rows of one key head.
 template <class T>
 struct KeyHead {
   std::vector<const T*> keys, values;
 };
 
-/// A key head as a kernel wants it. T is float or double, float for tiles.
+/// A key head in the layout of its kernel. T is float or double; float for tiles.
 template <class T>
 class HeadPacking {
  public:
@@ -86,9 +86,9 @@ class HeadPacking {
   kernels::PackedHead<T> head_{};
 };
 
-/// One attention of products by the kernels, which compute in T what is wanted in R, or in narrow
-/// types round each step of float. With `scores`, these are added to the products before the mask.
-/// Absent if the numbers leave the range that T is good for, or a narrow type's.
+/// One attention of products by the kernels, computed in T for results in R; for narrow types in
+/// float, each step rounded. `scores` unless null are added to the products before the mask. Absent
+/// if numbers leave the range in which T is precise, or that of a narrow type.
 template <class T, class R = T>
 std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,

@@ -25,8 +25,8 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
   return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
 }
 
-// A block passes over all keys and values: where these outgrow the second-level cache, as wide ones
-// do, in blocks as large as the kernel takes.
+// Each block reads all keys and values. Wide ones outgrow the second-level cache, so that blocks
+// are as large as the kernel takes.
 std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
   if (kernel == KernelKind::small_heads) return 128;
   if (kernel == KernelKind::rounded_pairs) return 96;

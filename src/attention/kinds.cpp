@@ -179,7 +179,7 @@ constexpr bool rows_stand_at_their_kind() {
 }
 static_assert(rows_stand_at_their_kind());
 
-// Whether each alternative has a row, which says what it costs.
+// Whether each alternative of Score has a row with its products.
 template <class... Alternatives>
 constexpr bool has_rows(const std::variant<Alternatives...>*) {
   const auto has_row = [](Kind kind) {

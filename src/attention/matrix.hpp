@@ -13,11 +13,11 @@
 
 namespace attn {
 
-/// Numbers that formulas are written with.
+/// Matrices and vectors of the formulas.
 using Matrix = xt::xtensor<double, 2>;
 using Vector = xt::xtensor<double, 1>;
 
-/// Row i of a matrix, to read or to write.
+/// Row i of a matrix, for reading or writing.
 template <class M>
 auto row_of(M& matrix, std::size_t i) {
   return xt::row(matrix, static_cast<std::ptrdiff_t>(i));
@@ -42,12 +42,12 @@ inline Matrix matrix(const HeadRows<double>& rows, std::size_t batch, std::size_
 inline Matrix matrix(const HeadRows<double>& rows, std::size_t batch, std::size_t head) {
   return matrix(rows, batch, head, 0, rows.length());
 }
-/// A tensor of two axes.
+/// The matrix of a tensor of two axes.
 inline Matrix matrix(const Tensor& tensor) {
   return matrix(HeadRows<double>(tensor, 1), 0, 0);
 }
 
-/// a bᵀ: [n,d] and [m,d] give [n,m]. The products of an entry are added in their order.
+/// a bᵀ, [n,m] from [n,d] and [m,d]. The products of an entry are added in order.
 inline Matrix times_transposed(const Matrix& a, const Matrix& b) {
   const Matrix columns = xt::transpose(b);
   Matrix product = xt::zeros<double>({a.shape(0), b.shape(0)});

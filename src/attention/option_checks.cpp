@@ -56,7 +56,7 @@ void check_sinks(const Tensor& given, std::size_t heads) {
   }
 }
 
-// The options that are checked one without the other: each with what has to be there for it.
+// Options to check separately, so that each reports its own problem.
 std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
   AttentionOptions plain = options;
   plain.rotary.reset();
@@ -73,7 +73,7 @@ std::vector<AttentionOptions> parts_of(const AttentionOptions& options) {
   };
   if (options.rotary) add_rotary([](Rotary&) {});
   if (options.rotary && !options.rotary->cos && !options.rotary->sin) {
-    // Angles and places by themselves, which do not look at each other but in tables.
+    // Angles and positions depend on each other only in tables.
     add_rotary([](Rotary& rotary) { rotary.positions = rotary.key_positions = {}; });
     add_rotary([](Rotary& rotary) {
       rotary.positions = rotary.key_positions = {};

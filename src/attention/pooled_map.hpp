@@ -12,18 +12,18 @@
 namespace attn {
 
 /// The weights of an attention reduced to bins of queries × bins of keys while they are computed,
-/// so that they need never be there all at once. Query i of L stands in bin ⌊i·N/L⌋ of N, keys
-/// likewise; a sequence shorter than N has a bin a position.
+/// so that they are never held all at once. Query i of L belongs to bin ⌊i·N/L⌋ of N, keys
+/// likewise; a sequence shorter than N has one bin per position.
 ///
-/// The queries are cut into blocks. Blocks of a map are given in any order and by any thread, each
-/// once; the result does not depend on it, because each has cells of its own.
+/// The queries are cut into blocks. Each block is added once, in any order and by any thread; the
+/// result does not depend on the order, because each block has its own cells.
 class PooledMap {
  public:
   /// Consecutive queries: some whole bins, or a part of one.
   struct Block {
     std::size_t first, count;
     std::size_t first_bin, bins;
-    std::size_t row;  ///< of the map's cells, where the block's own start
+    std::size_t row;  ///< first row of the block's cells in the map
   };
 
   /// No block has more than `most_queries`.
@@ -39,24 +39,24 @@ class PooledMap {
     return (bin * queries_ + query_bins_ - 1) / query_bins_;
   }
 
-  /// The cells of one block of map `map` = sample · heads + head, [bins, key_bins()]: sums or the
-  /// largest of its weights so far. Zeros or −∞ at first. What computes weights bin by bin may fill
-  /// them in itself.
+  /// The cells of one block of map `map` = sample · heads + head, [bins,key_bins()]: sums or
+  /// largest weights so far, at first zeros or −∞. Kernels that reduce weights themselves write
+  /// them directly.
   double* cells(std::size_t map, std::size_t block);
 
-  /// Adds the weights of a block, [count, keys].
+  /// Adds the weights of a block, [count,keys].
   void add(std::size_t map, std::size_t block, const float* weights);
   void add(std::size_t map, std::size_t block, const double* weights);
 
-  /// That the query, counted within the block, sees keys [first, end), or those that `seen` tells.
+  /// Marks the keys [first, end), or those with seen[j] = 1, as seen by a query of the block.
   void see(std::size_t map, std::size_t block, std::size_t query, std::size_t first,
            std::size_t end);
   void see(std::size_t map, std::size_t block, std::size_t query,
            std::span<const std::uint8_t> seen);
 
-  /// [..,Nq,Nk]: the mean or the largest weight of each cell.
+  /// The mean or the largest weight of each cell, [..,Nq,Nk].
   Tensor weights(DType dtype) const;
-  /// [..,Nq,Nk], bool: whether any weight of the cell is seen. After see() alone.
+  /// Whether any weight of a cell is seen, bool [..,Nq,Nk]. Needs see() for every query.
   Tensor allowed() const;
 
  private:
@@ -69,7 +69,7 @@ class PooledMap {
 
   bool largest_;
   std::size_t queries_, keys_, query_bins_, key_bins_, maps_;
-  std::size_t rows_ = 0;  // of cells in each map
+  std::size_t rows_ = 0;  // rows of cells per map
   Shape leading_;
   std::vector<Block> blocks_;
   std::vector<double> cells_;

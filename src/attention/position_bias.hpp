@@ -28,11 +28,11 @@ std::vector<double> alibi_slopes(std::size_t heads);
 std::size_t relative_bucket(std::int64_t distance, std::size_t buckets, std::size_t max_distance,
                             bool bidirectional);
 
-/// What ALiBi and a relative bias add to a score by the distance of the key from the query's place,
-/// checked against the sizes of one attention.
+/// ALiBi and relative bias: terms added to a score by the distance of the key from the query's
+/// position. Checked against the sizes of one attention.
 class PositionBias {
  public:
-  /// Throws Error(input) naming what does not fit. Keeps a reference to neither argument.
+  /// Throws Error(input) naming the option that does not fit. Keeps no reference to its arguments.
   PositionBias(const AttentionOptions& options, const Geometry& geometry);
 
   explicit operator bool() const noexcept { return alibi_ || relative_; }
@@ -40,7 +40,7 @@ class PositionBias {
   double term(std::size_t head, std::int64_t distance) const {
     return alibi(head, distance) + relative(head, distance);
   }
-  /// −slope · |distance|, or 0 without ALiBi and for later keys that it leaves alone.
+  /// −slope · |distance|; 0 without ALiBi, and for later keys unless it is symmetric.
   double alibi(std::size_t head, std::int64_t distance) const;
   double slope(std::size_t head) const { return alibi_ ? alibi_->slopes[head] : 0; }
   double relative(std::size_t head, std::int64_t distance) const;
@@ -51,8 +51,8 @@ class PositionBias {
   std::optional<RelativeBias> relative_;
 };
 
-/// What a position bias adds, by head and distance, as kernels read it: from the first distance
-/// that is ever read on. A term beyond the range of T is its largest number, divided by 2⁷.
+/// Terms of a position bias by head and distance, in the layout that kernels read. Terms are
+/// bounded by the largest number of T divided by 2⁷.
 template <class T>
 class DistanceTerms {
  public:
@@ -78,19 +78,19 @@ class DistanceTerms {
     });
   }
 
-  /// For a query at this place among the keys: those of the keys 0, 1…
+  /// The terms of the keys 0, 1… for a query at that position among the keys.
   const T* of(std::size_t head, std::ptrdiff_t place) const {
     return terms_.get() + head * count_ - (place + first_);
   }
 
  private:
-  std::shared_ptr<T> terms_;  // [heads, count_], the first of them at first_
+  std::shared_ptr<T> terms_;  // [heads,count_], from distance first_ on
   std::ptrdiff_t first_ = 0;
   std::size_t count_ = 0;
 };
 
-/// The type of the weights and of all that a bias has been added to: biases, terms by distance and
-/// sinks are float32 in narrow types too, and so is what they are added to, by PyTorch's promotion.
+/// The type of the weights and of masked scores. Biases, terms by distance and sinks are float32 in
+/// narrow types too, and so are sums with them, by PyTorch's promotion.
 DType weights_dtype(const AttentionOptions& options);
 
 }  // namespace attn

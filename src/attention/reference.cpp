@@ -30,7 +30,7 @@ Matrix additive(const Matrix& a, const Matrix& b, const Matrix& w_v) {
   return scores;
 }
 
-// The scores of some queries of a head with every key, before the scale: [count,Lk].
+// Scores of some queries of a head with every key, before the scale: [count,Lk].
 using Formula = std::function<Matrix(std::size_t batch, std::size_t head, std::size_t first,
                                      std::size_t count)>;
 
@@ -70,8 +70,8 @@ Formula formula(const Additive& score, const Geometry& geometry) {
                  });
 }
 
-// The softmax of each row and its log-sum-exp, which a sink is one more term of. A score of −inf
-// weighs exactly 0; a row of nothing else is empty: all zeros.
+// The softmax of each row and its log-sum-exp, both with the sink as one more term. A score of −inf
+// weighs exactly 0; a row of nothing else is empty and has zeros.
 struct Softmax {
   Matrix weights;
   Vector lse;
@@ -85,7 +85,7 @@ Softmax softmax(const Matrix& masked, std::optional<double> sink) {
     const auto hidden = xt::equal(scores, -infinity);
     // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
     const double largest = std::max(xt::amax(scores)(), sink.value_or(-infinity));
-    // 2. Exponentials and their sum, which is 0 in empty rows without a sink alone.
+    // 2. Exponentials and their sum, which is 0 only in empty rows without a sink.
     const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
     const double sum = xt::sum(exponentials)() + (sink ? std::exp(*sink - largest) : 0);
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
@@ -96,7 +96,8 @@ Softmax softmax(const Matrix& masked, std::optional<double> sink) {
   return result;
 }
 
-// What is kept of the weights, scaled so that its expected value stays. Nothing is kept of p = 1.
+// Applies dropout: kept weights are divided by 1 − p, which preserves expected values. With p = 1
+// all are 0.
 void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
   const double factor = p < 1 ? 1 / (1 - p) : 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -104,9 +105,9 @@ void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
   }
 }
 
-// Σ_j weights[i,j] value[j] over the keys that are left: [Lq,Dv]. Weights below the normal numbers
-// of the result's type are what they are in it: one that is 0 there makes NaN of an infinite value
-// (IEEE 754), as it does where the weights are rounded first.
+// Σ_j weights[i,j] value[j] over the keys that are not hidden: [Lq,Dv]. Weights below the normal
+// numbers of the result's type are rounded to it: one that becomes 0 makes NaN of an infinite value
+// (IEEE 754), as with weights that are rounded first.
 Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& value, DType dtype) {
   const double normal = dtype == DType::float32 ? std::numeric_limits<float>::min() : 0;
   const std::size_t width = value.shape(1);
@@ -124,9 +125,8 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& v
   return output;
 }
 
-// What is left of numbers in the type of a computation: of float32 and float64 everything, because
-// nothing is rounded before the result; in a narrow type each step's sum is one of float32, which
-// is then rounded to the type.
+// Rounding of each step to the type of a computation. float32 and float64 round nothing before the
+// result; in a narrow type each step's sum is one of float32 and then rounded to the type.
 class Rounding {
  public:
   explicit Rounding(DType dtype) : dtype_(dtype), narrow_(is_narrow(dtype)) {}
@@ -149,8 +149,7 @@ void cap(Matrix& scores, double c, const Rounding& round) {
   for (double& s : scores) s = round(c * round(std::tanh(round(s / c))));
 }
 
-// A result under construction: matrices [rows, columns] rounded to the dtype asked for and put
-// where they belong.
+// A result under construction: collects matrices [rows,columns], rounded to its dtype.
 class Collector {
  public:
   Collector(bool wanted, Shape shape, DType dtype)

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-// How many pairs of w/2 make more than `turns` turns in `original` positions, as a fraction.
+// The number of pairs of w/2 with more than `turns` turns in `original` positions, not rounded.
 double pair_of_turns(double turns, double width, double theta, double original) {
   return width * std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(theta));
 }
@@ -22,7 +22,7 @@ double yarn_amplitude(const YarnScaling& yarn) {
   return grown(1);
 }
 
-// Changes the plain frequencies of θ^(−2n/w) to those of a scaling.
+// Turns the frequencies θ^(−2n/w) into those of a scaling.
 struct Scale {
   double theta;
   std::size_t width, length;

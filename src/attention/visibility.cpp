@@ -26,8 +26,8 @@ std::string described(const char* name, const Tensor& tensor) {
 
 }  // namespace
 
-// A part that hides single keys needs a row and its function alone; one that leaves an interval, a
-// line in interval() too.
+// A part that hides single keys needs a row and its function; one that leaves an interval also a
+// line in interval().
 const std::array<Visibility::Row, 7> Visibility::rows{{
     {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Visibility::hide_later},
     {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
@@ -205,10 +205,10 @@ bool Visibility::is_global(std::ptrdiff_t position) const {
          is_global_[static_cast<std::size_t>(position)];
 }
 
-// The keys near a position, without the global ones.
+// The keys in the window of a position, without global ones.
 Visibility::Interval Visibility::window_of(std::ptrdiff_t position) const {
   if (!mask_.window) return {0, keys_};
-  // From no position can more keys be reached than this; the sums below cannot overflow then.
+  // No window reaches farther than this from any position, so that the sums below cannot overflow.
   const auto reach = [&](std::optional<std::size_t> side) {
     const std::size_t farthest = keys_ + queries_ + past_;
     return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));

@@ -17,21 +17,21 @@ namespace attn {
 struct HidingPart {
   std::string_view name;
   bool (*present)(const Mask& mask);
-  bool interval;  ///< whether it leaves an interval of keys, which Visibility::interval() knows of
+  bool interval;  ///< whether it leaves an interval of keys, which Visibility::interval() includes
 };
-/// All of them, at most 32.
+/// All hiding parts, at most 32.
 std::span<const HidingPart* const> hiding_parts() noexcept;
 
-/// A Mask checked against the sizes of one attention: which keys a query sees and what is added to
+/// A Mask checked against the sizes of one attention: the keys that a query sees, and the biases of
 /// its scores.
 class Visibility {
  public:
-  /// Throws Error(input) naming the part of the mask that does not fit. Keeps a reference to
-  /// neither argument.
+  /// Throws Error(input) naming the part of the mask that does not fit. Keeps no reference to its
+  /// arguments.
   Visibility(const Mask& mask, const Geometry& geometry);
 
-  /// seen[j] = 1 if no part of the mask hides key j from this query, a bias of −inf included.
-  /// `seen` has Lk places.
+  /// Sets seen[j], j < Lk, to 1 if no part of the mask, a bias of −inf included, hides key j from
+  /// this query; else to 0.
   void see(std::size_t batch, std::size_t head, std::size_t query,
            std::span<std::uint8_t> seen) const;
 
@@ -39,18 +39,17 @@ class Visibility {
   std::vector<std::string_view> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
                                           std::size_t key) const;
 
-  /// The same for a whole query: bit i of parts[j] tells whether hiding_parts()[i] hides key j.
-  /// `parts` has Lk places.
+  /// Sets bit i of parts[j], j < Lk, to whether hiding_parts()[i] hides key j from this query.
   void hidden_by(std::size_t batch, std::size_t head, std::size_t query,
                  std::span<std::uint32_t> parts) const;
 
-  /// Whether heads may see different keys or get different biases.
+  /// Whether heads may see different keys or have different biases.
   bool differs_by_head() const { return allow_.head != 0 || block_.head != 0 || bias_.head != 0; }
 
-  /// What the bias adds to the score of that key; 0 without a bias.
+  /// The bias of the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
 
-  /// How many leading keys are valid for this query: all of them without valid_lens.
+  /// The number of leading keys that are valid for this query; all of them without valid_lens.
   std::size_t valid_keys(std::size_t batch, std::size_t query) const;
 
   /// Query i stands at key i + offset.
@@ -63,23 +62,23 @@ class Visibility {
     std::size_t first, end;
   };
 
-  /// The keys that window, causality and valid lengths leave this query. It sees no other; whether
-  /// it sees all of them is told by only_intervals().
+  /// The keys that window, causality and valid lengths leave this query. It sees no others; with
+  /// only_intervals() it sees all of them.
   Interval interval(std::size_t batch, std::size_t query) const;
 
-  /// Whether interval() is all that the mask does.
+  /// Whether interval() describes the mask completely.
   bool only_intervals() const;
 
-  /// What is added to the scores of `added.size()` keys from `first` on, where no fill is given: −∞
-  /// hides a key, whatever its score is. A bias beyond the range of the numbers comes as their
-  /// largest, divided by 2⁷, so that there is room for a score beside it.
+  /// Writes the terms of the scores of `added.size()` keys from `first` on, for masks without fill:
+  /// −∞ hides a key, whatever its score is. Biases are bounded by the largest number of the type
+  /// divided by 2⁷, which leaves room for a score.
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
            std::span<float> added) const;
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
            std::span<double> added) const;
 
-  /// Turns the query's scores into masked ones: adds the bias, then puts the fill where a key is
-  /// not seen. A bias of −inf stays −inf whatever the score (NaN too) and the fill are.
+  /// Masks the query's scores: adds the bias, then writes the fill for keys that are not seen. A
+  /// bias of −inf stays −inf whatever the score (NaN too) and the fill are.
   void mask(std::size_t batch, std::size_t head, std::size_t query,
             std::span<const std::uint8_t> seen, std::span<double> scores) const;
 
@@ -95,14 +94,14 @@ class Visibility {
   static Broadcast broadcast(const Tensor& tensor, DType dtype, const Geometry& geometry,
                              const char* name);
 
-  /// As many keys as there is room for, from `first` on, as one query meets them.
+  /// Keys from `first` on, from the viewpoint of one query.
   struct Keys {
     std::size_t batch, head, query;
     std::ptrdiff_t position;  ///< of the query among the keys
     std::size_t first;
   };
-  /// A hiding part with what it does: it sets seen[j] = 0 for the keys first + j that it hides, and
-  /// leaves the others as they are.
+  /// A hiding part with its function, which sets seen[j] = 0 for the keys first + j that it hides
+  /// and keeps the others.
   struct Row : HidingPart {
     void (Visibility::*hide)(const Keys& keys, std::span<std::uint8_t> seen) const;
   };
@@ -136,9 +135,9 @@ class Visibility {
   std::size_t queries_, keys_, past_;
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   Broadcast allow_, block_, bias_;
-  /// A sample: query i stands at key i + offset; empty if that is the number of past keys for all.
+  /// One offset per sample; empty if it is the number of past keys for all.
   std::vector<std::ptrdiff_t> offsets_;
-  std::vector<std::uint8_t> is_global_;  ///< a key; empty without a window
+  std::vector<std::uint8_t> is_global_;  ///< one per key; empty without a window
 };
 
 }  // namespace attn
