@@ -27,7 +27,7 @@ Tensor with_positive_column(const Tensor& tensor, std::size_t column) {
 
 }  // namespace
 
-TEST_CASE("narrow heads agree with the reference on both sides of the bound of their scores") {
+TEST_CASE("small heads agree with the reference on both sides of the bound of their scores") {
   on_every_target([] {
     RandomRequests random(21);
     for (const double scale : {0.05, 0.35, -0.4, 1.0}) {
@@ -50,7 +50,7 @@ TEST_CASE("narrow heads agree with the reference on both sides of the bound of t
   });
 }
 
-TEST_CASE("narrow rows that lie apart are packed as those that lie together") {
+TEST_CASE("rows of small heads that lie apart are packed as those that lie together") {
   on_every_target([] {
     RandomRequests random(22);
     for (const std::size_t width : {2, 4, 5, 6, 8, 12, 16}) {
@@ -62,7 +62,7 @@ TEST_CASE("narrow rows that lie apart are packed as those that lie together") {
   });
 }
 
-TEST_CASE("keys and queries of narrow heads that are not finite give what the reference gives") {
+TEST_CASE("keys and queries of small heads that are not finite give what the reference gives") {
   on_every_target([] {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     RandomRequests random(23);
