@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "attention/linear.hpp"
+#include "attention/projected_rows.hpp"
 #include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
@@ -14,23 +14,32 @@
 namespace attn {
 namespace {
 
-// Rows of `width` numbers, whether heads are apart or side by side.
-Tensor as_rows(const Tensor& states, DType dtype, std::size_t width) {
-  return states.converted(dtype).reshaped({states.size() / width, width});
+// Σ |w_v|, or the length of w_v. Weights that are not finite are left out.
+double sum_of_sizes(const Tensor& w_v) {
+  const Tensor w = w_v.converted(DType::float64);
+  double sum = 0;
+  for (const double weight : w.values<double>())
+    sum += std::isfinite(weight) ? std::abs(weight) : 0;
+  return sum;
+}
+double length_of(const Tensor& w_v) {
+  const Tensor w = w_v.converted(DType::float64);
+  double squares = 0;
+  for (const double weight : w.values<double>()) squares += weight * weight;
+  return std::sqrt(squares);
 }
 
 }  // namespace
 
 template <class T>
 bool additive_scores_fit(const Additive& score, double scale) {
-  const Tensor w = score.w_v.converted(DType::float64);
-  double sum = 0;
-  for (const double weight : w.values<double>()) {
-    if (std::isfinite(weight)) sum += std::abs(weight);
-  }
+  const double sum = sum_of_sizes(score.w_v) * std::max(1.0, std::abs(scale));
   // Kernels count in units of ln 2.
   constexpr double largest = std::numeric_limits<T>::max() / 4;
-  return sum * std::max(1.0, std::abs(scale)) * std::numbers::log2e < largest;
+  if (sum * std::numbers::log2e >= largest) return false;
+  // An eighth of the bound of a score's error is the most that is seen of it.
+  const double error = (44 + static_cast<double>(score.w_v.size()) / 2) * 0x1p-24 * sum;
+  return sizeof(T) == sizeof(double) || error / 8 <= 5e-5;
 }
 
 template <class T>
@@ -43,6 +52,7 @@ AdditiveScores<T>::AdditiveScores(const Additive& score, const AttentionRequest&
       group_(geometry.heads / geometry.kv_heads),
       scale_(static_cast<T>(scale_of(request, geometry))),
       softcap_(static_cast<T>(request.softcap.value_or(0))),
+      steepness_(std::abs(scale_of(request, geometry)) * length_of(score.w_v)),
       inverses_(row_count_) {
   const Tensor w = score.w_v.converted(dtype_of<T>());
   numbers_.assign(w.values<T>().begin(), w.values<T>().end());
@@ -60,7 +70,6 @@ typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& s
                                                                  const Tensor& weight,
                                                                  std::size_t heads,
                                                                  std::size_t threads) const {
-  const std::size_t width = weight.shape()[1];
   Projected result;
   result.heads = heads;
   const std::size_t rank = states.rank();
@@ -69,11 +78,11 @@ typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& s
   result.repeated = result.batch == 1;
   const std::size_t past_length = past ? past.shape()[past.rank() - 2] : 0;
   result.length = past_length + states.shape()[rank - 2];
-  const auto projected_rows = [&](const Tensor& from) {
-    return apply(Linear{weight, {}}, as_rows(from, dtype_of<T>(), width), threads);
+  const auto rows_of = [&](const Tensor& from) {
+    return attn::projected_rows(from, weight, steepness_, dtype_of<T>(), threads);
   };
   if (!past && (rank == 4 || heads == 1)) {
-    const auto projected = std::make_shared<Tensor>(projected_rows(states));
+    const auto projected = std::make_shared<Tensor>(rows_of(states));
     result.rows = {projected, projected->template values<T>().data()};
     return result;
   }
@@ -81,7 +90,7 @@ typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& s
   result.rows = rows;
   const auto put = [&](const Tensor& from, std::size_t start) {
     if (!from) return;
-    const Tensor projected = projected_rows(from);
+    const Tensor projected = rows_of(from);
     const T* numbers = projected.values<T>().data();
     const std::size_t length = from.shape()[from.rank() - 2];
     const std::size_t batch = from.rank() < 3 ? 1 : from.shape()[0];

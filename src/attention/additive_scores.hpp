@@ -13,7 +13,8 @@
 
 namespace attn {
 
-/// Whether scores with that scale stay within the range of T.
+/// Whether T holds scores with that scale: they stay within its range, and within 5·10⁻⁵ of the
+/// exact ones if T is float (docs/numerics.md).
 template <class T>
 bool additive_scores_fit(const Additive& score, double scale);
 
@@ -52,6 +53,7 @@ class AdditiveScores {
 
   std::size_t units_, row_count_, panel_keys_, panels_, group_;
   T scale_, softcap_;
+  double steepness_;  ///< change of a score per unit of length of a projected row, at most
   std::vector<T> numbers_, inverses_;  ///< w_v; AdditiveWeights::inverses
   kernels::AdditiveWeights<T> weights_{};
   bool wide_weights_ = false;  ///< whether a weight is too large for fractions, or NaN

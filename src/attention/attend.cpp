@@ -10,8 +10,8 @@
 #include "attention/geometry.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/kernel_attention.hpp"
-#include "attention/linear.hpp"
 #include "attention/paths.hpp"
+#include "attention/projected_rows.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
 #include "tensor/narrow_number.hpp"
@@ -29,12 +29,12 @@ bool normal(double x) {
 
 // k Wᵀ, with which qᵀ W k is a product of queries and keys. Rows of all heads are as wide as W,
 // whether heads are apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, DType dtype, std::size_t threads) {
+Tensor projected_keys(const Tensor& key, const Tensor& W, double steepness, DType dtype,
+                      std::size_t threads) {
   const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
   shape.back() = shape.back() / width * W.shape()[0];
-  const Tensor rows = key.converted(dtype).reshaped({key.size() / width, width});
-  return apply(Linear{W, {}}, rows, threads).reshaped(std::move(shape));
+  return projected_rows(key, W, steepness, dtype, threads).reshaped(std::move(shape));
 }
 
 // One zero for each row of each head, in the layout of `rows`.
@@ -68,8 +68,13 @@ class FastScore {
 
   std::optional<AttentionResult> operator()(const General& score) const {
     return products([&](DType dtype) -> std::optional<Sequences> {
+      // A score changes by at most the query's length per unit of length of the projected key.
+      const double steepness =
+          dtype == DType::float64
+              ? 0
+              : std::abs(scale_) * longest_row(score.query, score.W.shape()[0], request_.threads);
       const auto projected = [&](const Tensor& key) {
-        return projected_keys(key, score.W, dtype, request_.threads);
+        return projected_keys(key, score.W, steepness, dtype, request_.threads);
       };
       Sequences sequences = score;
       sequences.value = score.value_or_key();

@@ -43,7 +43,11 @@ class KernelAttention {
         sinks_(request.sinks.converted(DType::float64)),
         weights_type_(weights_dtype(request)) {
     if (const PositionBias bias(request, geometry); bias) {
-      terms_.emplace(bias, geometry, visibility, request.threads);
+      if (request.mask.bias) {
+        exact_terms_.emplace(bias, geometry, visibility, request.threads);
+      } else {
+        terms_.emplace(bias, geometry, visibility, request.threads);
+      }
     }
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
@@ -293,10 +297,8 @@ class KernelAttention {
       block.softcap = self.request_.softcap.value_or(0);
       block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this,
                     nullptr};
-      if (self.terms_) {
-        block.mask.terms = self.terms_->of(
-            head, static_cast<std::ptrdiff_t>(first_query) + self.visibility_.offset(batch));
-      }
+      if (self.terms_) block.mask.terms = self.terms_->of(head, place(0));
+      block.mask.last_keys_first = self.terms_ || self.exact_terms_;
       if (self.sinks_) block.sink = self.sinks_.template values<double>()[head];
       block.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
       if (self.scores_ != nullptr) {
@@ -318,12 +320,21 @@ class KernelAttention {
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
 
+    // The place of a query of the block among the keys.
+    std::ptrdiff_t place(std::size_t query) const {
+      return static_cast<std::ptrdiff_t>(first_query + query) +
+             attention->visibility_.offset(batch);
+    }
+
     // Terms of a mask that is not made of intervals.
     static void add(const void* context, std::size_t query, std::size_t first_key,
                     std::size_t count, T* row) noexcept {
       const auto& self = *static_cast<const Task*>(context);
+      const auto& exact_terms = self.attention->exact_terms_;
+      const double* const terms =
+          exact_terms ? exact_terms->of(self.head, self.place(query)) + first_key : nullptr;
       self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
-                                      std::span(row, count));
+                                      std::span(row, count), terms);
     }
 
     // add() plus the scores that are not products.
@@ -339,11 +350,11 @@ class KernelAttention {
         }
         return;
       }
-      const auto place = [&](std::size_t key) {
+      const auto index = [&](std::size_t key) {
         return std::clamp(key, first_key, first_key + count) - first_key;
       };
-      const std::size_t start = place(self.starts[query]);
-      const std::size_t end = std::max(start, place(self.ends[query]));
+      const std::size_t start = index(self.starts[query]);
+      const std::size_t end = std::max(start, index(self.ends[query]));
       std::fill(row, row + start, hidden);
       std::copy(scores + start, scores + end, row + start);
       std::fill(row + end, row + count, hidden);
@@ -454,6 +465,7 @@ class KernelAttention {
   Tensor sinks_;
   DType weights_type_;
   std::optional<DistanceTerms<T>> terms_;
+  std::optional<DistanceTerms<double>> exact_terms_;  // in place of terms_ beside a bias
   std::shared_ptr<T> output_;
   std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;

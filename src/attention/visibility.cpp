@@ -302,7 +302,7 @@ void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query
 
 template <class T>
 void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t query,
-                           std::size_t first, std::span<T> added) const {
+                           std::size_t first, std::span<T> added, const double* terms) const {
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   constexpr double most = static_cast<double>(std::numeric_limits<T>::max()) / 128;
   std::array<std::uint8_t, 512> seen;
@@ -314,7 +314,8 @@ void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t quer
       const auto bias = bias_.tensor.values<double>();
       const std::size_t at = bias_.at(batch, head, query) + (first + done) * bias_.key;
       for (std::size_t j = 0; j < count; ++j) {
-        const double term = std::clamp(bias[at + j * bias_.key], -most, most);
+        const double distance_term = terms == nullptr ? 0 : terms[done + j];
+        const double term = std::clamp(bias[at + j * bias_.key] + distance_term, -most, most);
         part[j] = seen[j] ? static_cast<T>(term) : hidden;
       }
     } else {
@@ -324,13 +325,13 @@ void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t quer
 }
 
 void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                     std::span<float> added) const {
-  add_terms(batch, head, query, first, added);
+                     std::span<float> added, const double* terms) const {
+  add_terms(batch, head, query, first, added, terms);
 }
 
 void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                     std::span<double> added) const {
-  add_terms(batch, head, query, first, added);
+                     std::span<double> added, const double* terms) const {
+  add_terms(batch, head, query, first, added, terms);
 }
 
 std::vector<std::string_view> Visibility::hidden_by(std::size_t batch, std::size_t head,

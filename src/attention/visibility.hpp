@@ -72,10 +72,12 @@ class Visibility {
   /// Writes the terms of the scores of `added.size()` keys from `first` on, for masks without fill:
   /// −∞ hides a key, whatever its score is. Biases are bounded by the largest number of the type
   /// divided by 2⁷, which leaves room for a score.
+  /// `terms` unless null are further terms of these keys, added in double precision: a bias and a
+  /// term that cancel each other leave no rounding.
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-           std::span<float> added) const;
+           std::span<float> added, const double* terms = nullptr) const;
   void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-           std::span<double> added) const;
+           std::span<double> added, const double* terms = nullptr) const;
 
   /// Masks the query's scores: adds the bias, then writes the fill for keys that are not seen. A
   /// bias of −inf stays −inf whatever the score (NaN too) and the fill are.
@@ -119,7 +121,7 @@ class Visibility {
 
   template <class T>
   void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                 std::span<T> added) const;
+                 std::span<T> added, const double* terms) const;
   /// see() for the keys from `first_key` on.
   void see_from(std::size_t batch, std::size_t head, std::size_t query, std::size_t first_key,
                 std::span<std::uint8_t> seen) const;

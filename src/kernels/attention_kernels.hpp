@@ -34,6 +34,8 @@ struct BlockMask {
   /// Null, or biases by distance: terms[j − i] is added to the score of key j and query i of the
   /// block. They are finite, with distance_margin more on either side.
   const T* terms = nullptr;
+  /// Whether blocks of keys are best visited from the last one on; always so with `terms`.
+  bool last_keys_first = false;
 };
 
 /// Up to query_block queries of one query head. Strides count numbers of T between rows.

@@ -65,7 +65,9 @@ class KeySteps {
  public:
   template <class T>
   KeySteps(const BlockMask<T>& mask, const Range& keys, std::size_t step)
-      : first_(keys.first / step), step_(step), backwards_(mask.terms != nullptr) {
+      : first_(keys.first / step),
+        step_(step),
+        backwards_(mask.terms != nullptr || mask.last_keys_first) {
     if (!keys.empty()) count_ = (keys.end + step - 1) / step - first_;
   }
 

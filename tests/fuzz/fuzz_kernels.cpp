@@ -77,6 +77,35 @@ void choose_mask(Mask& mask, std::size_t batch, std::size_t queries, std::size_t
   }
 }
 
+// All numbers more by one, in single precision.
+Tensor shifted(const Tensor& tensor, float by) {
+  const auto from = tensor.values<float>();
+  std::vector<float> elements(from.begin(), from.end());
+  for (float& element : elements) element += by;
+  return {tensor.shape(), std::move(elements)};
+}
+
+// Terms by distance; with a bias perhaps so large that both cancel each other.
+void choose_distance_terms(AttentionRequest& request, std::size_t heads, Choices& choices) {
+  if (choices.flag()) {
+    Alibi& alibi = request.mask.alibi.emplace();
+    alibi.symmetric = choices.flag();
+    for (std::size_t h = 0; h < heads; ++h) {
+      alibi.slopes.push_back(static_cast<double>(choices.number()));
+    }
+  }
+  if (!choices.flag()) return;
+  RelativeBias& relative = request.relative_bias.emplace();
+  relative.buckets = 8;
+  relative.max_distance = 16;
+  relative.bidirectional = choices.flag();
+  relative.table = numbers({relative.buckets, heads}, choices);
+  if (!request.mask.bias || !choices.flag()) return;
+  const auto size = static_cast<float>(std::pow(10.0, static_cast<double>(choices.upto(5))));
+  relative.table = shifted(relative.table, size);
+  request.mask.bias = shifted(request.mask.bias, -size);
+}
+
 AttentionRequest choose(Choices& choices) {
   AttentionRequest request;
   request.threads = 1;
@@ -110,6 +139,10 @@ AttentionRequest choose(Choices& choices) {
             compared.past_value = numbers({batch, kv_heads, past, value_width}, choices);
           }},
       request.score);
+  const Kind chosen = kind_of(request.score);
+  if (chosen == Kind::dot_product || chosen == Kind::scaled_dot_product) {
+    choose_distance_terms(request, heads, choices);
+  }
   const std::vector<Tensor*> parameters = parameters_of(request.score);
   const std::size_t hidden = parameters.empty() ? 1 : 1 + choices.upto(19);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -136,7 +169,8 @@ double largest_score(const Tensor& masked) {
 
 // Each term of a score is rounded to a relative 2^-24 and so is each of up to 36·36 sums, whose
 // errors mostly cancel; a weight's relative error is the score's absolute one. The factor is that
-// of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores.
+// of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores. Biases and terms
+// by distance are added in double precision, and may cancel each other.
 //
 // An additive score is within (44 + h / 2) 2^-24 Σ|w_v| of the definition's for the same
 // projections (kernels/additive_scores.hpp), and these, sums of D products of numbers up to 2, are
