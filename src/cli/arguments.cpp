@@ -21,8 +21,8 @@
 namespace attn::cli {
 namespace {
 
-// CLI11's pages with their words in the language that is spoken, and values such as "KEY,…" as wide
-// as they are seen.
+// CLI11's help pages in the chosen language. Columns are counted in characters: a placeholder such
+// as "KEY,…" has more bytes.
 class HelpPage : public CLI::Formatter {
  public:
   HelpPage() {
@@ -43,14 +43,14 @@ class HelpPage : public CLI::Formatter {
   }
 };
 
-// What CLI11 says of a command line, as far as ours can go against it.
+// Sentences of CLI11 about errors that our command lines can have.
 constexpr auto sentences = std::to_array<const char*>({
     to_translate("{1}: {2} required {3} missing"),
     to_translate("{1}: At Most {2} required but received {3}"),
     to_translate("Could not convert: {1} = {2}"),
 });
 
-// The values in the text of a sentence; nothing if it is another one.
+// The values of {1}, {2}… in a text made of that sentence; nothing for another text.
 std::optional<std::vector<std::string>> values_in(std::string_view text,
                                                   std::string_view sentence) {
   std::vector<std::string> values;
@@ -81,7 +81,7 @@ std::string in_words(std::string_view text) {
   return std::string(text);
 }
 
-// The word that is no flag or command of `app`, with the nearest that is.
+// Throws Error(usage) for a word that is no flag or command of `app`, with the nearest one.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
                                  const std::string& command) {
   if (!word.starts_with('-') || word == "-") {
@@ -104,11 +104,11 @@ std::string in_words(std::string_view text) {
               suggestion(flag, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
-// A command among those of CLI11, with what is given to it.
+// A command registered with CLI11 and the arguments that were given to it.
 class GivenCommand {
  public:
-  // `wanted`: whether it may be the one that is called. CLI11 holds every flag against all others
-  // of its command when it gets to know it: 2 to 3 ms of every start for all commands.
+  // `wanted`: whether this command may be called; only then its flags are registered. CLI11
+  // compares each new flag with all others of its command, which takes 2 to 3 ms for all commands.
   GivenCommand(Command command, CLI::App& app, bool wanted)
       : command_(std::move(command)),
         app_(app.add_subcommand(command_.name, command_.help)),
@@ -126,7 +126,7 @@ class GivenCommand {
   const CLI::App* app() const { return app_; }
   bool takes_words() const { return static_cast<bool>(command_.words.take); }
 
-  // `operands` are the words behind "--".
+  // `operands`: the words behind "--".
   int call(const std::vector<std::string>& operands) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
@@ -141,7 +141,7 @@ class GivenCommand {
   }
 
  private:
-  // What is given to a flag: a switch, one that takes a text, one that may be repeated.
+  // Texts given to a flag: `given` of a switch, `one` text, or `several` of a repeated flag.
   struct Texts {
     bool given = false;
     std::optional<std::string> one;
@@ -200,7 +200,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.set_help_flag("-h,--help", translated("Print this help"))->group(translated("Options"));
   bool version = false;
   app.add_flag("--version", version, translated("Print the version"));
-  // It may stand before the command too, as where no command is named.
+  // --lang may stand before the command, or without one.
   Flags every;
   add_language(every);
   std::optional<std::string> language;
@@ -208,14 +208,14 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.allow_extras();
   app.require_subcommand(0, 1);
 
-  // CLI11 keeps the places of what it reads.
+  // CLI11 keeps pointers to the targets of its options: a command must not move.
   std::vector<std::shared_ptr<const GivenCommand>> known;
   for (Command& command : commands()) {
     const bool wanted = std::find(words, words + count, command.name) != words + count;
     known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
   }
 
-  // Behind "--" nothing is a flag, whatever it begins with.
+  // No word behind "--" is a flag.
   const char* const* const end = words + count;
   const char* const* const flags_end =
       std::find_if(words, end, [](const char* word) { return std::string_view(word) == "--"; });

@@ -24,14 +24,15 @@ struct GivenToBatch {
 
 constexpr std::chrono::milliseconds bar_interval{100};
 constexpr std::chrono::seconds line_interval{5};
-// Failures beyond this many are only counted; the summary has them all.
+// Failures beyond this number are only counted; the summary has them all.
 constexpr std::size_t most_failures_printed = 20;
 
 // The progress of a batch on standard error: a bar with the rate and the time left on a terminal, a
 // line every few seconds elsewhere, nothing with --quiet. The first failures are printed at once.
 class BatchProgress {
  public:
-  // Answers come in unknown number: of those only failures are printed.
+  // `answers`: results go to standard output, in a number that is unknown, so that only failures
+  // are printed.
   BatchProgress(const Common& common, bool answers);
 
   void update(const BatchItem& item, const BatchCounts& counts);

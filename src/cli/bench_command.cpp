@@ -76,7 +76,7 @@ std::vector<BenchRequest> requests_of(const GivenToBench& given) {
 }
 
 int time_all(const GivenToBench& given) {
-  // Each run is computed where the one before it was, as programs that repeat a layer do.
+  // Each run uses the memory of the one before it, as in programs that repeat a layer.
   keep_all_freed_memory();
   const std::vector<BenchRequest> requests = requests_of(given);
   bool heading = !given.common.json;

@@ -37,7 +37,7 @@ int print_example(const std::vector<std::string>& given) {
   return 0;
 }
 
-// For readers of the documents, whose commands work on the examples.
+// Prints the folder of the examples that commands in the documentation use.
 int print_examples_folder() {
   const std::filesystem::path folder = installed_file("share/attn-cli/examples");
   std::error_code none;

@@ -45,7 +45,7 @@ void take_picture(const std::string& text, GivenToCompare& given) {
   }
 }
 
-// Those of torch.testing.assert_close. What --rtol and --atol say goes before them.
+// Tolerances of torch.testing.assert_close by type. --rtol and --atol override them.
 void take_tolerances(const std::string& text, CompareRequest& request) {
   struct Tolerances {
     std::string_view type;

@@ -102,7 +102,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          "complete -o default -F _attn_cli attn-cli\n";
 }
 
-// Text within single quotes of zsh or fish; brackets and colons mean something to zsh.
+// Text within single quotes of zsh or fish. Brackets and colons are special to zsh.
 std::string quoted(const std::string& text, bool zsh) {
   std::string result;
   for (const char letter : text) {
@@ -208,7 +208,7 @@ int print_script(const Strings& given) {
   if (given.size() != 1) throw wrong(translated("completion takes one shell"));
   for (const auto& [name, script] : shells) {
     if (name != given[0]) continue;
-    // English in every language: packages write them once for all.
+    // Scripts are in English: packages install one for all languages.
     speak({});
     print(script(commands()));
     return 0;

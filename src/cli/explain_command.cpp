@@ -38,7 +38,7 @@ int walk_through(const GivenToExplain& given) {
   return 0;
 }
 
-// A document is one, maps may be in several files.
+// Takes one document, or several files of maps.
 void take_words(const std::vector<std::string>& words, ExplainOptions& options,
                 const std::function<void(const std::vector<std::string>&)>& take_one) {
   if (words.size() < 2) {
@@ -49,8 +49,8 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
   options.maps.others.assign(words.begin() + 1, words.end());
 }
 
-// What chooses among maps that are there already, beside the flags of a document. --heads says into
-// how many heads a document's tensors are split, or which heads of maps are taken.
+// Adds the flags that choose among existing maps. --heads is the number of heads that tensors of a
+// document are split into, or the choice of heads of maps.
 void add_maps(Flags& flags, ExplainOptions& options) {
   const auto of_document = std::find_if(flags.begin(), flags.end(),
                                         [](const Flag& flag) { return flag.name == "--heads"; });

@@ -10,7 +10,7 @@
 namespace attn::cli {
 namespace {
 
-// Text as roff prints it: hyphens that can be copied, and no line that roff takes for a command.
+// Text in roff: hyphens that can be copied, and no line that roff takes for a command.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {
@@ -28,20 +28,19 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// A term in bold with a value in italics, and what it means below.
+// A term in bold with a value in italics, and its meaning below.
 std::string entry(std::string_view term, std::string_view value, std::string_view meaning) {
   std::string result = ".TP\n\\fB" + escaped(term) + "\\fR";
   if (!value.empty()) result += " \\fI" + escaped(value) + "\\fR";
   return result + "\n" + escaped(meaning) + "\n";
 }
 
-// The words in capitals that stand for the arguments of a command; for `plot`, whose one list of
-// words has parts, these parts.
+// Placeholders of the arguments of a command, in capitals.
 std::string words_of(const Command& command) {
   return command.name == "plot" ? "KIND FILE..." : command.words.name;
 }
 
-// English in every language, as the headings of manual pages are.
+// The manual is in English, like the headings of manual pages.
 std::string manual_page() {
   speak({});
   std::string page = ".TH ATTN\\-CLI 1 \"\" \"attn\\-cli " ATTN_VERSION "\" \"User Commands\"\n";

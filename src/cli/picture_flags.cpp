@@ -126,7 +126,7 @@ ColorNorm color_norm(const std::string& text) {
   return norm;
 }
 
-// A number of bins, and what one of them holds of the weights under it: "1024", "1024,max".
+// A number of bins and their reduction: "1024" (mean), "1024,max".
 Pooling pooling(const std::string& text) {
   const std::vector<std::string> parts = comma_separated(text);
   if (parts.size() > 2 || !is_digits(parts[0])) {
@@ -335,7 +335,7 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
            std::span(layer_words));
   add_chosen_heads(flags, selection.chosen_heads);
   Flag& heads = flags.back();
-  // Unless --head says what to do with them they stand side by side; one alone is that head.
+  // Several heads stand side by side unless --head reduces them; a single one is the head to draw.
   heads.take = [take = heads.take, &head, &selection](const std::string& text) {
     take(text);
     if (is_digits(text)) {

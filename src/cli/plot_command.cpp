@@ -27,7 +27,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage(translated("no file to draw given"));
   const std::size_t files = words.size() - 1;
-  // Of weights several files are layers, whatever the kind shows.
+  // Several files of weights are layers, for every kind of picture.
   if (kind.most_files > 1 && (files < kind.least_files || files > kind.most_files)) {
     const bool two = kind.most_files == 2;
     throw Error(ErrorKind::usage,

@@ -21,7 +21,7 @@ struct GivenToRun {
   bool page = false;  // whether all maps go into a page beside the result
 };
 
-// The maps in their colours as pictures have them.
+// Options of the page that has the colours and the title of the pictures.
 ViewOptions page_of(const RunOptions& options) {
   ViewOptions page;
   page.title = options.plot.figure.title;
@@ -30,7 +30,7 @@ ViewOptions page_of(const RunOptions& options) {
   return page;
 }
 
-// The heatmap of each attention, below its name where there are several.
+// The heatmap of each attention, with its name above it if there are several.
 std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
   std::size_t count = 0;
   for (const RunReport& report : outcome.reports) count += report.weights.size();

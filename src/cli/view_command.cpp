@@ -24,7 +24,7 @@ struct GivenToView {
   std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
 };
 
-// Of a folder of a result, that; any other name stays.
+// The result.json in a folder of results; any other name as it is.
 std::filesystem::path input_of(const std::string& word) {
   const std::filesystem::path result = std::filesystem::path(word) / "result.json";
   std::error_code ignored;
@@ -101,7 +101,7 @@ Command view_command() {
       [given] { return make_page(*given); }};
   Flags& flags = command.flags;
   add_document(flags, options.document);
-  // Heads are those to look at, as attn-cli plot has them.
+  // --heads chooses heads to look at, as in attn-cli plot.
   std::erase_if(flags, [](const Flag& flag) { return flag.name == "--heads"; });
   record(flags, given->of_run);
   flags.text("--out", given->out, "FILE",

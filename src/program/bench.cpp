@@ -38,7 +38,7 @@ double median(std::vector<double> numbers) {
   return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
 }
 
-// The best of several short runs: whatever else the machine does only takes away from it.
+// Peak in GFLOP/s, the best of several short runs: other work of the machine only lowers it.
 double measured_peak(DType dtype, std::size_t threads) {
   constexpr std::size_t rounds = 1000000;
   double best = 0;
@@ -83,7 +83,7 @@ std::size_t count_of(const Shape& shape) {
   }
 }
 
-// Whether values of tanh are counted, not floating-point operations.
+// Whether the rate counts values of tanh instead of floating-point operations.
 bool counts_tanh(const BenchRequest& request) {
   return request.kind == Kind::additive;
 }
@@ -93,7 +93,7 @@ AttentionRequest attention_of(const BenchRequest& request) {
   const Shape query{request.batch, request.heads, request.queries, width};
   const Shape key{request.batch, request.heads, request.keys, width};
   const Shape weights{request.batch, request.heads, request.queries, request.keys};
-  // A sum of counts that fit by themselves does not overflow.
+  // Counts that element_count() admits are so far below the largest number that their sum fits.
   const std::size_t numbers =
       2 * (count_of(query) + count_of(key)) + (request.weights ? count_of(weights) : 0);
   check_memory(numbers, size_of(request.dtype), translated("the tensors of a shape"),

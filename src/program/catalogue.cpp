@@ -33,7 +33,7 @@ std::string joined(const Names& names, std::string_view between) {
   return text;
 }
 
-// Rows of a name and what it means: a table to read, and objects for programs.
+// Rows of a name and its meaning, as a table to read and as objects for programs.
 template <class Table>
 std::string meanings(const Table& table) {
   TextTable text{{{""}, {""}}};
