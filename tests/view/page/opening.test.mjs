@@ -38,7 +38,7 @@ test('one query and one key fill a page', async () => {
   });
 });
 
-test('NaN and infinities are textIn as such and have their colours in the legend', async () => {
+test('NaN and infinities are named as such and have their colours in the legend', async () => {
   const cells = [NaN, 0.5, Infinity, -Infinity];
   const page = makePage('nan', one([{ tensor: 'weights', heads: [cells] }], { queries: 2, keys: 2 }));
   await withPage(page, async (view) => {
@@ -74,7 +74,7 @@ test('codes of one and two bytes, doubles and bits of hidden cells are read as t
   }
 });
 
-test('joined cells are textIn as such, with the exact strongest keys of a query', async () => {
+test('joined cells are named as such, with the exact strongest keys of a query', async () => {
   const queries = 64;
   const pooled = (blocks) => ({
     type: 'float32', rows: 16, columns: 16, error: 0, strongest_keys: 2,

@@ -57,7 +57,7 @@ test('words take the place of pieces: columns are summed and rows averaged', asy
   });
 });
 
-test('cells below a threshold and beyond the strongest are not drawn, and textIn still', async () => {
+test('cells below a threshold and beyond the strongest are not drawn but still read out', async () => {
   await withPage(page, async (view) => {
     await open(view);
     await view.fill('#threshold', '0.1');
