@@ -23,7 +23,7 @@ set(plot_layers tensor support)
 # Checkpoints are files, and what computes them is attention.
 set(tokens_layers attention io kernels tensor support)
 set(models_layers tokens report io attention kernels tensor support)
-# What flows through a document: each room sees those before it.
+# The way of a document: each room sees those before it.
 set(document_layers models tokens plot report io attention kernels tensor support)
 set(result_layers document ${document_layers})
 set(maps_layers result ${result_layers})

@@ -1,4 +1,4 @@
-# Fails if the library names what prints or what ends the program.
+# Fails if the library names a function that prints or one that ends the program.
 #   cmake -D LIBRARY=<libattn> -D NM=<nm> -D JOINED=<folder of files that include several> [-D LESS=ON] -P symbols.cmake
 # LESS is for builds other than GCC's optimised one: there every function that is noexcept and stands on its own names
 # std::terminate, and where NDEBUG is not set libraries check their own promises.
@@ -20,7 +20,7 @@ if(NOT LESS)
   list(APPEND forbidden _ZSt9terminatev __assert_fail)
 endif()
 
-# Where one of them stands with reason.
+# Symbols that are allowed in an object, with the reason.
 set(allowed
   atomic_file.cpp.o:write              # into files that it opened itself
   summary.cpp.o:write                  # lines at the end of a file that it opened itself
@@ -42,7 +42,7 @@ foreach(line ${found})
   string(REGEX MATCH "^([^ :]*) ?: ([^ @]*)" matched "${line}")
   set(object "${CMAKE_MATCH_1}")
   set(name "${CMAKE_MATCH_2}")
-  # Where files are compiled together the object is that of all of them.
+  # An object of files that are compiled together has the symbols of all of them.
   set(objects "${object}")
   string(REGEX REPLACE "\\.o$" "" source "${object}")
   if(EXISTS "${JOINED}/${source}")

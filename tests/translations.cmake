@@ -17,7 +17,7 @@ if(NOT code EQUAL 0)
   message(FATAL_ERROR "xgettext failed:\n${errors}")
 endif()
 
-# What is marked and not translated, what is fuzzy, and what is translated and not marked.
+# Texts that are marked and not translated, fuzzy ones, and those that are translated and not marked.
 execute_process(COMMAND msgcmp ${po} ${FOLDER}/attn.pot ERROR_VARIABLE errors RESULT_VARIABLE code)
 if(NOT code EQUAL 0 OR errors)
   message(FATAL_ERROR "data/translations/zh_CN.po does not fit the texts in src/. See data/translations/README.md.\n${errors}")

@@ -8,7 +8,7 @@
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
 
-// What the system refuses: space, permissions, descriptors, memory, readers. Each ends with the
+// Refusals of the system: space, permissions, descriptors, memory, readers. Each ends with the
 // right exit code, a reason, and no file in part.
 
 namespace {
@@ -55,8 +55,8 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
 
 TEST_CASE("a file that is shortened while it is read ends the run with the reason") {
   const TemporaryFolder folder;
-  // The system tells it by a signal, which is sent here once the program is ready for it: when it
-  // has begun to ignore the one of the limit of file sizes, bit 24.
+  // The system sends SIGBUS. Here it is sent once the program is ready for it: it ignores SIGXFSZ
+  // then, bit 24 of SigIgn.
   const Outcome run = shell(
       "mkfifo document; \"$ATTN\" run - --plots none --out r <document & program=$!; "
       "exec 3>document; "
@@ -183,7 +183,7 @@ TEST_CASE("a folder that cannot be written to is told") {
 TEST_CASE("too few descriptors of files are told") {
   const TemporaryFolder folder;
   folder.write("a.json", harmless);
-  // What the test's own parents left open would count too.
+  // Descriptors that the test's own parents left open would count too.
   const std::string limited = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec ";
   // By one thread, as a font that finds no descriptor while another picture is written is no memory
   // to Cairo.
@@ -311,7 +311,7 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
         "attn-cli: there is not enough memory\n"
         "  help:  make the tensors smaller, or raise the memory limit\n");
   CHECK(files_below(folder / "r") == 0);
-  // What is known to exceed the limit is refused before anything is made.
+  // Memory that is known to exceed the limit is refused before anything is written.
   CHECK(shell("ulimit -v 400000; \"$ATTN\" run larger.json --plots none --out r", folder.path())
             .errors ==
         "attn-cli: the weights [1,13000,13000] would take 676 MB, more than the memory that this "

@@ -16,7 +16,8 @@
 
 namespace {
 
-/// What bash offers for the words so far, the last of which may be begun; one a line.
+/// Completions by bash of the words, the last of which may be begun; one a line. `count` is its
+/// index.
 std::string bash_offers(const std::string& words, const std::string& count) {
   const TemporaryFolder folder;
   const std::string script =
@@ -41,7 +42,7 @@ std::string sorted_plot_kinds() {
   return lines;
 }
 
-/// What fish offers for a begun command line, one a line.
+/// Completions by fish of a begun command line, one a line.
 std::string fish_offers(const std::string& line) {
   const TemporaryFolder folder, script;
   fill(folder);
@@ -54,7 +55,7 @@ std::string fish_offers(const std::string& line) {
       .output;
 }
 
-/// The same of zsh for several command lines, each of which stands before what is offered for it.
+/// Completions by zsh of several command lines, each line followed by its completions.
 std::string zsh_offers(const std::string& lines) {
   const TemporaryFolder folder;
   fill(folder);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t largest_picture = 150'000;  // bytes
 
-/// What stands between `begin` and `end`, each time.
+/// All texts between `begin` and `end`.
 std::vector<std::string> between(const std::string& text, const std::string& begin,
                                  const std::string& end) {
   std::vector<std::string> found;

@@ -11,7 +11,7 @@ namespace {
 
 const std::string causal_example = std::string(ATTN_DATA) + "/causal.json";
 
-/// What an explanation says in an environment such as "LANG=zh_CN.UTF-8".
+/// An explanation in an environment such as "LANG=zh_CN.UTF-8".
 std::string spoken(const std::string& environment, const std::string& flags = "") {
   const Outcome outcome = shell("env -u LC_ALL -u LC_MESSAGES -u LANG -u LANGUAGE " + environment +
                                 " \"$ATTN\" explain " + flags + " " + causal_example);
@@ -44,7 +44,7 @@ TEST_CASE("a language that there is not is refused") {
 }
 
 TEST_CASE(
-    "an error is told in Chinese, with its place and its exit code, and JSON keeps its keys") {
+    "an error is printed in Chinese, with its place and its exit code, and JSON keeps its keys") {
   const Outcome outcome =
       attn_cli({"explain", "--lang", "zh", "--json", "--query", "99", causal_example});
   CHECK(outcome.exit_code == 3);
@@ -95,18 +95,19 @@ TEST_CASE("help pages are in the language, wherever --lang stands, and of the lo
 }
 
 TEST_CASE("what is wrong with a command line is told in the language") {
-  const auto told = [](std::vector<std::string> words) {
+  const auto error_of = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--lang", "zh"});
     const Outcome outcome = attn_cli(words);
     CHECK(outcome.exit_code == 2);
     return outcome.errors;
   };
-  CHECK(told({"run", "--out"}) == "attn-cli: --out：缺少 1 个 DIR\n  办法：请看 attn-cli --help\n");
-  CHECK(told({"run", "--seed", "1", "--seed", "2"}) ==
+  CHECK(error_of({"run", "--out"}) ==
+        "attn-cli: --out：缺少 1 个 DIR\n  办法：请看 attn-cli --help\n");
+  CHECK(error_of({"run", "--seed", "1", "--seed", "2"}) ==
         "attn-cli: --seed：最多给 1 次，却给了 2 次\n  办法：请看 attn-cli --help\n");
-  CHECK(told({"run", "--frob"}) ==
+  CHECK(error_of({"run", "--frob"}) ==
         "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli run\n  办法：是不是 \"--drop\"？\n");
-  CHECK(told({"run", "x", "--head", "q"}) ==
+  CHECK(error_of({"run", "x", "--head", "q"}) ==
         "attn-cli: --head 不接受 \"q\"\n  位置：--head\n  办法：请给一个整数，也可以是 mean、max "
         "或 all\n");
 }

@@ -228,7 +228,7 @@ struct SpoiltFolder : TemporaryFolder {
     write(name, text.replace(at, from.size(), to));
   }
 
-  /// What running a document with it says; nothing may be written.
+  /// The error of a run of a document with this model, which must write nothing.
   std::string error() const {
     const TemporaryFolder elsewhere;
     const Outcome outcome = attn_cli({"run", "-", "--model", path().string()}, elsewhere.path(),

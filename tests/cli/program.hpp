@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-/// The program that is tested: the one that was built, or what the environment's ATTN_TESTED names,
+/// The program to test: the one that was built, or the one that the variable ATTN_TESTED names,
 /// such as a script that runs it under a checker.
 const char* tested_program();
 
-/// How one run of attn-cli ended and what it printed.
+/// Exit code and output of one run of attn-cli.
 struct Outcome {
   int exit_code = -1;
   std::string output, errors;
@@ -22,8 +22,8 @@ Outcome attn_cli(const std::vector<std::string>& arguments,
 /// Runs a shell command in `folder`; the variable ATTN holds the program's path.
 Outcome shell(const std::string& command, const std::filesystem::path& folder = ".");
 
-/// Whether a program that a test needs is not there. Says so then, and CTest reports the test as
-/// skipped.
+/// Whether a program that a test needs is missing. If so, prints a line by which CTest reports the
+/// test as skipped.
 bool is_missing(const std::string& program);
 
 /// Width, height and pixels an inch of a PNG file's bytes; zeros if it is none.

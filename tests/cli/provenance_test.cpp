@@ -16,7 +16,7 @@ using attn::test::pdf_text;
 // The last that this machine has, and not the one that is used unasked.
 const std::string target(attn::cpu_targets().back());
 
-// What `xxh128sum` prints for these bytes.
+// Hashes of these bytes as `xxh128sum` prints them.
 const std::string document = R"({"attention": "softmax", "scores": [[1, 2], [3, 4]]})";
 const std::string document_hash = "7f9e2928a9057dbc0315de5ea2d341c6";
 
@@ -33,7 +33,7 @@ constexpr File labels_file{"labels.json", R"({"query": ["a"], "key": ["b", "c"]}
 constexpr File result_file{"result.json", R"({"tensors": {"weights": {"file": "weights.json"}}})",
                            "95b89d96ed0224e604d45fb0465b64bd"};
 
-std::string told(const File& file) {
+std::string hash_text(const File& file) {
   return "; " + std::string(file.name) + " xxh128:" + file.hash;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("a result tells its program, CPU target and inputs if it is asked to")
   CHECK(provenance_of(folder, "").find("provenance") == std::string::npos);
 }
 
-TEST_CASE("files that a document names are told too") {
+TEST_CASE("files that a document names are hashed too") {
   const TemporaryFolder folder;
   folder.write("scores.json", "[[1, 2]]");
   folder.write("named.json", R"({"attention": "softmax", "scores": {"file": "scores.json"}})");
@@ -74,7 +74,7 @@ TEST_CASE("files that a document names are told too") {
 }
 
 TEST_CASE("pictures of every format keep the provenance in their metadata, or do not change") {
-  const std::string told = "CPU target " + target + "; document.json xxh128:" + document_hash;
+  const std::string expected = "CPU target " + target + "; document.json xxh128:" + document_hash;
   for (const std::string format : {"png", "svg", "pdf"}) {
     CAPTURE(format);
     const TemporaryFolder folder;
@@ -88,7 +88,7 @@ TEST_CASE("pictures of every format keep the provenance in their metadata, or do
     CHECK(marked == picture("--provenance"));
     CHECK(plain == picture(""));
     CHECK(pdf_text(plain).find("xxh128") == std::string::npos);
-    CHECK(pdf_text(marked).find(told) != std::string::npos);
+    CHECK(pdf_text(marked).find(expected) != std::string::npos);
   }
 }
 
@@ -126,14 +126,14 @@ TEST_CASE("a picture of numbers that exist tells every file it was drawn from if
   const std::string plain = picture(heatmap);
   CHECK(plain.find("xxh128") == std::string::npos);
   std::string marked = picture(heatmap + " --provenance");
-  const std::string all =
-      "; CPU target " + target + told(result_file) + told(weights_file) + told(labels_file);
+  const std::string all = "; CPU target " + target + hash_text(result_file) +
+                          hash_text(weights_file) + hash_text(labels_file);
   CAPTURE(marked.substr(0, 600));
   REQUIRE(marked.find(all) != std::string::npos);
   CHECK(marked.erase(marked.find(all), all.size()) == plain);
 
   CHECK(picture("comparison weights.json other.json --provenance")
-            .find("; CPU target " + target + told(weights_file) + told(other_file)) !=
+            .find("; CPU target " + target + hash_text(weights_file) + hash_text(other_file)) !=
         std::string::npos);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("the picture of a difference tells both files if it is asked to") {
   };
   CHECK(picture("").find("xxh128") == std::string::npos);
   CHECK(picture("--provenance")
-            .find("; CPU target " + target + told(weights_file) + told(other_file)) !=
+            .find("; CPU target " + target + hash_text(weights_file) + hash_text(other_file)) !=
         std::string::npos);
 }
 

@@ -29,7 +29,7 @@ bool there_are_terminals() {
   return shell("command -v script && command -v stty").exit_code == 0;
 }
 
-// What `show` prints on a terminal of 60 columns and 20 lines with these variables set.
+// The output of `show` on a terminal of 60 columns and 20 lines with these variables set.
 std::string on_a_terminal(const TemporaryFolder& folder, const std::string& variables,
                           const std::string& arguments = "") {
   folder.write("show.sh", "stty cols 60 rows 20; env -u NO_COLOR -u COLORTERM " + variables +

@@ -14,7 +14,7 @@ const std::string maps = R"({"weights":[[[[1,0],[0.5,0.5]],[[0.25,0.75],[1,0]]]]
                          R"("labels":{"query":["a","b"],"key":["a","b"]}})";
 
 /// The value of a key of the page's data, as its JSON has it.
-std::string told(const std::string& page, const std::string& key) {
+std::string page_value(const std::string& page, const std::string& key) {
   const std::size_t at = page.find("\"" + key + "\":");
   if (at == std::string::npos) return "";
   const std::size_t first = at + key.size() + 3;
@@ -62,7 +62,7 @@ TEST_CASE("view tells the commands that compute and draw the same") {
   const TemporaryFolder folder;
   const Outcome model =
       attn_cli({"view", "--model", speeches, "--text", "It's peace", "--out", "-"}, folder.path());
-  CHECK(told(model.output, "commands")
+  CHECK(page_value(model.output, "commands")
             .find("attn-cli run --model " + speeches +
                   " --text 'It'\\\\''s peace' --plots none --out attention_results\"") !=
         std::string::npos);

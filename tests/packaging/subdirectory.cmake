@@ -14,7 +14,7 @@ run(ninja -C ${alone} --quiet -t commands libattn.a)
 string(REPLACE "${alone}/" "" commands_alone "${output}")
 run(ninja -C ${whole} --quiet -t commands attn/libattn.a)
 string(REGEX REPLACE "${whole}/attn/| attn/" " " commands_within "${output}")
-# What writes the source of the page of maps begins with the folder it is in.
+# The command that writes the source of the page of maps begins with its folder.
 foreach(commands IN ITEMS commands_alone commands_within)
   string(REGEX REPLACE "cd [^\n]*embed_page\\.cmake\n" "" ${commands} "${${commands}}")
   string(REGEX REPLACE " +" " " ${commands} "${${commands}}")

@@ -19,7 +19,7 @@ export default [
   {
     files: ['src/view/page/*.js'],
     languageOptions: { ecmaVersion: 2022, sourceType: 'script' },
-    // What one script declares others use: the page joins them.
+    // A script uses declarations of others: the page joins them.
     rules: { ...rules, 'no-unused-vars': ['error', { vars: 'local' }], 'no-redeclare': 'off' },
   },
   {
