@@ -43,7 +43,7 @@ set(plot_colour numbers)
 set(plot_text)
 set(plot_canvas colour text)
 set(plot_cells canvas colour numbers text)
-set(plot_axes canvas colour numbers text)
+set(plot_axes cells canvas colour numbers text)
 set(plot_terminal axes cells canvas colour numbers text)
 
 # The public headers of each layer, which defines their functions. They are for the layer itself, for the layers that may

@@ -1,28 +1,41 @@
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <string>
+#include <vector>
 
 #include "attn/error.hpp"
 
-#include "plot/axes/colour_bar.hpp"
-#include "plot/axes/figure.hpp"
-#include "plot/axes/subplots.hpp"
-#include "support/in_english.hpp"
+#include "plot/axes/arrangement.hpp"
 #include "support/translated.hpp"
+
+// Sizes of tensors, as bars and as boxes to scale.
 
 namespace attn {
 namespace plot {
 namespace {
 
 constexpr Colour sky_blue = {135, 206, 235}, orange = {255, 165, 0}, light_green = {144, 238, 144};
-constexpr std::pair<double, double> default_size = {10, 6};
-constexpr const char* default_title =
+
+std::string whole(double number) {
+  return std::to_string(static_cast<long long>(number));
+}
+
+// Text behind what is listed before it.
+void append(std::string& list, const std::string& text) {
+  list += (list.empty() ? "" : ", ") + text;
+}
+
+// 1. Bars.
+
+constexpr std::pair<double, double> size_of_bars = {10, 6};  // inches
+constexpr const char* title_of_bars =
     to_translate("Dimension Comparison of Q/K/V and Attention Output");
-constexpr const char* default_ylabel = to_translate("Dimension Size");
-constexpr double title_pad = 15, value_size = 10;  // points
-constexpr double bar_width = 0.8;                  // of the distance between bars
-constexpr double side_margin = 0.05;               // of the width that the bars take
-constexpr double value_rise = 0.05;                // of a value above its bar, in values
+constexpr const char* ylabel_of_bars = to_translate("Dimension Size");
+constexpr double value_size = 10, value_gap = 2;  // points
+constexpr double bar_width = 0.8;                 // of the distance between bars
+constexpr double side_margin = 0.05;              // of the width that the bars take
+constexpr double value_rise = 0.05;  // in values, of a value above its bar in the matplotlib style
+constexpr std::array order_of_bars = {Part::axis_labels, Part::tick_labels, Part::title};
 
 struct Bar {
   std::string label;
@@ -30,9 +43,8 @@ struct Bar {
   Colour colour;
 };
 
-// Sequence lengths first, then widths; absent tensors and widths have no bars.
-std::vector<Bar> bars_of(const DimensionChart& chart, const FigureOptions& options) {
-  const InEnglish english(options.style == PlotStyle::matplotlib);
+// Bars of sequence lengths, then of widths; absent tensors and widths have none.
+std::vector<Bar> bars_of(const DimensionChart& chart) {
   struct Source {
     const char* name;
     const Shape& shape;
@@ -41,13 +53,13 @@ std::vector<Bar> bars_of(const DimensionChart& chart, const FigureOptions& optio
       {{"Q", chart.query}, {"K", chart.key}, {"V", chart.value}, {"Output", chart.output}}};
   std::vector<Bar> bars;
   for (const bool lengths : {true, false}) {
-    for (const Source& source : sources) {
-      if (source.shape.empty()) continue;
-      const bool has_width = source.shape.size() > 1;
+    for (const auto& [source_name, shape] : sources) {
+      if (shape.empty()) continue;
+      const bool has_width = shape.size() > 1;
       if (!lengths && !has_width) continue;
-      const bool output = source.name == std::string("Output");
-      const std::size_t size = source.shape[source.shape.size() - (lengths && has_width ? 2 : 1)];
-      const std::string name = output ? translated("Output") : source.name;
+      const bool output = &shape == &chart.output;
+      const std::size_t size = shape[shape.size() - (lengths && has_width ? 2 : 1)];
+      const std::string name = output ? translated("Output") : source_name;
       bars.push_back({lengths ? translated("{1} Seq Len", name) : translated("{1} Dim", name),
                       static_cast<double>(size),
                       output    ? orange
@@ -62,124 +74,173 @@ std::vector<Bar> bars_of(const DimensionChart& chart, const FigureOptions& optio
   return bars;
 }
 
-class DimensionFigure {
- public:
-  DimensionFigure(const DimensionChart& chart, const FigureOptions& options, PictureFormat format)
-      : bars_(bars_of(chart, options)), options_(options), figure_(options, format, default_size) {
-    const double half = bar_width / 2, count = static_cast<double>(bars_.size());
-    const double margin = side_margin * (count - 1 + bar_width);
-    x_view_ = {-half - margin, count - 1 + half + margin};
-    double largest = 0;
-    for (const Bar& bar : bars_) largest = std::max(largest, bar.value);
-    std::string sizes;
-    for (const Bar& bar : bars_) {
-      sizes += (sizes.empty() ? "" : ", ") + bar.label + " " +
-               std::to_string(static_cast<long long>(bar.value));
+// The values that the axes show: places of bars across, 0, 1, …, and sizes down.
+struct BarView {
+  Interval x, y;
+
+  double across(const Box& box, double place) const {
+    return box.left + (place - x.low) / (x.high - x.low) * box.width();
+  }
+  double down(const Box& box, double value) const {
+    return box.bottom - (value - y.low) / (y.high - y.low) * box.height();
+  }
+};
+
+BarView view_of(const std::vector<Bar>& bars, bool standard) {
+  const double half = bar_width / 2, last = static_cast<double>(bars.size()) - 1;
+  const double margin = side_margin * (last + bar_width);
+  double largest = 0;
+  for (const Bar& bar : bars) largest = std::max(largest, bar.value);
+  return {{-half - margin, last + half + margin},
+          {0, standard ? std::max(largest + 1, largest * 1.1) : largest + 1}};
+}
+
+// The values above the bars.
+std::vector<PlacedText> values_at(const Box& box, const std::vector<Bar>& bars, const BarView& view,
+                                  Figure& figure) {
+  std::vector<PlacedText> values;
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double rise = figure.standard() ? 0 : value_rise;
+    Point anchor = {view.across(box, static_cast<double>(i)), view.down(box, bars[i].value + rise)};
+    if (figure.standard()) anchor.y -= figure.pixels(value_gap);
+    values.push_back(place(figure.typesetter().text(whole(bars[i].value), value_size), anchor,
+                           {Horizontal::centre, Vertical::bottom}));
+  }
+  return values;
+}
+
+bool apart(const std::vector<PlacedText>& texts) {
+  return std::adjacent_find(texts.begin(), texts.end(),
+                            [](const PlacedText& a, const PlacedText& b) {
+                              return overlap(a.bounds, b.bounds);
+                            }) == texts.end();
+}
+
+// 2. Boxes.
+
+constexpr std::pair<double, double> size_of_boxes = {8, 4};  // inches
+constexpr const char* title_of_boxes = to_translate("Tensors to Scale: Length down, Width across");
+constexpr double name_size = 11, number_size = 10;  // points
+constexpr double title_pad = 12, gap = 4;           // points
+constexpr double between = 14;  // points from one tensor's texts to the next one's
+constexpr double thinnest = 1;  // points; of boxes that the scale would make invisible
+constexpr int halvings = 50;    // until the scale is found
+constexpr std::array order_of_boxes = {Part::title};
+
+struct Sized {
+  std::string name;
+  double length, width;
+  Colour colour;
+
+  std::string size() const { return whole(length) + " × " + whole(width); }
+};
+
+std::vector<Sized> tensors_of(const DimensionChart& chart) {
+  struct Source {
+    const char* name;
+    const Shape& shape;
+    Colour colour;
+  };
+  const std::array<Source, 5> sources = {{{to_translate("Query"), chart.query, sky_blue},
+                                          {to_translate("Key"), chart.key, sky_blue},
+                                          {to_translate("Value"), chart.value, sky_blue},
+                                          {to_translate("Weights"), chart.weights, light_green},
+                                          {to_translate("Output"), chart.output, orange}}};
+  std::vector<Sized> tensors;
+  for (const auto& [name, shape, colour] : sources) {
+    if (shape.size() < 2 || shape.back() == 0 || shape[shape.size() - 2] == 0) continue;
+    tensors.push_back({translated(name), static_cast<double>(shape[shape.size() - 2]),
+                       static_cast<double>(shape.back()), colour});
+  }
+  if (tensors.empty()) {
+    throw input_error(
+        translated("there are no shapes to draw"), "",
+        translated("give the shape, with a length and a width, of at least one tensor"));
+  }
+  return tensors;
+}
+
+// The pixels of a length of 1 with which all boxes fit `across` × `down` pixels. A column is at
+// least as wide as its texts, so that the scale is found by halves.
+double scale_for(const std::vector<Sized>& tensors, const std::vector<double>& text_widths,
+                 double across, double down) {
+  const auto taken = [&](double scale) {
+    double sum = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      sum += std::max(text_widths[i], scale * tensors[i].width);
     }
-    figure_.describe(options.title.value_or(translated(default_title)),
-                     translated("Bars: {1}.", sizes));
-    y_view_ = {0, matplotlib() ? largest + 1 : std::max(largest + 1, largest * 1.1)};
+    return sum;
+  };
+  double longest = 0;
+  for (const Sized& tensor : tensors) longest = std::max(longest, tensor.length);
+  double low = 0, high = std::max(down, 1.0) / longest;
+  if (taken(high) <= across) return high;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    (taken(middle) <= across ? low : high) = middle;
   }
+  return low;
+}
 
-  Picture draw() {
-    Box area;
-    Axes axes;
-    Decorations decorations;
-    const auto lay_out = [&](int given_way) {
-      given_way_ = given_way;
-      area = figure_.tight_area([this](Figure& figure, const Box& box) {
-        return united(decorate(axes_in(box, figure), figure.typesetter()).layout_bounds,
-                      values_bounds(box, figure));
-      });
-      axes = axes_in(area, figure_);
-      decorations = decorate(axes, figure_.typesetter());
-      const std::vector<PlacedText> values = values_at(area, figure_);
-      const bool apart = std::adjacent_find(values.begin(), values.end(),
-                                            [](const PlacedText& a, const PlacedText& b) {
-                                              return overlap(a.bounds, b.bounds);
-                                            }) == values.end();
-      return apart && leaves_room(figure_, area, area,
-                                  united(decorations.bounds, values_bounds(area, figure_)));
-    };
-    figure_.fit(3, lay_out);
-    const std::vector<PlacedText> values = values_at(area, figure_);
-    return figure_.picture(united(decorations.bounds, values_bounds(area, figure_)),
-                           [&](Canvas& canvas) {
-                             draw_bars(canvas, area);
-                             draw_axes(canvas, axes, decorations, figure_);
-                             for (const PlacedText& value : values)
-                               canvas.text(value, figure_.paper().ink);
-                           });
-  }
+// Boxes on one line, each in the middle of a column, its name above and its size below.
+struct Boxes {
+  std::vector<Box> boxes;  // one a tensor
+  std::vector<PlacedText> texts;
+  bool fit = false;  // whether all stays on the figure and boxes have enough of its height
 
- private:
-  bool matplotlib() const { return options_.style == PlotStyle::matplotlib; }
-  double x(double place) const { return (place - x_view_.low) / (x_view_.high - x_view_.low); }
-  double y(double value) const { return (value - y_view_.low) / (y_view_.high - y_view_.low); }
-
-  Axes axes_in(const Box& box, Figure& figure) const {
-    Axes axes;
-    axes.box = box;
-    axes.style = options_.style;
-    axes.title = figure.title(options_.title.value_or(translated(default_title)), title_size,
-                              figure.width());
-    axes.title_size = title_size;
-    axes.title_pad = title_pad;
-    if (!matplotlib()) axes.title_within = {{0, figure.width()}};
-    if (given_way_ > title_gives_way) axes.title.clear();
-    axes.x.label = figure.label(options_.xlabel.value_or(""), label_size, box.width());
-    axes.y.label = figure.label(options_.ylabel.value_or(translated(default_ylabel)), label_size,
-                                box.height());
-    if (given_way_ > axis_labels_give_way) axes.x.label = axes.y.label = "";
-    axes.x.labelled = axes.y.labelled = given_way_ <= tick_labels_give_way;
-    axes.x.label_size = axes.y.label_size = label_size;
-    axes.x.tick_label_degrees = 45;
-    axes.x.labels_end_at_tick = !matplotlib();
-    for (std::size_t i = 0; i < bars_.size(); ++i) {
-      axes.x.ticks.push_back({x(static_cast<double>(i)), bars_[i].label});
+  Boxes(const std::vector<Sized>& tensors, const std::string& title, Figure& figure) {
+    Typesetter& typesetter = figure.typesetter();
+    const std::string lines = figure.title(title, title_size, figure.width());
+    const double title_room =
+        title.empty()
+            ? 0
+            : bounds_of(placed_lines(lines, title_size, {0, 0}, {}, typesetter)).height() +
+                  figure.pixels(title_pad);
+    const double line = typesetter.text("lp", name_size).height + figure.pixels(gap);
+    const double least = figure.pixels(thinnest);
+    std::vector<double> widths;
+    for (const Sized& tensor : tensors) {
+      widths.push_back(std::max({typesetter.text(tensor.name, name_size).width,
+                                 typesetter.text(tensor.size(), number_size).width, least}));
     }
-    set_value_ticks(axes.y, y_view_, box.height(), false, figure);
-    return axes;
-  }
-
-  std::vector<PlacedText> values_at(const Box& box, Figure& figure) const {
-    std::vector<PlacedText> values;
-    for (std::size_t i = 0; i < bars_.size(); ++i) {
-      const double value = bars_[i].value;
-      const Text& text =
-          figure.typesetter().text(std::to_string(static_cast<long long>(value)), value_size);
-      const double rise = matplotlib() ? value_rise : 0;
-      Point anchor = {box.left + x(static_cast<double>(i)) * box.width(),
-                      box.bottom - y(value + rise) * box.height()};
-      if (!matplotlib()) anchor.y -= figure.pixels(2);
-      values.push_back(place(text, anchor, {Horizontal::centre, Vertical::bottom}));
+    const double columns_between = static_cast<double>(tensors.size() - 1);
+    const double gaps = figure.pixels_beside_text(between) * columns_between;
+    const double down = figure.height() - title_room - 2 * line;
+    const double scale = scale_for(tensors, widths, figure.width() - gaps, down);
+    double left = 0, longest = 0;
+    for (const Sized& tensor : tensors) longest = std::max(longest, scale * tensor.length);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const double width = std::max(least, scale * tensors[i].width);
+      const double height = std::max(least, scale * tensors[i].length);
+      const double column = std::max(widths[i], width), middle = left + column / 2;
+      const Box box = {middle - width / 2, longest - height, middle + width / 2, longest};
+      boxes.push_back(box);
+      texts.push_back(place(typesetter.text(tensors[i].name, name_size),
+                            {middle, box.top - figure.pixels(gap)},
+                            {Horizontal::centre, Vertical::bottom}));
+      texts.push_back(place(typesetter.text(tensors[i].size(), number_size),
+                            {middle, longest + figure.pixels(gap)},
+                            {Horizontal::centre, Vertical::top}));
+      left += column + gaps / std::max(1.0, columns_between);
     }
-    return values;
-  }
-
-  Box values_bounds(const Box& box, Figure& figure) const {
-    Box bounds = box;
-    for (const PlacedText& value : values_at(box, figure)) bounds = united(bounds, value.bounds);
-    return bounds;
-  }
-
-  void draw_bars(Canvas& canvas, const Box& box) const {
-    for (std::size_t i = 0; i < bars_.size(); ++i) {
-      const double middle = static_cast<double>(i);
-      canvas.fill({box.left + x(middle - bar_width / 2) * box.width(),
-                   box.bottom - y(bars_[i].value) * box.height(),
-                   box.left + x(middle + bar_width / 2) * box.width(), box.bottom},
-                  bars_[i].colour);
+    if (title_room > 0) {
+      const Box all = bounds();
+      const auto above =
+          placed_lines(lines, title_size, {all.middle(), all.top - figure.pixels(title_pad)},
+                       {Horizontal::centre, Vertical::bottom}, typesetter);
+      texts.insert(texts.end(), above.begin(), above.end());
     }
+    constexpr double beyond = 1.005, least_down = 0.3;
+    const Box all = bounds();
+    fit = all.width() <= beyond * figure.width() && all.height() <= beyond * figure.height() &&
+          down >= least_down * figure.height();
   }
 
-  std::vector<Bar> bars_;
-  const FigureOptions& options_;
-  Figure figure_;
-  Interval x_view_, y_view_;
-  // How many of these give way to the bars.
-  enum { axis_labels_give_way, tick_labels_give_way, title_gives_way };
-  int given_way_ = 0;
+  Box bounds() const {
+    Box all = bounds_of(texts);
+    for (const Box& box : boxes) all = united(all, box);
+    return all;
+  }
 };
 
 }  // namespace
@@ -187,7 +248,72 @@ class DimensionFigure {
 
 Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,
                         PictureFormat format) {
-  return plot::DimensionFigure(chart, options, format).draw();
+  using namespace plot;
+  Figure figure(options, format, size_of_bars);
+  const std::vector<Bar> bars = bars_of(chart);
+  const BarView view = view_of(bars, figure.standard());
+  const ChartTexts texts{title_of(options, "", title_of_bars), options.xlabel.value_or(""),
+                         options.ylabel.value_or(translated(ylabel_of_bars))};
+  std::string sizes;
+  for (const Bar& bar : bars) append(sizes, bar.label + " " + whole(bar.value));
+  figure.describe(texts.title, translated("Bars: {1}.", sizes));
+
+  const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
+    Arrangement all;
+    all.place = area;
+    all.axes = chart_axes(area, texts, shown, on);
+    all.axes.x.tick_label_degrees = 45;
+    all.axes.x.labels_end_at_tick = on.standard();
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      const double middle = (static_cast<double>(i) - view.x.low) / (view.x.high - view.x.low);
+      all.axes.x.ticks.push_back({middle, bars[i].label});
+    }
+    set_value_ticks(all.axes.y, view.y, area.height(), false, on);
+    all.decorations = decorate(all.axes, on.typesetter());
+    for (const PlacedText& value : values_at(area, bars, view, on)) {
+      all.decorations.texts.push_back(value);
+      all.decorations.grow(value.bounds);
+    }
+    return all;
+  };
+  const Arrangement all =
+      arranged(figure, order_of_bars, lay_out, [&](const Arrangement& laid_out) {
+        return apart(values_at(laid_out.axes.box, bars, view, figure));
+      });
+  const Box& box = all.axes.box;
+  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      const double middle = static_cast<double>(i);
+      canvas.fill({view.across(box, middle - bar_width / 2), view.down(box, bars[i].value),
+                   view.across(box, middle + bar_width / 2), box.bottom},
+                  bars[i].colour);
+    }
+    all.draw(canvas, figure);
+  });
+}
+
+Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
+                    PictureFormat format) {
+  using namespace plot;
+  Figure figure(options, format, size_of_boxes);
+  const std::vector<Sized> tensors = tensors_of(chart);
+  const std::string title = title_of(options, "", title_of_boxes);
+  std::string sizes;
+  for (const Sized& tensor : tensors) append(sizes, tensor.name + " " + tensor.size());
+  figure.describe(title, translated("Boxes to scale, length × width: {1}.", sizes));
+
+  std::optional<Boxes> all;
+  figure.fit(order_of_boxes, [&](const Shown& shown) {
+    all.emplace(tensors, shown(Part::title) ? title : "", figure);
+    return all->fit;
+  });
+  return figure.picture(all->bounds(), [&](Canvas& canvas) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      canvas.fill(all->boxes[i], tensors[i].colour);
+      canvas.frame(all->boxes[i], figure.paper().ink, figure.pixels(frame_width));
+    }
+    for (const PlacedText& text : all->texts) canvas.text(text, figure.paper().ink);
+  });
 }
 
 }  // namespace attn

@@ -1,14 +1,10 @@
+#include "plot/grid.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "attn/error.hpp"
 
-#include "plot/axes/colour_bar.hpp"
-#include "plot/cells/cell_pixels.hpp"
-#include "plot/colour_key.hpp"
-#include "plot/description.hpp"
-#include "plot/grid_figure.hpp"
-#include "plot/grid_panels.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -39,24 +35,87 @@ std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOption
   return {width, around_panels + side(grid.rows, aspect_of(shape[0], shape[1]))};
 }
 
-}  // namespace
-
-Box GridFigure::Bar::bounds() const {
-  Box all = united(decorations.bounds, axes.box);
-  if (scale->beyond_high) all.top = std::min(all.top, axes.box.top - arrow_height(axes.box));
-  if (scale->beyond_low) {
-    all.bottom = std::max(all.bottom, axes.box.bottom + arrow_height(axes.box));
+std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
+  if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
+      grid.panels.size() <= (grid.rows - 1) * grid.columns) {
+    throw input_error(translated("{1} panels do not fill a grid of {2} × {3}", grid.panels.size(),
+                                 grid.rows, grid.columns),
+                      "", translated("give one matrix for each place, row by row"));
   }
-  return all;
+  std::vector<Matrix> matrices;
+  for (std::size_t i = 0; i < grid.panels.size(); ++i) {
+    const std::string where = "panel " + std::to_string(i + 1);
+    matrices.emplace_back(grid.panels[i], where);
+    const Shape& shape = grid.panels[i].weights.shape();
+    const Shape& first = grid.panels[0].weights.shape();
+    if (shape != first) {
+      throw input_error(translated("weights of shape {1} stand beside weights of shape {2}",
+                                   text(shape), text(first)),
+                        where, translated("panels share their axes: all must have one shape"));
+    }
+  }
+  return matrices;
 }
+
+std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& options) {
+  std::vector<std::string> titles(grid.panels.size());
+  if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
+    throw Error(ErrorKind::usage,
+                translated("{1} titles for {2}{3}", options.titles->size(), grid.columns,
+                           grid.columns == 1 ? translated(" column") : translated(" columns")),
+                "", translated("give one title for each column, or none"));
+  }
+  const bool rows_titled = !grid.row_titles.empty();
+  const bool standard = options.figure.style == PlotStyle::standard;
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const std::size_t column = i % grid.columns;
+    if (rows_titled && standard && i >= grid.columns) break;
+    if (options.titles) {
+      if (!options.titles->empty()) titles[i] = (*options.titles)[column];
+    } else if (!grid.panels[i].title.empty()) {
+      titles[i] = grid.panels[i].title;
+    } else if (titles.size() > 1) {
+      titles[i] = translated("Head {1}", column + 1);
+    }
+    if (rows_titled && !standard && !options.titles) {
+      const std::string& row = grid.row_titles[i / grid.columns];
+      titles[i] = titles[i].empty() ? row : row + translated(", ") + titles[i];
+    }
+  }
+  return titles;
+}
+
+// A row of many panels in several rows.
+HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
+  constexpr std::size_t most_in_a_row = 6;
+  const bool automatic = options.figure.style == PlotStyle::standard && !options.titles &&
+                         grid.columns > most_in_a_row;
+  if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
+  HeatmapGrid result = grid;
+  const auto square = std::ceil(std::sqrt(static_cast<double>(grid.panels.size())));
+  result.columns = std::clamp<std::size_t>(
+      options.columns.value_or(static_cast<std::size_t>(square)), 1, grid.panels.size());
+  result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
+  for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
+    std::string& title = result.panels[i].title;
+    if (title.empty()) title = translated("Head {1}", i + 1);
+    // Brackets go across one row.
+    if (result.rows > 1 && grid.columns_a_group > 0 &&
+        i / grid.columns_a_group < grid.group_titles.size())
+      title += "\n" + grid.group_titles[i / grid.columns_a_group];
+  }
+  if (result.rows > 1) result.columns_a_group = 0;
+  return result;
+}
+
+}  // namespace
 
 GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format)
     : grid_(wrapped(grid, options)),
       options_(options),
       matrices_(matrices_of(grid_)),
       titles_(titles_of(grid_, options)),
-      figure_(options.figure, format, default_size(grid_, options)),
-      raster_(format == PictureFormat::png) {
+      figure_(options.figure, format, default_size(grid_, options)) {
   if (each_panel_its_range()) {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers,
@@ -70,7 +129,7 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   paper_ = figure_.paper();
   for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
   value_options_ = value_options(options.annotation);
-  if (matplotlib()) {
+  if (!figure_.standard()) {
     if (options.annotation.when == Annotate::automatic) value_options_.annotate = Annotate::off;
   } else if (!each_panel_its_range() && !value_options_.format && may_hold_values()) {
     value_options_.format = fitting_format(matrices_, scales_[0].range, options.colors.norm);
@@ -80,32 +139,33 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
                             std::size_t first, std::size_t count) -> CellTicks {
     const bool labelled =
         options.figure.ticks == Ticks::labels || options.figure.ticks == Ticks::all ||
-        (options.figure.ticks == Ticks::automatic && !matplotlib() && !labels.empty());
+        (options.figure.ticks == Ticks::automatic && figure_.standard() && !labels.empty());
     // Numbers that nobody asked for count from 1, as all that is written does.
-    const bool from_one = options.figure.ticks == Ticks::automatic && !matplotlib();
+    const bool from_one = options.figure.ticks == Ticks::automatic && figure_.standard();
     return {labels_or(labels, prefix, count, first), labelled ? options.figure.ticks : Ticks::index,
-            options.figure.style, first + (from_one ? 1 : 0)};
+            first + (from_one ? 1 : 0)};
   };
   for (const Heatmap& panel : grid_.panels) {
     const ShownLabels labels = shown_labels(panel, options.figure);
-    ticks_.emplace_back(ticks_of(labels.key, "K_", panel.first_key, panel.weights.shape()[1]),
-                        ticks_of(labels.query, "Q_", panel.first_query, panel.weights.shape()[0]));
+    const Shape& shape = panel.weights.shape();
+    ticks_.push_back({ticks_of(labels.query, "Q_", panel.first_query, shape[0]),
+                      ticks_of(labels.key, "K_", panel.first_key, shape[1])});
   }
-  key_entries_ = colour_key(matrices_, panel_at({0, 0, 1, 1}, 0).colours);
+  key_entries_ = colour_key(matrices_, colours_of(0));
   figure_.describe(options.figure.title.value_or(""), described());
 }
 
 Picture GridFigure::draw() {
-  if (matplotlib()) {
+  if (!figure_.standard()) {
     lay_out_as_matplotlib();
   } else {
     lay_out();
-    if (show_ranges()) lay_out(given_way_);
+    if (show_ranges()) lay_out(Shown(shown_));
   }
   add_values();
   Picture picture = figure_.picture(all_bounds(), [&](Canvas& canvas) {
     for (std::size_t i = 0; i < panels_.size(); ++i) draw_panel(canvas, i);
-    if (bar_) draw_bar(canvas, *bar_);
+    if (bar_) bar_->draw(canvas, figure_);
     if (key_) key_->draw(canvas, figure_);
     canvas.ticks(brackets_, figure_.paper().ink, figure_.pixels(frame_width));
     for (const PlacedText& text : texts_) canvas.text(text, figure_.paper().ink);
@@ -121,23 +181,10 @@ Picture GridFigure::draw() {
 // Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
 // whether that changed them.
 bool GridFigure::show_ranges() {
-  if (options_.colors.range.scope == ColorRange::Scope::given ||
-      options_.colors.pixels != PixelShows::mean ||
-      options_.colors.norm.kind == ColorNorm::Kind::log) {
-    return false;
-  }
   std::vector<std::optional<Interval>> shown(scales_.size());
   for (std::size_t i = 0; i < panels_.size(); ++i) {
-    const Panel& panel = panels_[i];
-    const Box& box = panel.axes.box;
-    // All panels have one size.
-    if (!shares_pixels(matrices_[i], box, raster_, panel.colours.in_file)) return false;
-    const auto places = [&](double length) {
-      return raster_ ? static_cast<std::size_t>(std::max(1.0, length))
-                     : panel.colours.in_file.most_across;
-    };
-    const auto own =
-        shown_range(matrices_[i], panel.colours, places(box.width()), places(box.height()));
+    const auto own = range_of_means(matrices_[i], panels_[i].axes.box, panels_[i].colours,
+                                    options_.colors.range.scope, figure_);
     std::optional<Interval>& all = shown[each_panel_its_range() ? i : 0];
     if (!own) continue;
     all = all ? Interval{std::min(all->low, own->low), std::max(all->high, own->high)} : *own;
@@ -191,27 +238,18 @@ bool GridFigure::each_panel_its_range() const {
   return options_.colors.range.scope == ColorRange::Scope::panel && matrices_.size() > 1;
 }
 
-GridFigure::Bar GridFigure::bar_in(Axes axes, const ColourScale& scale) {
-  axes.style = options_.figure.style;
-  Decorations decorations = decorate(axes, figure_.typesetter());
-  return {std::move(axes), std::move(decorations), &scale};
+CellColours GridFigure::colours_of(std::size_t index) const {
+  return {scales_[each_panel_its_range() ? index : 0], options_.colors, options_.figure, paper_,
+          cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
 }
 
 // A panel in its box, with all that is written around it but not in its cells.
 GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
   Panel panel;
-  const ColourScale& scale = scales_[each_panel_its_range() ? index : 0];
-  panel.colours = {&scale.map,
-                   scale.range,
-                   options_.figure.style,
-                   options_.colors.norm,
-                   options_.colors.pixels,
-                   options_.figure.threads,
-                   paper_,
-                   cells_in_file(matrices_.size(), matrices_[0].rows(), matrices_[0].columns())};
+  panel.colours = colours_of(index);
   panel.axes = axes_in(box, index);
   panel.decorations = decorate(panel.axes, figure_.typesetter());
-  if (given_way_ <= captions_give_way) add_caption(panel, grid_.panels[index].caption);
+  if (shown_(Part::captions)) add_caption(panel, grid_.panels[index].caption);
   return panel;
 }
 
@@ -223,16 +261,11 @@ void GridFigure::add_values() {
 }
 
 // A colour bar as high as its panel.
-GridFigure::Bar GridFigure::bar_beside(const Panel& panel, double width, const ColourScale& scale) {
+ColourBar GridFigure::bar_beside(const Panel& panel, double width, const ColourScale& scale) {
   Box place = panel.axes.box;
   place.left = place.right + panel_bar_gap * width;
   place.right = place.left + panel_bar_width * width;
-  Axes axes;
-  axes.box = place;
-  axes.x.drawn = false;
-  axes.y_on_right = true;
-  set_bar_ticks(axes, panel.colours.range, figure_, options_.colors.norm);
-  return bar_in(std::move(axes), scale);
+  return {place, "", scale, options_.colors.norm, figure_.style(), figure_};
 }
 
 // Writes lines below a panel and all that is written around it.
@@ -240,7 +273,7 @@ void GridFigure::add_caption(Panel& panel, const std::string& caption) {
   if (caption.empty()) return;
   Decorations& around = panel.decorations;
   const std::string lines =
-      matplotlib() ? caption : figure_.label(caption, caption_size, panel.axes.box.width());
+      figure_.standard() ? figure_.label(caption, caption_size, panel.axes.box.width()) : caption;
   for (const std::string& string : lines_of(lines)) {
     const Text& line = figure_.typesetter().text(string, caption_size);
     const Point anchor = {panel.axes.box.middle(),
@@ -261,23 +294,23 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   const Heatmap& below = grid_.panels[lowest];
   Axes axes;
   axes.box = box;
-  axes.style = options_.figure.style;
+  axes.style = figure_.style();
   const Heatmap& panel = grid_.panels[index];
   axes.x.labelled = last_row || panel.key_labels != below.key_labels;
   axes.y.labelled = first_column || panel.query_labels != left.query_labels;
-  if (matplotlib()) {
+  if (!figure_.standard()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
-      axes.x.label = figure_.bounded(options_.figure.xlabel.value_or(translated(grid_xlabel)),
-                                     axes.x.label_size);
+      axes.x.label =
+          figure_.bounded(options_.figure.xlabel.value_or(translated("Keys")), axes.x.label_size);
     if (first_column)
-      axes.y.label = figure_.bounded(options_.figure.ylabel.value_or(translated(grid_ylabel)),
+      axes.y.label = figure_.bounded(options_.figure.ylabel.value_or(translated("Queries")),
                                      axes.y.label_size);
   } else {
     const std::string title = titles_[index].substr(
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);
     axes.title = figure_.title(title, axes.title_size, box.width());
-    if (given_way_ > tick_labels_give_way) axes.x.labelled = axes.y.labelled = false;
+    if (!shown_(Part::tick_labels)) axes.x.labelled = axes.y.labelled = false;
     if (figure_.points(box.width()) < small_panel) axes.line_width = small_frame;
     axes.x.drawn = axes.x.labelled;
     axes.y.drawn = axes.y.labelled;
@@ -289,8 +322,9 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
 // In the standard style names of which some would have to be left out give way to numbers: tokens
 // out of their text tell nothing.
 void GridFigure::set_ticks(Axes& axes, std::size_t index) {
-  const auto& [key, query] = ticks_[index];
-  if (matplotlib()) {
+  const MapTicks& ticks = ticks_[index];
+  const auto& [query, key] = ticks;
+  if (!figure_.standard()) {
     set_cell_ticks(axes.x, key, axes.box.width(), true, figure_);
     set_cell_ticks(axes.y, query, axes.box.height(), false, figure_);
     return;
@@ -299,33 +333,28 @@ void GridFigure::set_ticks(Axes& axes, std::size_t index) {
   const double usual_size = axes.x.tick_label_size;
   for (const double size : {usual_size, 8.0, 7.0, least_name_size}) {
     axes.x.tick_label_size = axes.y.tick_label_size = size;
-    if (set_cell_ticks(axes, key, query, figure_) == 1) return;
+    if (set_cell_ticks(axes, ticks, figure_) == 1) return;
     if (key.ticks == Ticks::index && query.ticks == Ticks::index) break;
   }
   axes.x.tick_label_size = axes.y.tick_label_size = usual_size;
   const bool named = options_.figure.ticks == Ticks::automatic &&
                      (key.ticks == Ticks::automatic || query.ticks == Ticks::automatic);
   if (!named) {
-    set_cell_ticks(axes, key, query, figure_);
+    set_cell_ticks(axes, ticks, figure_);
     return;
   }
   names_left_out_ = true;
-  CellTicks numbered_key = key, numbered_query = query;
-  numbered_key.ticks = numbered_query.ticks = Ticks::index;
-  set_cell_ticks(axes, numbered_key, numbered_query, figure_);
+  MapTicks numbered = ticks;
+  numbered.key.ticks = numbered.query.ticks = Ticks::index;
+  set_cell_ticks(axes, numbered, figure_);
 }
 
 void GridFigure::draw_panel(Canvas& canvas, std::size_t index) {
   const Panel& panel = panels_[index];
   draw_cells(canvas, panel.axes.box, matrices_[index], panel.colours, figure_.pixels(1));
-  draw_axes(canvas, panel.axes, panel.decorations, figure_);
-  for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
-  if (panel.bar) draw_bar(canvas, *panel.bar);
-}
-
-void GridFigure::draw_bar(Canvas& canvas, const Bar& bar) {
-  draw_colour_ramp(canvas, bar.axes.box, *bar.scale);
-  draw_axes(canvas, bar.axes, bar.decorations, figure_);
+  panel.draw(canvas, figure_, [&] {
+    for (const CellValue& value : panel.values) canvas.text(value.text, value.colour);
+  });
 }
 
 void GridFigure::lay_out_as_matplotlib() {
@@ -337,10 +366,9 @@ void GridFigure::lay_out_as_matplotlib() {
   const ColourBarSplit split = split_for_colour_bar(whole);
   const bool shared_bar = !each_panel_its_range() && options_.colors.bar;
   if (shared_bar) {
-    bar_ = bar_in(
-        colour_bar_axes(with_height(split.colour_bar, colour_bar_height), scales_[0].range,
-                        options_.colors.bar_label.value_or(""), figure_, options_.colors.norm),
-        scales_[0]);
+    bar_.emplace(bar_within(with_height(split.colour_bar, colour_bar_height)),
+                 options_.colors.bar_label.value_or(""), scales_[0], options_.colors.norm,
+                 figure_.style(), figure_);
   }
   const Box area = shared_bar ? split.axes : whole;
   auto places = subplot_places(area, grid_.rows, grid_.columns);

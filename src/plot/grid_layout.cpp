@@ -1,10 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "plot/axes/colour_bar.hpp"
-#include "plot/colour_key.hpp"
-#include "plot/grid_figure.hpp"
-#include "plot/grid_panels.hpp"
+#include "plot/grid.hpp"
+#include "support/translated.hpp"
 
 // The standard style: texts first, and all the room that is left to the panels.
 
@@ -22,17 +21,32 @@ constexpr double bar_share = 0.6;   // of the panels' height
 constexpr double row_title_size = 10, outer_label_size = 11, group_size = 10;  // points
 constexpr double bracket_foot = 3;                                             // points
 constexpr double least_panels = 0.3;  // of the area that the panels would have without texts
-constexpr int passes = 3;             // until panels and texts have found their sizes
+constexpr std::array order = {Part::axis_labels, Part::tick_labels, Part::captions, Part::title};
+constexpr int passes = 3;  // until panels and texts have found their sizes
+
+// The words before the numbers of titles that differ in nothing else, "Head " of "Head 1" and
+// "Head 2"; empty if there are none.
+std::string common_prefix(const std::vector<std::string>& titles) {
+  if (titles.size() < 2) return "";
+  const std::size_t space = titles[0].rfind(' ');
+  if (space == std::string::npos) return "";
+  const std::string prefix = titles[0].substr(0, space + 1);
+  const auto is_numbered = [&](const std::string& title) {
+    return title.size() > prefix.size() && title.starts_with(prefix) &&
+           title.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+  };
+  return std::all_of(titles.begin(), titles.end(), is_numbered) ? prefix : "";
+}
 
 }  // namespace
 
 void GridFigure::lay_out() {
-  figure_.fit(levels, [this](int given_way) { return lay_out(given_way); });
+  figure_.fit(order, [this](const Shown& shown) { return lay_out(shown); });
 }
 
 // Whether the texts leave the panels enough room.
-bool GridFigure::lay_out(int given_way) {
-  given_way_ = given_way;
+bool GridFigure::lay_out(const Shown& shown) {
+  shown_ = shown;
   names_left_out_ = false;
   column_prefix_.clear();
   row_prefix_.clear();
@@ -94,9 +108,9 @@ bool GridFigure::lay_out(int given_way) {
   const double widest = first.width() + room.gaps.across;
   const auto titles = column_titles();
   const bool titled = std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
-    const std::string shown = title.substr(column_prefix_.size());
-    const std::size_t space = shown.find(' ');
-    return figure_.typesetter().text(shown.substr(0, space), Axes().title_size).width <= widest;
+    const std::string own = title.substr(column_prefix_.size());
+    const std::size_t space = own.find(' ');
+    return figure_.typesetter().text(own.substr(0, space), Axes().title_size).width <= widest;
   });
   return keeps_size && large && titled;
 }
@@ -123,8 +137,8 @@ void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
 }
 
 GridFigure::Room GridFigure::room_taken() {
-  const double margin = std::min(figure_.pixels(panel_gap) * std::min(1.0, figure_.font_scale()),
-                                 gap_share * panels_[0].axes.box.width());
+  const double margin =
+      std::min(figure_.pixels_beside_text(panel_gap), gap_share * panels_[0].axes.box.width());
   Room room;
   room.gaps = {margin, margin};
   Box& around = room.around;
@@ -180,19 +194,18 @@ void GridFigure::add_around(const Box& panels) {
   Box texts = panels;
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
-  if (given_way_ <= axis_labels_give_way) {
-    const std::string below = figure_.label(
-        options_.figure.xlabel.value_or(translated(grid_xlabel)), outer_label_size, panels.width());
+  if (shown_(Part::axis_labels)) {
+    const std::string below = figure_.label(options_.figure.xlabel.value_or(translated("Keys")),
+                                            outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
                        .bottom;
   }
   add_row_titles(panels, texts.left - gap);
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
-  if (given_way_ <= axis_labels_give_way) {
-    const std::string beside =
-        figure_.label(options_.figure.ylabel.value_or(translated(grid_ylabel)), outer_label_size,
-                      panels.height());
+  if (shown_(Part::axis_labels)) {
+    const std::string beside = figure_.label(options_.figure.ylabel.value_or(translated("Queries")),
+                                             outer_label_size, panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;
@@ -209,9 +222,9 @@ void GridFigure::add_around(const Box& panels) {
   add_brackets(texts.top - gap);
   if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
   if (options_.colors.bar || !key_entries_.empty()) {
-    add_bar(panels, texts.right + figure_.pixels(bar_gap) * std::min(1.0, figure_.font_scale()));
+    add_bar(panels, texts.right + figure_.pixels_beside_text(bar_gap));
   }
-  if (options_.figure.title && !options_.figure.title->empty() && given_way_ <= title_gives_way) {
+  if (options_.figure.title && !options_.figure.title->empty() && shown_(Part::title)) {
     const Box all = all_bounds();
     const std::string title = figure_.title(*options_.figure.title, title_size, figure_.width());
     const auto lines =
@@ -281,20 +294,14 @@ void GridFigure::add_bar(const Box& panels, double left) {
     half = std::max(half - key_height / 2, panels.height() / 8);
     const double middle = panels.centre() - key_height / 2;
     const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());
-    Axes axes;
-    axes.box = {left, middle - half, left + width, middle + half};
-    axes.style = options_.figure.style;
-    axes.x.drawn = false;
-    axes.y_on_right = true;
     std::string label = options_.colors.bar_label.value_or("");
     const Panel& first = panels_[0];
-    const std::string note = pixel_note(matrices_[0], first.axes.box, raster_, first.colours);
+    const std::string note = pixel_note(matrices_[0], first.axes.box, first.colours, figure_);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
-    axes.y.label = given_way_ > axis_labels_give_way
-                       ? ""
-                       : figure_.label(label, axes.y.label_size, panels.height());
-    set_bar_ticks(axes, scales_[0].range, figure_, options_.colors.norm);
-    bar_ = bar_in(std::move(axes), scales_[0]);
+    label =
+        shown_(Part::axis_labels) ? figure_.label(label, Axis().label_size, panels.height()) : "";
+    bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
+                 options_.colors.norm, figure_.style(), figure_);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
   }
   if (!key_entries_.empty()) key_.emplace(key_entries_, corner, figure_);

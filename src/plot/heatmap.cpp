@@ -1,263 +1,298 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "attn/error.hpp"
-
-#include "plot/axes/colour_bar.hpp"
-#include "plot/axes/legend.hpp"
-#include "plot/axes/map_axes.hpp"
-#include "plot/axes/subplots.hpp"
-#include "plot/cells/cell_pixels.hpp"
+#include "plot/axes/arrangement.hpp"
 #include "plot/cells/cell_values.hpp"
-#include "plot/colour_key.hpp"
-#include "plot/description.hpp"
-#include "plot/marginals.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr std::pair<double, double> usual_size = {8, 6};  // of the matplotlib style
+constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matplotlib style
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
-constexpr double lowest = 2.6, highest = 11;
+constexpr double lowest = 2.6, highest = 11;  // inches
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
 constexpr const char* colour_label = to_translate("Attention Weight (0=No Focus, 1=Full Focus)");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
+constexpr std::array order = {Part::axis_labels, Part::bar_label, Part::tick_labels, Part::title};
+
+constexpr Colour sum_colour = {120, 140, 165};
+constexpr double sum_share = 0.13;              // of a place's sides that bars of sums take
+constexpr double sum_gap = 9;                   // points between the map and the bars
+constexpr double value_size = 8, sum_size = 9;  // points
+constexpr double least_apart = 3;               // points between the names of values
+constexpr double title_pad = 15;                // points
+constexpr std::size_t most_bars = 512;          // of more each stands for the mean of several
+constexpr const char* sum_label = to_translate("Sum");
 
 // The height follows the number of rows.
-std::pair<double, double> default_size(const Matrix& matrix, const HeatmapOptions& options) {
-  if (options.figure.style == PlotStyle::matplotlib) return usual_size;
+std::pair<double, double> default_size(const Matrix& matrix, PlotStyle style) {
+  if (style == PlotStyle::matplotlib) return usual_size;
   return {usual_size.first,
           std::clamp(around_map + map_side * aspect_of(matrix.rows(), matrix.columns()), lowest,
                      highest)};
 }
 
-class HeatmapFigure {
- public:
-  HeatmapFigure(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format)
-      : heatmap_(heatmap),
-        options_(options),
-        matrix_(heatmap, "weights"),
-        scale_(colour_scale({&matrix_, 1}, !heatmap.any_numbers, options.colors, options.figure)),
-        raster_(format == PictureFormat::png),
-        figure_(options.figure, format, default_size(matrix_, options)),
-        colours_{&scale_.map,
-                 scale_.range,
-                 options.figure.style,
-                 options.colors.norm,
-                 options.colors.pixels,
-                 options.figure.threads,
-                 beside(figure_.paper(), scale_.map),
-                 cells_in_file(1, matrix_.rows(), matrix_.columns())},
-        key_of_colours_(colour_key({&matrix_, 1}, colours_)),
-        labels_(shown_labels(heatmap, options.figure)),
-        query_{labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query),
-               options.figure.ticks, options.figure.style, heatmap.first_query},
-        key_{labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key),
-             options.figure.ticks, options.figure.style, heatmap.first_key},
-        value_options_(value_options(options.annotation)) {
-    if (heatmap.cell_texts.size() == matrix_.rows() * matrix_.columns()) {
-      value_options_.texts = &heatmap.cell_texts;
-    }
-    if (options.marginals) sums_ = marginal_sums(matrix_);
-    figure_.describe(title(), described());
-  }
+// Sums of the finite cells of each column and of each row, without hidden and missing ones.
+struct MarginalSums {
+  std::vector<double> columns, rows;
 
-  Picture draw() {
-    std::optional<Layout> set;
-    const auto lay_out = [&](int given_way) {
-      given_way_ = given_way;
-      const Box area = figure_.tight_area([this](Figure& figure, const Box& box) {
-        return Layout(*this, figure, box).bounds(&Decorations::layout_bounds);
-      });
-      set.emplace(*this, figure_, area);
-      const Box& place = set->split.axes;
-      return leaves_room(figure_, sums_ ? Marginals::map_place(place, figure_) : place,
-                         set->axes.box, set->bounds(&Decorations::bounds));
-    };
-    figure_.fit(4, lay_out);
-    if (show_range_of(set->axes.box)) lay_out(given_way_);
-    const Layout& layout = *set;
-    return figure_.picture(layout.bounds(&Decorations::bounds), [&](Canvas& canvas) {
-      draw_cells(canvas, layout.axes.box, matrix_, colours_, figure_.pixels(1));
-      draw_axes(canvas, layout.axes, layout.decorations, figure_);
-      for (const CellValue& value : layout.values) canvas.text(value.text, value.colour);
-      if (options_.colors.bar) {
-        draw_colour_ramp(canvas, layout.bar.box, scale_);
-        draw_axes(canvas, layout.bar, layout.bar_decorations, figure_);
-      }
-      if (layout.key) layout.key->draw(canvas, figure_);
-      if (layout.marginals) layout.marginals->draw(canvas, figure_);
-    });
-  }
-
- private:
-  // Everything at its place, for one area that axes and colour bar share.
-  struct Layout {
-    Layout(const HeatmapFigure& heatmap, Figure& figure, const Box& area)
-        : split(heatmap.options_.colors.bar ? split_for_colour_bar(area)
-                                            : ColourBarSplit{area, area}),
-          axes(heatmap.axes_in(split.axes, figure)),
-          decorations(decorate(axes, figure.typesetter())),
-          marginals(heatmap.marginals_at(axes.box, decorations, figure)),
-          bar(heatmap.bar_in(heatmap.bar_place(split, map_and_sums(), figure), axes.box, figure)),
-          bar_decorations(decorate(bar, figure.typesetter())),
-          values(cell_values(axes.box, heatmap.matrix_, heatmap.colours_, heatmap.value_options_,
-                             figure.typesetter())) {
-      const double arrow = arrow_height(bar.box);
-      around_bar = bar.box;
-      if (!heatmap.options_.colors.bar) {
-        bar_decorations = {};
-        const Box map = map_and_sums();
-        around_bar = bar_decorations.bounds = bar_decorations.layout_bounds = map;
-        bar.box = {map.right, map.top, map.right, map.top};
-      }
-      if (heatmap.options_.colors.bar && heatmap.scale_.beyond_high) around_bar.top -= arrow;
-      if (heatmap.options_.colors.bar && heatmap.scale_.beyond_low) around_bar.bottom += arrow;
-      if (!heatmap.key_of_colours_.empty()) {
-        key.emplace(heatmap.key_of_colours_, key_corner(figure), figure);
-        around_bar = united(around_bar, key->bounds());
+  explicit MarginalSums(const Matrix& matrix) : columns(matrix.columns()), rows(matrix.rows()) {
+    for (std::size_t i = 0; i < matrix.rows(); ++i) {
+      for (std::size_t j = 0; j < matrix.columns(); ++j) {
+        const double value = matrix.at(i, j);
+        if (!std::isfinite(value) || !matrix.shown(i, j)) continue;
+        columns[j] += value;
+        rows[i] += value;
       }
     }
-
-    // Without a bar the key stands where it would.
-    Point key_corner(const Figure& figure) const {
-      if (bar.box.empty()) return {bar.box.right + figure.pixels(key_gap), bar.box.top};
-      return {bar.box.left, bar.box.bottom + figure.pixels(key_gap)};
-    }
-
-    Box bounds(Box Decorations::*of) const {
-      Box all = united(united(decorations.*of, bar_decorations.*of), around_bar);
-      for (const CellValue& value : values) all = united(all, value.text.bounds);
-      return marginals ? united(all, marginals->bounds(of)) : all;
-    }
-
-    Box map_and_sums() const {
-      Box all = axes.box;
-      if (marginals) all.right = marginals->right();
-      return all;
-    }
-
-    ColourBarSplit split;
-    Axes axes;
-    Decorations decorations;
-    std::optional<Marginals> marginals;
-    Axes bar;
-    Decorations bar_decorations;
-    std::vector<CellValue> values;
-    std::optional<Legend> key;
-    Box around_bar;  // with its arrows and its key
-  };
-
-  std::string title() const {
-    return options_.figure.title.value_or(heatmap_.title.empty() ? translated(default_title)
-                                                                 : heatmap_.title);
   }
-
-  std::string described() const {
-    return translated("Heatmap of {1}. ", described_cells(matrix_, heatmap_.of_positions)) +
-           described_colours({&matrix_, 1}, scale_, key_of_colours_);
-  }
-
-  Axes axes_in(const Box& place, Figure& figure) const {
-    const MapTexts texts{title(),
-                         query_,
-                         key_,
-                         !sums_ && given_way_ <= title_gives_way,
-                         given_way_ <= axis_labels_give_way,
-                         given_way_ <= tick_labels_give_way};
-    const Box own = sums_ ? Marginals::map_place(place, figure) : place;
-    return map_axes(map_box(own, matrix_.rows(), matrix_.columns(), options_.figure.style), texts,
-                    options_.figure, figure);
-  }
-
-  std::optional<Marginals> marginals_at(const Box& map, const Decorations& texts,
-                                        Figure& figure) const {
-    if (!sums_) return std::nullopt;
-    const bool titled = given_way_ <= title_gives_way;
-    return Marginals(*sums_, map, texts,
-                     titled ? figure.title(title(), title_size, figure.width()) : "",
-                     given_way_ <= tick_labels_give_way, options_.figure, figure);
-  }
-
-  // As high as the map.
-  Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) const {
-    Box place = split.colour_bar;
-    if (options_.figure.style == PlotStyle::matplotlib) return place;
-    const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
-    place = place.moved(map.right + gap - place.left, 0);
-    place.top = map.top;
-    place.bottom = map.bottom;
-    return place;
-  }
-
-  Axes bar_in(Box place, const Box& cells, Figure& figure) const {
-    if (!key_of_colours_.empty()) {
-      place.bottom -=
-          Legend::height(key_of_colours_.size(), figure) + figure.pixels(key_gap + key_lift);
-    }
-    // Weights have one sign.
-    const bool about_zero = options_.figure.style == PlotStyle::standard && scale_.range.low < 0;
-    std::string label = options_.colors.bar_label.value_or(about_zero ? translated("Value")
-                                                                      : translated(colour_label));
-    const std::string note = options_.figure.style == PlotStyle::standard
-                                 ? pixel_note(matrix_, cells, raster_, colours_)
-                                 : "";
-    if (!note.empty()) label += "\n(" + note + ")";
-    if (options_.figure.style == PlotStyle::standard)
-      label = figure.label(label, 10, place.height());
-    if (given_way_ > bar_label_gives_way) label.clear();
-    place.bottom = std::max(place.bottom, place.top + 1);
-    return colour_bar_axes(place, colours_.range, label, figure, options_.colors.norm);
-  }
-
-  // Where a pixel shows the mean of many cells, the colours are spread over what is shown. Returns
-  // whether that changed them.
-  bool show_range_of(const Box& cells) {
-    const bool chosen = options_.colors.range.scope == ColorRange::Scope::given;
-    if (chosen || options_.figure.style == PlotStyle::matplotlib ||
-        options_.colors.pixels != PixelShows::mean ||
-        !shares_pixels(matrix_, cells, raster_, colours_.in_file) ||
-        options_.colors.norm.kind == ColorNorm::Kind::log) {
-      return false;
-    }
-    const auto places = [&](double length) {
-      return raster_ ? static_cast<std::size_t>(std::max(1.0, length))
-                     : colours_.in_file.most_across;
-    };
-    const std::optional<Interval> shown =
-        shown_range(matrix_, colours_, places(cells.width()), places(cells.height()));
-    if (!shown || !narrow_to_shown(scale_.range, *shown)) return false;
-    colours_.range = scale_.range;
-    return true;
-  }
-
-  const Heatmap& heatmap_;
-  const HeatmapOptions& options_;
-  Matrix matrix_;
-  ColourScale scale_;
-  bool raster_;
-  Figure figure_;
-  CellColours colours_;
-  std::vector<LegendEntry> key_of_colours_;
-  ShownLabels labels_;
-  CellTicks query_, key_;
-  CellValueOptions value_options_;
-  std::optional<MarginalSums> sums_;  // if they are wanted
-  // How many of these give way to the map.
-  enum { axis_labels_give_way, bar_label_gives_way, tick_labels_give_way, title_gives_way };
-  int given_way_ = 0;
 };
+
+std::vector<double> few(const std::vector<double>& sums) {
+  if (sums.size() <= most_bars) return sums;
+  std::vector<double> means;
+  for (std::size_t bar = 0; bar < most_bars; ++bar) {
+    const std::size_t first = bar * sums.size() / most_bars;
+    const std::size_t end = (bar + 1) * sums.size() / most_bars;
+    double mean = 0;
+    for (std::size_t i = first; i < end; ++i) mean += sums[i] / static_cast<double>(end - first);
+    means.push_back(mean);
+  }
+  return means;
+}
+
+// From zero to the largest sum, or from the smallest one below zero.
+Interval view_of(const std::vector<double>& sums) {
+  Interval view = {0, 0};
+  for (const double sum : sums) {
+    view = {std::max(std::min(view.low, sum), -largest_value),
+            std::min(std::max(view.high, sum), largest_value)};
+  }
+  return view.low == view.high ? Interval{0, 1} : view;
+}
+
+// Whether names of values are nearer to each other than `apart` pixels.
+bool too_near(Axes axes, double apart, Typesetter& typesetter) {
+  axes.title.clear();
+  axes.x.label.clear();
+  axes.y.label.clear();
+  const Decorations texts = decorate(axes, typesetter);
+  for (std::size_t i = 0; i < texts.texts.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (overlap(texts.texts[i].bounds.padded(apart / 2), texts.texts[j].bounds.padded(apart / 2)))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool run_into(const Decorations& texts, const Decorations& others) {
+  return std::any_of(texts.texts.begin(), texts.texts.end(), [&](const PlacedText& text) {
+    return std::any_of(others.texts.begin(), others.texts.end(),
+                       [&](const PlacedText& other) { return overlap(text.bounds, other.bounds); });
+  });
+}
+
+double sum_gap_on(const Figure& figure) {
+  return figure.pixels(sum_gap) * figure.font_scale();
+}
+
+// The part of a place that bars of sums leave to the map.
+Box beside_sums(const Box& place, const Figure& figure) {
+  const double gap = sum_gap_on(figure);
+  Box map = place;
+  map.top = std::min(place.top + sum_share * place.height() + gap, place.centre());
+  map.right = std::max(place.right - sum_share * place.width() - gap, place.middle());
+  return map;
+}
+
+// Bars of sums at one side of a map.
+struct SumBars {
+  Axes axes;
+  Decorations decorations;
+  std::vector<Box> bars;
+
+  // Above the map or right of it, without the names of values that would run into the map's texts.
+  SumBars(const std::vector<double>& all_sums, bool above, const Box& map,
+          const Decorations& map_texts, const std::string& title, bool labelled, Figure& figure) {
+    // Both sides have bars as thick, whatever the map's sides are.
+    const double thick = sum_share * std::max(map.width(), map.height());
+    const double gap = sum_gap_on(figure);
+    axes.style = figure.style();
+    axes.box = above ? Box{map.left, map.top - gap - thick, map.right, map.top - gap}
+                     : Box{map.right + gap, map.top, map.right + gap + thick, map.bottom};
+    axes.title = title;
+    axes.title_size = title_size;
+    axes.title_pad = title_pad * std::min(1.0, figure.font_scale());
+    if (figure.standard()) axes.title_within = {{0, figure.width()}};
+    Axis& values = above ? axes.y : axes.x;
+    Axis& cells = above ? axes.x : axes.y;
+    cells.drawn = cells.labelled = false;
+    values.tick_label_size = value_size;
+    values.label_size = sum_size;
+    values.label = translated(sum_label);
+    const std::vector<double> sums = few(all_sums);
+    const Interval view = view_of(sums);
+    set_value_ticks(values, view, thick, !above, figure);
+    add_bars(sums, view, above, map, thick / (view.high - view.low));
+    add_texts(values, map_texts, thick, labelled, figure);
+  }
+
+  void add_bars(const std::vector<double>& sums, Interval view, bool above, const Box& map,
+                double unit) {
+    const double step = (above ? map.width() : map.height()) / static_cast<double>(sums.size());
+    const double zero = above ? axes.box.bottom + view.low * unit : axes.box.left - view.low * unit;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double start = (above ? map.left : map.top) + static_cast<double>(i) * step;
+      const double length = std::clamp(sums[i], view.low, view.high) * unit;
+      const double end = above ? zero - length : zero + length;
+      const double low = std::min(zero, end), high = std::max(zero, end);
+      bars.push_back(above ? Box{start, low, start + step, high}
+                           : Box{low, start, high, start + step});
+    }
+  }
+
+  void add_texts(Axis& values, const Decorations& map_texts, double thick, bool labelled,
+                 Figure& figure) {
+    Typesetter& typesetter = figure.typesetter();
+    values.drawn = labelled;
+    if (!labelled || typesetter.text(translated(sum_label), sum_size).width > thick) {
+      values.label.clear();
+    }
+    // Where ends have no room beside each other, the higher one stays.
+    while (values.ticks.size() > 1 && too_near(axes, figure.pixels(least_apart), typesetter)) {
+      values.ticks.erase(values.ticks.begin(),
+                         values.ticks.end() - (values.ticks.size() > 2 ? 2 : 1));
+    }
+    decorations = decorate(axes, typesetter);
+    if (!labelled || !run_into(decorations, map_texts)) return;
+    values.labelled = false;
+    values.label.clear();
+    decorations = decorate(axes, typesetter);
+  }
+
+  void draw(Canvas& canvas, const Figure& figure) const {
+    for (const Box& bar : bars) {
+      if (!bar.empty()) canvas.fill(bar, sum_colour);
+    }
+    draw_axes(canvas, axes, decorations, figure);
+  }
+};
+
+// The place of a colour bar beside a map: as high as the map in the standard style.
+Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) {
+  Box place = split.colour_bar;
+  if (!figure.standard()) return place;
+  const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
+  place = place.moved(map.right + gap - place.left, 0);
+  place.top = map.top;
+  place.bottom = map.bottom;
+  return place;
+}
 
 }  // namespace
 }  // namespace plot
 
 Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format) {
-  return plot::HeatmapFigure(heatmap, options, format).draw();
+  using namespace plot;
+  const Matrix matrix(heatmap, "weights");
+  ColourScale scale =
+      colour_scale({&matrix, 1}, !heatmap.any_numbers, options.colors, options.figure);
+  Figure figure(options.figure, format, default_size(matrix, options.figure.style));
+  CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
+                      cells_in_file(1, matrix.rows(), matrix.columns()));
+  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
+  CellValueOptions value_options = plot::value_options(options.annotation);
+  if (heatmap.cell_texts.size() == matrix.rows() * matrix.columns()) {
+    value_options.texts = &heatmap.cell_texts;
+  }
+  std::optional<MarginalSums> sums;
+  if (options.marginals) sums.emplace(matrix);
+  ChartTexts texts = map_texts(options.figure, heatmap.title, default_title);
+  figure.describe(texts.title,
+                  translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
+                      described_colours({&matrix, 1}, scale, key));
+  const std::string title_above_sums = sums ? std::exchange(texts.title, "") : "";
+
+  std::vector<CellValue> values;
+  std::vector<SumBars> sum_bars;
+  const auto bar_label = [&](const Box& map, double height, const Shown& shown, Figure& on) {
+    // Weights have one sign.
+    const bool about_zero = on.standard() && scale.range.low < 0;
+    std::string label = options.colors.bar_label.value_or(about_zero ? translated("Value")
+                                                                     : translated(colour_label));
+    const std::string note = pixel_note(matrix, map, colours, on);
+    if (!note.empty()) label += "\n(" + note + ")";
+    if (on.standard()) label = on.label(label, Axis().label_size, height);
+    return shown(Part::bar_label) ? label : "";
+  };
+  const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
+    const ColourBarSplit split =
+        options.colors.bar ? split_for_colour_bar(area) : ColourBarSplit{area, area};
+    Arrangement all;
+    all.place = sums ? beside_sums(split.axes, on) : split.axes;
+    all.axes =
+        chart_axes(map_box(all.place, matrix.rows(), matrix.columns(), on), texts, shown, on);
+    set_cell_ticks(all.axes, ticks, on);
+    all.decorations = decorate(all.axes, on.typesetter());
+    const Box map = all.axes.box;
+    Box with_sums = map;
+    sum_bars.clear();
+    if (sums) {
+      const std::string title =
+          shown(Part::title) ? on.title(title_above_sums, title_size, on.width()) : "";
+      const bool labelled = shown(Part::tick_labels);
+      sum_bars.emplace_back(sums->columns, true, map, all.decorations, title, labelled, on);
+      sum_bars.emplace_back(sums->rows, false, map, all.decorations, "", labelled, on);
+      with_sums.right = sum_bars.back().axes.box.right;
+    }
+    Point key_corner = {with_sums.right + on.pixels(key_gap), map.top};
+    if (options.colors.bar) {
+      Box place = bar_place(split, with_sums, on);
+      if (!key.empty()) {
+        place.bottom -= Legend::height(key.size(), on) + on.pixels(key_gap + key_lift);
+      }
+      const std::string label = bar_label(map, place.height(), shown, on);
+      place.bottom = std::max(place.bottom, place.top + 1);
+      all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on.style(), on);
+      key_corner = {all.bar->axes.box.left, all.bar->axes.box.bottom + on.pixels(key_gap)};
+    }
+    if (!key.empty()) all.legend.emplace(key, key_corner, on);
+    values = cell_values(map, matrix, colours, value_options, on.typesetter());
+    for (const CellValue& value : values) all.decorations.grow(value.text.bounds);
+    for (const SumBars& bars : sum_bars) {
+      all.decorations.grow(united(bars.decorations.bounds, bars.axes.box),
+                           united(bars.decorations.layout_bounds, bars.axes.box));
+    }
+    return all;
+  };
+  // Where a pixel shows the mean of many cells, the colours are spread over what is shown.
+  const auto revised = [&](const Arrangement& all) {
+    const auto shown =
+        range_of_means(matrix, all.axes.box, colours, options.colors.range.scope, figure);
+    if (!shown || !narrow_to_shown(scale.range, *shown)) return false;
+    colours.range = scale.range;
+    return true;
+  };
+  const Arrangement all = arranged(figure, order, lay_out, {}, revised);
+  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+    draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
+    all.draw(canvas, figure, [&] {
+      for (const CellValue& value : values) canvas.text(value.text, value.colour);
+    });
+    for (const SumBars& bars : sum_bars) bars.draw(canvas, figure);
+  });
 }
 
 }  // namespace attn

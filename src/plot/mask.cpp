@@ -4,8 +4,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/legend.hpp"
-#include "plot/axes/map_axes.hpp"
+#include "plot/axes/arrangement.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
@@ -15,6 +14,7 @@ namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6};
 constexpr const char* default_title = to_translate("Attention Mask");
+constexpr std::array order = {Part::axis_labels, Part::tick_labels, Part::title};
 constexpr double legend_gap = 14;           // points
 constexpr double least_framed_cell = 6;     // points; smaller cells have no lines between them
 constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no strokes
@@ -62,132 +62,75 @@ Colour mixed(const std::vector<Colour>& colours) {
   return {mean(0), mean(1), mean(2)};
 }
 
-Heatmap labels_of(const MaskMap& mask) {
-  Heatmap heatmap;
-  heatmap.query_labels = mask.query_labels;
-  heatmap.key_labels = mask.key_labels;
-  return heatmap;
+const MaskMap& checked(const MaskMap& mask) {
+  const Tensor& tensor = mask.hidden_by;
+  if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
+      mask.parts.size() > most_parts) {
+    throw input_error(translated("there is no mask to draw"), "",
+                      translated("give a matrix [queries,keys] of sums of 2^i"));
+  }
+  const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
+    if (labels.empty() || labels.size() == count) return;
+    throw input_error(
+        translated("{1} labels for {2} rows or columns of the mask", labels.size(), count), "",
+        translated("give one label for each, or none"));
+  };
+  check(mask.query_labels, tensor.shape()[0]);
+  check(mask.key_labels, tensor.shape()[1]);
+  if (mask.global &&
+      (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
+    throw input_error(translated("the global cells do not fit the mask"), "",
+                      translated("give both the same shape"));
+  }
+  return mask;
 }
 
-class MaskFigure {
+// Cells of one reason: their name in the legend, their colour and a hatch for each part.
+struct Look {
+  std::string name;
+  Colour colour;
+  std::vector<Canvas::Hatch> hatches;
+};
+
+Look look_of(const Reason& reason, const std::vector<std::string>& parts) {
+  if (reason.parts == 0) {
+    return {
+        reason.global ? "seen (global)" : "seen", reason.global ? global_colour : seen_colour, {}};
+  }
+  Look look;
+  std::vector<Colour> colours;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if ((reason.parts >> part & 1) == 0) continue;
+    look.name += (look.name.empty() ? "" : " + ") + parts[part];
+    colours.push_back(part_colours[part % part_colours.size()]);
+    look.hatches.push_back(part_hatches[part % part_hatches.size()]);
+  }
+  if (colours.empty()) return {translated("hidden"), unknown_part_colour, {Canvas::Hatch::rising}};
+  look.colour = mixed(colours);
+  return look;
+}
+
+// The cells of a mask as they are drawn.
+class MaskCells {
  public:
-  MaskFigure(const MaskMap& mask, const FigureOptions& options, PictureFormat format)
-      : mask_(checked(mask)),
-        options_(options),
-        rows_(mask.hidden_by.shape()[0]),
+  explicit MaskCells(const MaskMap& mask)
+      : rows_(checked(mask).hidden_by.shape()[0]),
         columns_(mask.hidden_by.shape()[1]),
-        hidden_by_(mask.hidden_by.values<std::int64_t>()),
-        figure_(options, format, default_size),
-        labels_(shown_labels(labels_of(mask), options)),
-        query_{labels_or(labels_.query, "Q_", rows_, mask.first_query), options.ticks,
-               options.style, mask.first_query},
-        key_{labels_or(labels_.key, "K_", columns_, mask.first_key), options.ticks, options.style,
-             mask.first_key} {
+        hidden_by_(mask.hidden_by.values<std::int64_t>()) {
     if (mask.global) global_ = mask.global.values<std::uint8_t>();
     Reason last = reason(0);
     looks_.try_emplace(last);
     for (std::size_t i = 1; i < rows_ * columns_; ++i) {
       if (const Reason now = reason(i); now != last) looks_.try_emplace(last = now);
     }
-    std::string names;
-    for (auto& [reason, look] : looks_) {
-      look = look_of(reason);
-      names += (names.empty() ? "" : ", ") + look.name;
-    }
-    figure_.describe(title(), translated("Mask of {1} × {2}. Cells: {3}.",
-                                         translated_count(rows_, "{1} query", "{1} queries"),
-                                         translated_count(columns_, "{1} key", "{1} keys"), names));
+    for (auto& [reason, look] : looks_) look = look_of(reason, mask.parts);
   }
 
-  Picture draw() {
-    const std::vector<LegendEntry> entries = legend_entries(true);
-    Axes axes;
-    Decorations decorations;
-    Legend legend({}, {}, figure_);
-    const auto lay_out = [&](int given_way) {
-      given_way_ = given_way;
-      const Box area = figure_.tight_area([&](Figure& figure, const Box& box) {
-        const Axes whole = axes_in(without_legend(box, entries, figure), figure);
-        return united(decorate(whole, figure.typesetter()).layout_bounds, box);
-      });
-      const Box place = without_legend(area, entries, figure_);
-      axes = axes_in(map_box(place, rows_, columns_, options_.style), figure_);
-      decorations = decorate(axes, figure_.typesetter());
-      const Point corner = {axes.box.right + figure_.pixels(legend_gap), axes.box.top};
-      legend = Legend(legend_entries(hatched(axes.box)), corner, figure_);
-      return leaves_room(figure_, place, axes.box, united(decorations.bounds, legend.bounds()));
-    };
-    figure_.fit(3, lay_out);
-    return figure_.picture(united(decorations.bounds, legend.bounds()), [&](Canvas& canvas) {
-      draw_cells(canvas, axes.box);
-      draw_axes(canvas, axes, decorations, figure_);
-      legend.draw(canvas, figure_);
-    });
-  }
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
 
- private:
-  struct Look {
-    std::string name;
-    Colour colour;
-    std::vector<Canvas::Hatch> hatches;  // one a part
-  };
-
-  static const MaskMap& checked(const MaskMap& mask) {
-    const Tensor& tensor = mask.hidden_by;
-    if (!tensor || tensor.rank() != 2 || tensor.size() == 0 || tensor.dtype() != DType::int64 ||
-        mask.parts.size() > most_parts) {
-      throw input_error(translated("there is no mask to draw"), "",
-                        translated("give a matrix [queries,keys] of sums of 2^i"));
-    }
-    const auto check = [](const std::vector<std::string>& labels, std::size_t count) {
-      if (labels.empty() || labels.size() == count) return;
-      throw input_error(
-          translated("{1} labels for {2} rows or columns of the mask", labels.size(), count), "",
-          translated("give one label for each, or none"));
-    };
-    check(mask.query_labels, tensor.shape()[0]);
-    check(mask.key_labels, tensor.shape()[1]);
-    if (mask.global &&
-        (mask.global.shape() != tensor.shape() || mask.global.dtype() != DType::boolean)) {
-      throw input_error(translated("the global cells do not fit the mask"), "",
-                        translated("give both the same shape"));
-    }
-    return mask;
-  }
-
-  static Box without_legend(Box area, const std::vector<LegendEntry>& entries, Figure& figure) {
-    const double taken = Legend::width(entries, figure) + figure.pixels(legend_gap);
-    area.right = std::max(area.left + area.width() / 2, area.right - taken);
-    return area;
-  }
-
-  Reason reason(std::size_t cell) const {
-    const auto parts = static_cast<std::uint64_t>(hidden_by_[cell]);
-    return {parts, parts == 0 && !global_.empty() && global_[cell] != 0};
-  }
-
-  Look look_of(const Reason& reason) const {
-    if (reason.parts == 0) {
-      return {reason.global ? "seen (global)" : "seen",
-              reason.global ? global_colour : seen_colour,
-              {}};
-    }
-    Look look;
-    std::vector<Colour> colours;
-    for (std::size_t part = 0; part < mask_.parts.size(); ++part) {
-      if ((reason.parts >> part & 1) == 0) continue;
-      look.name += (look.name.empty() ? "" : " + ") + mask_.parts[part];
-      colours.push_back(part_colours[part % part_colours.size()]);
-      look.hatches.push_back(part_hatches[part % part_hatches.size()]);
-    }
-    if (colours.empty())
-      return {translated("hidden"), unknown_part_colour, {Canvas::Hatch::rising}};
-    look.colour = mixed(colours);
-    return look;
-  }
-
-  // Those that occur, seen ones first, in the colours of their cells.
-  std::vector<LegendEntry> legend_entries(bool hatched) const {
+  // The reasons that occur, seen cells first.
+  std::vector<LegendEntry> legend(bool hatched) const {
     std::vector<LegendEntry> entries;
     for (const auto& [reason, look] : looks_) {
       entries.push_back({look.name, look.colour, hatched ? look.hatches : no_hatches, black});
@@ -195,33 +138,17 @@ class MaskFigure {
     return entries;
   }
 
-  // The shorter side of a cell in points.
-  double cell_side(const Box& box) const {
-    return figure_.points(std::min(box.width() / static_cast<double>(columns_),
-                                   box.height() / static_cast<double>(rows_)));
-  }
-  bool hatched(const Box& box) const { return cell_side(box) >= least_hatched_cell; }
-
-  std::string title() const {
-    return options_.title.value_or(mask_.title.empty() ? translated(default_title) : mask_.title);
+  // Whether cells are large enough for hatches.
+  bool hatched(const Box& box, const Figure& figure) const {
+    return side(box, figure) >= least_hatched_cell;
   }
 
-  Axes axes_in(const Box& box, Figure& figure) const {
-    const MapTexts texts{title(),
-                         query_,
-                         key_,
-                         given_way_ <= title_gives_way,
-                         given_way_ <= axis_labels_give_way,
-                         given_way_ <= tick_labels_give_way};
-    return map_axes(box, texts, options_, figure);
-  }
-
-  void draw_cells(Canvas& canvas, const Box& box) {
+  void draw(Canvas& canvas, const Box& box, const Figure& figure, std::size_t threads) const {
     const double width = box.width() / static_cast<double>(columns_);
     const double height = box.height() / static_cast<double>(rows_);
-    const bool framed = cell_side(box) >= least_framed_cell;
-    if (!framed) draw_small_cells(canvas, box);
-    if (!framed && !hatched(box)) return;
+    const bool framed = side(box, figure) >= least_framed_cell;
+    if (!framed) draw_small(canvas, box, threads);
+    if (!framed && !hatched(box, figure)) return;
     // Cells of one look that follow one another in a row are one box.
     std::map<Reason, std::vector<Box>> runs;
     for (std::size_t i = 0; i < rows_; ++i) {
@@ -239,22 +166,34 @@ class MaskFigure {
       if (framed) {
         for (const Box& run : boxes) canvas.fill(run, look.colour);
       }
-      draw_hatches(canvas, boxes, look.hatches, black, figure_);
+      draw_hatches(canvas, boxes, look.hatches, black, figure);
     }
     if (!framed) return;
-    const double line = figure_.pixels(cell_line);
+    const double line = figure.pixels(cell_line);
     for (std::size_t i = 1; i < rows_; ++i) {
       canvas.tick({box.left, box.top + static_cast<double>(i) * height}, box.width(), 0,
-                  figure_.paper().ground, line);
+                  figure.paper().ground, line);
     }
     for (std::size_t j = 1; j < columns_; ++j) {
       canvas.tick({box.left + static_cast<double>(j) * width, box.top}, 0, box.height(),
-                  figure_.paper().ground, line);
+                  figure.paper().ground, line);
     }
   }
 
+ private:
+  Reason reason(std::size_t cell) const {
+    const auto parts = static_cast<std::uint64_t>(hidden_by_[cell]);
+    return {parts, parts == 0 && !global_.empty() && global_[cell] != 0};
+  }
+
+  // The shorter side of a cell in points.
+  double side(const Box& box, const Figure& figure) const {
+    return figure.points(std::min(box.width() / static_cast<double>(columns_),
+                                  box.height() / static_cast<double>(rows_)));
+  }
+
   // Where there are more cells than pixels, each pixel shows the mean of its cells' colours.
-  void draw_small_cells(Canvas& canvas, const Box& box) const {
+  void draw_small(Canvas& canvas, const Box& box, std::size_t most_threads) const {
     const auto area = canvas.pixel_area(box);
     const bool raster = canvas.is_raster();
     const std::size_t width =
@@ -265,7 +204,7 @@ class MaskFigure {
     const std::size_t before = raster ? static_cast<std::size_t>(shown.top - area.top) : 0;
     const std::size_t count = raster ? static_cast<std::size_t>(shown.height) : height;
     Pixels pixels(width * count);
-    const std::size_t threads = rows_ >= many_cells / columns_ ? options_.threads : 1;
+    const std::size_t threads = rows_ >= many_cells / columns_ ? most_threads : 1;
     const auto first_row = [&](std::size_t y) { return y * rows_ / height; };
     const auto end_row = [&](std::size_t y) {
       return std::max(first_row(y) + 1, (y + 1) * rows_ / height);
@@ -301,9 +240,9 @@ class MaskFigure {
             blue += colour.blue;
           }
         }
-        const std::size_t count = (bottom - top) * (right - left);
+        const std::size_t cells = (bottom - top) * (right - left);
         pixels[y * width + x] =
-            static_cast<std::uint32_t>(red / count << 16 | green / count << 8 | blue / count);
+            static_cast<std::uint32_t>(red / cells << 16 | green / cells << 8 | blue / cells);
       }
     });
     if (raster) {
@@ -321,25 +260,53 @@ class MaskFigure {
     canvas.image(std::move(pixels), width, height, box);
   }
 
-  const MaskMap& mask_;
-  const FigureOptions& options_;
   std::size_t rows_, columns_;
   std::span<const std::int64_t> hidden_by_;
   std::span<const std::uint8_t> global_;
-  Figure figure_;
-  ShownLabels labels_;
-  CellTicks query_, key_;
   std::map<Reason, Look> looks_;
-  // How many of these give way to the map.
-  enum { axis_labels_give_way, tick_labels_give_way, title_gives_way };
-  int given_way_ = 0;
 };
 
 }  // namespace
 }  // namespace plot
 
 Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format) {
-  return plot::MaskFigure(mask, options, format).draw();
+  using namespace plot;
+  Figure figure(options, format, default_size);
+  const MaskCells cells(mask);
+  Heatmap names;
+  names.query_labels = mask.query_labels;
+  names.key_labels = mask.key_labels;
+  names.first_query = mask.first_query;
+  names.first_key = mask.first_key;
+  const MapTicks ticks = map_ticks(names, cells.rows(), cells.columns(), options);
+  const ChartTexts texts = map_texts(options, mask.title, default_title);
+  const std::vector<LegendEntry> entries = cells.legend(true);
+  std::string reasons;
+  for (const LegendEntry& entry : entries) reasons += (reasons.empty() ? "" : ", ") + entry.name;
+  figure.describe(texts.title,
+                  translated("Mask of {1} × {2}. Cells: {3}.",
+                             translated_count(cells.rows(), "{1} query", "{1} queries"),
+                             translated_count(cells.columns(), "{1} key", "{1} keys"), reasons));
+
+  const Arrangement all =
+      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool measured) {
+        const double gap = on.pixels(legend_gap);
+        Arrangement laid_out;
+        laid_out.place = beside_legend(area, entries, gap, area.width() / 2, on);
+        const Box box =
+            measured ? laid_out.place : map_box(laid_out.place, cells.rows(), cells.columns(), on);
+        laid_out.axes = chart_axes(box, texts, shown, on);
+        set_cell_ticks(laid_out.axes, ticks, on);
+        laid_out.decorations = decorate(laid_out.axes, on.typesetter());
+        if (measured) return laid_out;
+        laid_out.legend.emplace(cells.legend(cells.hatched(box, on)),
+                                Point{box.right + gap, box.top}, on);
+        return laid_out;
+      });
+  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+    cells.draw(canvas, all.axes.box, figure, options.threads);
+    all.draw(canvas, figure);
+  });
 }
 
 }  // namespace attn

@@ -1,23 +1,20 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attn/error.hpp"
 
-#include "plot/axes/cell_ticks.hpp"
-#include "plot/axes/colour_bar.hpp"
-#include "plot/axes/legend.hpp"
+#include "plot/axes/arrangement.hpp"
 #include "plot/cells/cells.hpp"
-#include "plot/colour_key.hpp"
-#include "plot/description.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace plot {
 namespace {
 
-constexpr std::pair<double, double> default_size = {8, 30};  // the height follows the text
+constexpr std::pair<double, double> default_size = {8, 30};  // inches; the height follows the text
 constexpr const char* default_title = to_translate("Attention to Each Token");
 constexpr const char* colour_label = to_translate("Attention Weight");
 constexpr double token_size = 12;               // points
@@ -29,6 +26,7 @@ constexpr double query_frame = 2;                        // points
 constexpr double bar_room = 0.16;                        // of the width
 constexpr double hatch_width = 0.5, hatch_distance = 5;  // points; of hidden tokens
 constexpr std::size_t most_tokens = 2000;
+constexpr std::array order = {Part::title, Part::bar};
 
 const Heatmap& checked_weights(const TokenStrip& strip) {
   const std::size_t weights = strip.weights.weights.size();
@@ -39,116 +37,25 @@ const Heatmap& checked_weights(const TokenStrip& strip) {
       "", translated("give one weight for each token, and at least one"));
 }
 
-class StripFigure {
- public:
-  StripFigure(const TokenStrip& strip, const StripOptions& options, PictureFormat format)
-      : strip_(strip),
-        options_(options),
-        matrix_(checked_weights(strip), "weights"),
-        scale_(colour_scale({&matrix_, 1}, !strip.weights.any_numbers, options.colors,
-                            options.figure)),
-        figure_(options.figure, format, default_size),
-        colours_{&scale_.map,
-                 scale_.range,
-                 options.figure.style,
-                 options.colors.norm,
-                 options.colors.pixels,
-                 options.figure.threads,
-                 beside(figure_.paper(), scale_.map),
-                 {}},
-        key_entries_(colour_key({&matrix_, 1}, colours_)),
-        title_(options.figure.title.value_or(strip.title.empty() ? translated(default_title)
-                                                                 : strip.title)) {
-    Heatmap named;
-    named.key_labels = strip.tokens;
-    tokens_ = shown_labels(named, options.figure).key;
-    left_out_ = tokens_.size() > most_tokens;
-    tokens_.resize(std::min(tokens_.size(), most_tokens));
-    figure_.describe(title_,
-                     translated("{1}, tinted by weight. ",
-                                translated_count(tokens_.size(), "{1} token", "{1} tokens")) +
-                         described_colours({&matrix_, 1}, scale_, key_entries_));
-  }
+std::vector<std::string> shown_tokens(const TokenStrip& strip, const FigureOptions& options) {
+  Heatmap named;
+  named.key_labels = strip.tokens;
+  std::vector<std::string> tokens = shown_labels(named, options).key;
+  tokens.resize(std::min(tokens.size(), most_tokens));
+  return tokens;
+}
 
-  Picture draw() {
-    figure_.fit(bar_gives_way + 1, [&](int given_way) {
-      given_way_ = given_way;
-      return lay_out();
-    });
-    Picture picture = figure_.picture(bounds(), [&](Canvas& canvas) { draw_on(canvas); });
-    if (left_out_) {
-      picture.warnings.push_back(
-          translated("only the first {1} of {2} are drawn: choose a part of the keys", most_tokens,
-                     translated_count(strip_.tokens.size(), "{1} token", "{1} tokens")));
-    }
-    return picture;
-  }
+// Tokens one behind the other, in lines as of a text.
+struct Tokens {
+  std::vector<Box> boxes;
+  std::vector<PlacedText> words;  // one a box
 
- private:
-  bool has_bar() const { return options_.colors.bar && given_way_ <= bar_gives_way; }
-
-  Colour colour_of(std::size_t token) const {
-    const bool hidden = colours_.shows_hidden(matrix_) && matrix_.hidden(0, token);
-    return hidden ? colours_.paper.hidden : colours_.of(matrix_.at(0, token));
-  }
-
-  void draw_on(Canvas& canvas) const {
-    std::vector<Box> hidden;
-    for (std::size_t i = 0; i < boxes_.size(); ++i) {
-      canvas.fill(boxes_[i], colour_of(i));
-      if (colours_.shows_hidden(matrix_) && matrix_.hidden(0, i)) hidden.push_back(boxes_[i]);
-    }
-    if (!hidden.empty()) {
-      canvas.hatch(hidden, colours_.paper.hidden_hatch, figure_.pixels(hatch_width),
-                   figure_.pixels(hatch_distance));
-    }
-    if (strip_.query && *strip_.query < boxes_.size()) {
-      canvas.stroke(boxes_[*strip_.query], figure_.paper().ink,
-                    figure_.pixels(query_frame) * std::min(1.0, figure_.font_scale()));
-    }
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      canvas.text(words_[i], readable_on(colour_of(i)));
-    }
-    for (const PlacedText& text : titles_) canvas.text(text, figure_.paper().ink);
-    if (has_bar()) {
-      draw_colour_ramp(canvas, bar_.box, scale_);
-      draw_axes(canvas, bar_, bar_texts_, figure_);
-    }
-    if (key_) key_->draw(canvas, figure_);
-  }
-
-  Box tokens_box() const {
-    Box all = boxes_[0];
-    for (const Box& box : boxes_) all = united(all, box);
-    return all;
-  }
-
-  Box bounds() const {
-    Box all = tokens_box();
-    if (!titles_.empty()) all = united(all, bounds_of(titles_));
-    if (has_bar()) {
-      all = united(all, united(bar_.box, bar_texts_.bounds));
-      const double arrow = arrow_height(bar_.box);
-      if (scale_.beyond_high) all.top = std::min(all.top, bar_.box.top - arrow);
-      if (scale_.beyond_low) all.bottom = std::max(all.bottom, bar_.box.bottom + arrow);
-    }
-    return key_ ? united(all, key_->bounds()) : all;
-  }
-
-  // Tokens one behind the other, in lines as of a text, and beside them the bar.
-  bool lay_out() {
-    Typesetter& typesetter = figure_.typesetter();
-    const auto scaled = [&](double points) {
-      return figure_.pixels(points) * figure_.font_scale();
-    };
-    const double width = figure_.width() * (has_bar() ? 1 - bar_room : 1);
+  Tokens(const std::vector<std::string>& tokens, double width, Figure& figure) {
+    Typesetter& typesetter = figure.typesetter();
+    const auto scaled = [&](double points) { return figure.pixels(points) * figure.font_scale(); };
     const double height = typesetter.text("lp", token_size).height + 2 * scaled(pad_down);
-    words_.clear();
-    boxes_.clear();
-    titles_.clear();
-    key_.reset();
     double left = 0, top = 0;
-    for (const std::string& token : tokens_) {
+    for (const std::string& token : tokens) {
       const std::string fitting = shortened(token, token_size, width / 2, typesetter);
       const Text& text = typesetter.text(fitting, token_size);
       const double taken = text.width + 2 * scaled(pad_across);
@@ -156,69 +63,118 @@ class StripFigure {
         left = 0;
         top += height + scaled(gap_down);
       }
-      boxes_.push_back({left, top, left + taken, top + height});
-      words_.push_back(place(text, {boxes_.back().middle(), boxes_.back().centre()},
-                             {Horizontal::centre, Vertical::centre_of_capitals}));
+      boxes.push_back({left, top, left + taken, top + height});
+      words.push_back(place(text, {boxes.back().middle(), boxes.back().centre()},
+                            {Horizontal::centre, Vertical::centre_of_capitals}));
       left += taken + scaled(gap_across);
     }
-    const Box text = tokens_box();
-    if (has_bar()) add_bar(text);
-    if (!key_entries_.empty()) {
-      key_.emplace(key_entries_, Point{text.left, text.bottom + scaled(key_gap)}, figure_);
-    }
-    const Box around = bounds();
-    if (!title_.empty() && given_way_ <= title_gives_way) {
-      titles_ = placed_lines(figure_.title(title_, title_size, figure_.width()), title_size,
-                             {around.middle(), around.top - figure_.pixels(title_pad)},
-                             {Horizontal::centre, Vertical::bottom}, typesetter);
-    }
-    const Box whole = bounds();
-    constexpr double beyond = 1.005;
-    return whole.width() <= beyond * figure_.width() && whole.height() <= beyond * figure_.height();
   }
 
-  void add_bar(const Box& words) {
-    const double high_enough =
-        std::clamp(words.height(), figure_.pixels(least_bar), figure_.pixels(most_bar));
-    const double height = std::min(high_enough, 0.7 * figure_.height());
-    const double shrunk = std::min(1.0, figure_.font_scale());
-    const double left = figure_.width() * (1 - bar_room) + figure_.pixels(bar_gap) * shrunk;
-    bar_ = {};
-    bar_.box = {left, words.top, left + figure_.pixels(bar_width) * shrunk, words.top + height};
-    bar_.x.drawn = false;
-    bar_.y_on_right = true;
-    const std::string label = options_.colors.bar_label.value_or(
-        strip_.weights.any_numbers ? translated("Value") : translated(colour_label));
-    bar_.y.label = figure_.label(label, bar_.y.label_size, height);
-    set_bar_ticks(bar_, scale_.range, figure_, options_.colors.norm);
-    bar_texts_ = decorate(bar_, figure_.typesetter());
+  Box bounds() const {
+    Box all = boxes[0];
+    for (const Box& box : boxes) all = united(all, box);
+    return all;
   }
-
-  const TokenStrip& strip_;
-  const StripOptions& options_;
-  Matrix matrix_;
-  ColourScale scale_;
-  Figure figure_;
-  CellColours colours_;
-  std::vector<LegendEntry> key_entries_;
-  std::vector<std::string> tokens_;
-  bool left_out_ = false;
-  std::string title_;
-  std::vector<Box> boxes_;
-  std::vector<PlacedText> words_;   // one a token
-  std::vector<PlacedText> titles_;  // its lines
-  Axes bar_;
-  Decorations bar_texts_;
-  std::optional<Legend> key_;
-  enum { title_gives_way, bar_gives_way };
-  int given_way_ = 0;
 };
+
+// A bar beside the tokens.
+ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourScale& scale,
+                     const ColorNorm& norm, Figure& figure) {
+  const double high_enough =
+      std::clamp(tokens.height(), figure.pixels(least_bar), figure.pixels(most_bar));
+  const double height = std::min(high_enough, 0.7 * figure.height());
+  const double left = figure.width() * (1 - bar_room) + figure.pixels_beside_text(bar_gap);
+  const Box box = {left, tokens.top, left + figure.pixels_beside_text(bar_width),
+                   tokens.top + height};
+  return {box,   figure.label(label, Axis().label_size, height), scale, norm, PlotStyle::standard,
+          figure};
+}
 
 }  // namespace
 }  // namespace plot
 
 Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format) {
-  return plot::StripFigure(strip, options, format).draw();
+  using namespace plot;
+  const Matrix matrix(checked_weights(strip), "weights");
+  const ColourScale scale =
+      colour_scale({&matrix, 1}, !strip.weights.any_numbers, options.colors, options.figure);
+  Figure figure(options.figure, format, default_size);
+  const CellColours colours(scale, options.colors, options.figure,
+                            beside(figure.paper(), scale.map));
+  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  const std::string title = title_of(options.figure, strip.title, default_title);
+  const std::vector<std::string> tokens = shown_tokens(strip, options.figure);
+  figure.describe(title, translated("{1}, tinted by weight. ",
+                                    translated_count(tokens.size(), "{1} token", "{1} tokens")) +
+                             described_colours({&matrix, 1}, scale, key));
+  const std::string label = options.colors.bar_label.value_or(
+      strip.weights.any_numbers ? translated("Value") : translated(colour_label));
+
+  std::optional<Tokens> text;
+  std::optional<ColourBar> bar;
+  std::optional<Legend> legend;
+  std::vector<PlacedText> title_lines;
+  const auto bounds = [&] {
+    Box all = text->bounds();
+    if (!title_lines.empty()) all = united(all, bounds_of(title_lines));
+    if (bar) all = united(all, bar->bounds());
+    return legend ? united(all, legend->bounds()) : all;
+  };
+  figure.fit(order, [&](const Shown& shown) {
+    const bool with_bar = options.colors.bar && shown(Part::bar);
+    bar.reset();
+    legend.reset();
+    title_lines.clear();
+    text.emplace(tokens, figure.width() * (with_bar ? 1 - bar_room : 1), figure);
+    const Box words = text->bounds();
+    if (with_bar) bar.emplace(bar_beside(words, label, scale, options.colors.norm, figure));
+    if (!key.empty()) {
+      legend.emplace(key,
+                     Point{words.left, words.bottom + figure.pixels(key_gap) * figure.font_scale()},
+                     figure);
+    }
+    if (!title.empty() && shown(Part::title)) {
+      const Box around = bounds();
+      title_lines = placed_lines(figure.title(title, title_size, figure.width()), title_size,
+                                 {around.middle(), around.top - figure.pixels(title_pad)},
+                                 {Horizontal::centre, Vertical::bottom}, figure.typesetter());
+    }
+    const Box whole = bounds();
+    constexpr double beyond = 1.005;
+    return whole.width() <= beyond * figure.width() && whole.height() <= beyond * figure.height();
+  });
+
+  Picture picture = figure.picture(bounds(), [&](Canvas& canvas) {
+    const auto is_hidden = [&](std::size_t token) {
+      return colours.shows_hidden(matrix) && matrix.hidden(0, token);
+    };
+    const auto colour_of = [&](std::size_t token) {
+      return is_hidden(token) ? colours.paper.hidden : colours.of(matrix.at(0, token));
+    };
+    std::vector<Box> hidden;
+    for (std::size_t i = 0; i < text->boxes.size(); ++i) {
+      canvas.fill(text->boxes[i], colour_of(i));
+      if (is_hidden(i)) hidden.push_back(text->boxes[i]);
+    }
+    canvas.hatch(hidden, colours.paper.hidden_hatch, figure.pixels(hatch_width),
+                 figure.pixels(hatch_distance));
+    if (strip.query && *strip.query < text->boxes.size()) {
+      canvas.stroke(text->boxes[*strip.query], figure.paper().ink,
+                    figure.pixels_beside_text(query_frame));
+    }
+    for (std::size_t i = 0; i < text->words.size(); ++i) {
+      canvas.text(text->words[i], readable_on(colour_of(i)));
+    }
+    for (const PlacedText& line : title_lines) canvas.text(line, figure.paper().ink);
+    if (bar) bar->draw(canvas, figure);
+    if (legend) legend->draw(canvas, figure);
+  });
+  if (tokens.size() < strip.tokens.size()) {
+    picture.warnings.push_back(
+        translated("only the first {1} of {2} are drawn: choose a part of the keys", most_tokens,
+                   translated_count(strip.tokens.size(), "{1} token", "{1} tokens")));
+  }
+  return picture;
 }
 
 }  // namespace attn

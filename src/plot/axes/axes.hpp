@@ -7,7 +7,8 @@
 
 #include "attn/plot.hpp"
 
-#include "plot/text/box.hpp"
+#include "plot/axes/figure.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {
@@ -17,6 +18,8 @@ struct Tick {
   std::string label;
 };
 
+/// Points; of a figure's title and of the names of its axes.
+inline constexpr double title_size = 14, label_size = 12;
 inline constexpr double frame_width = 0.8;  ///< points
 
 /// A horizontal or vertical edge of the axes with its ticks and texts. Sizes are in points.
@@ -25,9 +28,9 @@ struct Axis {
   std::vector<double> minor_ticks;  ///< positions of shorter ones without labels
   bool labelled = true;             ///< whether the tick labels are shown
   double tick_label_size = 10;
-  double tick_label_degrees = 0;
-  bool labels_end_at_tick =
-      false;           ///< turned labels end at their tick; else their middles stand under it
+  double tick_label_degrees = 0;  ///< anticlockwise
+  /// Whether turned labels end at their tick; otherwise their middles stand under it.
+  bool labels_end_at_tick = false;
   std::string offset;  ///< a factor and a summand common to all tick labels
   std::string label;
   double label_size = 10;
@@ -37,7 +40,7 @@ struct Axis {
 /// A framed area with everything written around it. Sizes are in points. The title and the labels
 /// of its axes may have several lines.
 struct Axes {
-  Box box;
+  Box box;                          ///< pixels
   double line_width = frame_width;  ///< points; of the frame and the ticks
   PlotStyle style = PlotStyle::standard;
   Axis x;  ///< below the box
@@ -46,25 +49,22 @@ struct Axes {
   std::string title;
   double title_size = 12;
   double title_pad = 6;
-  /// How far left and right the title may reach, where it would otherwise stand beyond that.
+  /// Left and right end in pixels within which a title stays that fits between them.
   std::optional<std::pair<double, double>> title_within = {};
 };
 
-/// The texts around an axes at their places.
+/// The texts around an axes at their places, in pixels.
 struct Decorations {
   std::vector<PlacedText> texts;
-  /// Around the frame, its ticks and all texts. The matplotlib style takes no account of the
-  /// lengths of axis labels, so that those longer than their axis may be cut off.
+  /// The box around the frame, its ticks and all texts. The matplotlib style takes no account of
+  /// the lengths of axis labels, so that those longer than their axis may be cut off.
   Box bounds;
-  /// The same without the lengths of axis labels and title, which no change of the frame can mend.
+  /// The box without the lengths of axis labels and title, which no change of the frame can mend.
   Box layout_bounds;
-};
 
-/// Points; of a figure's title and of the names of its axes.
-inline constexpr double title_size = 14, label_size = 12;
-inline constexpr double tick_length = 3.5;                              ///< points
-inline constexpr double minor_tick_length = 2, minor_tick_width = 0.6;  ///< points
-inline constexpr double tick_pad = 3.5;  ///< points between a tick and its label
+  void grow(const Box& box, const Box& layout_box);
+  void grow(const Box& box) { grow(box, box); }
+};
 
 /// A text of one or more lines at its place.
 std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,
@@ -73,5 +73,53 @@ std::vector<PlacedText> placed_lines(const std::string& text, double points, Poi
 Box bounds_of(const std::vector<PlacedText>& texts);
 
 Decorations decorate(const Axes& axes, Typesetter& typesetter);
+
+/// Draws the frame and the ticks of an axes and the texts around it.
+void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
+               const Figure& figure);
+
+/// Sets ticks at the round values of an axis that shows `view` over `length` pixels.
+void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
+                     const Figure& figure);
+
+/// The labels of a heatmap's axes as they are shown; lists that are not given stay empty. Tokens
+/// are made readable but for the matplotlib style, which shows them as they are.
+struct ShownLabels {
+  std::vector<std::string> query, key;
+};
+ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options);
+
+/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
+/// count from `first` = 0.
+std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
+                                   std::size_t count, std::size_t first = 0);
+
+/// Names for the cells along one axis of a heatmap.
+struct CellTicks {
+  std::vector<std::string> labels;  ///< one a cell
+  Ticks ticks = Ticks::automatic;
+  std::size_t first = 0;       ///< the index of the first cell
+  std::size_t least_step = 1;  ///< cells from one tick to the next, in the standard style
+};
+
+/// Names for the rows and the columns of a map.
+struct MapTicks {
+  CellTicks query, key;
+};
+/// Names for `rows` × `columns` cells from a heatmap's labels and first numbers.
+MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
+                   const FigureOptions& options);
+
+/// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
+/// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
+/// (unless all are asked for), and long ones are shortened; in the matplotlib style labels stay as
+/// they are, thin out where they would overlap, and give way to indices where there are so many
+/// that they would be unreadable. Returns the number of cells from one tick to the next.
+std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                           Figure& figure);
+
+/// Sets the ticks of both axes: where they name the same cells, they thin out alike. Returns the
+/// larger number of cells from one tick to the next.
+std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure);
 
 }  // namespace attn::plot

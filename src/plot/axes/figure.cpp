@@ -6,12 +6,19 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/subplots.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
+
+// matplotlib's defaults: figure.subplot.* and Figure.colorbar.
+constexpr double default_left = 0.125, default_right = 0.9, default_top = 0.88,
+                 default_bottom = 0.11;
+constexpr double usual_gap = 0.2;          // between places, of a place's size
+constexpr double least_place = 0.3;        // of what a place would have with the usual gap
+constexpr double colour_bar_width = 0.15;  // of the area
+constexpr double colour_bar_gap = 0.05;    // of the area
 
 constexpr double screen_dpi = 100;          // matplotlib's default
 constexpr double longest_text = 2;          // figure widths or heights
@@ -20,7 +27,7 @@ constexpr double crop_margin = 0.1;         // inches
 constexpr double tight_margin = 1.08 * 10;  // points: matplotlib's pad, in font sizes
 constexpr double longest_inches = 1000;     // inches
 constexpr double least_font_scale = 0.1, most_font_scale = 20;
-constexpr double smaller = 0.87;        // from one size of letters that is tried to the next
+constexpr double size_step = 0.87;      // from one size of letters that is tried to the next
 constexpr double readable_scale = 0.6;  // of ten points
 constexpr double least_scale = 0.15;
 constexpr double least_dpi = 1, most_dpi = 10000;
@@ -55,14 +62,34 @@ double checked_font_scale(double scale) {
   return scale;
 }
 
+// The size of each of several places along an axis and the gap between them.
+struct Spacing {
+  double size, gap;
+};
+
+Spacing spacing(double length, std::size_t places, double least_gap) {
+  const double count = static_cast<double>(places);
+  const double size = length / (count + usual_gap * (count - 1));
+  const double smaller = (length - least_gap * (count - 1)) / count;
+  if (least_gap <= usual_gap * size || smaller < least_place * size)
+    return {size, usual_gap * size};
+  return {smaller, least_gap};
+}
+
 }  // namespace
+
+bool Shown::operator()(Part part) const {
+  return std::find(left_out_.begin(), left_out_.end(), part) == left_out_.end();
+}
 
 Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
                std::pair<double, double> size, double dpi, double pixels_per_point,
-               Lettering lettering, bool english)
-    : english_(english ? std::make_shared<const InEnglish>(true) : nullptr),
+               Lettering lettering, PlotStyle style)
+    : english_(room && style == PlotStyle::matplotlib ? std::make_shared<const InEnglish>(true)
+                                                      : nullptr),
       room_(std::move(room)),
       format_(format),
+      style_(style),
       size_(size),
       dpi_(dpi),
       hinted_(lettering == Lettering::hinted),
@@ -78,9 +105,7 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
                  : Lettering::outlines,
-             options.style == PlotStyle::matplotlib) {
-  style_ = options.style;
-  wraps_ = options.style == PlotStyle::standard;
+             options.style) {
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
   letters_ = options.letters;
@@ -95,7 +120,7 @@ std::string Figure::bounded(const std::string& text, double points) {
     lines.back() = "\u2026";
   }
   std::string result;
-  const double longest = wraps_ ? 1 : longest_text;
+  const double longest = standard() ? 1 : longest_text;
   for (const std::string& line : lines) {
     if (&line != &lines.front()) result += '\n';
     result += shortened(line, points, longest * std::max(width_, height_), typesetter_);
@@ -110,7 +135,7 @@ std::string Figure::title(const std::string& text, double points, double width) 
                                 ? text.substr(0, whole_characters(text, most_bytes)) + "\u2026"
                                 : text;
   // A word alone may still be longer, and there may be absurdly many lines.
-  if (!wraps_) return bounded(start, points);
+  if (!standard()) return bounded(start, points);
   std::string result;
   for (const std::string& line :
        lines_of(bounded(wrapped(start, points, width, typesetter_), points))) {
@@ -127,29 +152,33 @@ void Figure::describe(const std::string& title, const std::string& description) 
 }
 
 std::string Figure::label(const std::string& text, double points, double length) {
-  return wraps_ ? title(text, points, length) : bounded(text, points);
+  return standard() ? title(text, points, length) : bounded(text, points);
 }
 
-void Figure::fit(int levels, const std::function<bool(int given_way)>& fits) {
-  if (!wraps_) {
-    fits(0);
+double Figure::pixels_beside_text(double points) const {
+  return pixels(points) * std::min(1.0, font_scale());
+}
+
+void Figure::fit(std::span<const Part> order, const std::function<bool(const Shown&)>& fits) {
+  if (!standard()) {
+    fits({order, 0});
     return;
   }
   const double asked = font_scale();
-  const auto fits_at = [&](double scale, int level) {
+  const auto fits_at = [&](double scale, std::size_t left_out) {
     typesetter_.set_font_scale(scale);
-    return fits(level);
+    return fits({order, left_out});
   };
   const double readable = std::min(asked, readable_scale);
-  for (double scale = asked; scale > readable; scale *= smaller) {  // NOLINT: a size
+  for (double scale = asked; scale > readable; scale *= size_step) {  // NOLINT: a size
     if (fits_at(scale, 0)) return;
   }
-  for (int level = 0; level <= levels; ++level) {
-    if (fits_at(readable, level)) return;
+  for (std::size_t left_out = 0; left_out <= order.size(); ++left_out) {
+    if (fits_at(readable, left_out)) return;
   }
   // NOLINTNEXTLINE: a size
-  for (double scale = readable * smaller; scale > least_scale; scale *= smaller) {
-    if (fits_at(scale, levels)) return;
+  for (double scale = readable * size_step; scale > least_scale; scale *= size_step) {
+    if (fits_at(scale, order.size())) return;
   }
 }
 
@@ -157,8 +186,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   std::optional<Figure> screen;
   if (hinted_) {
     screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
-                          Lettering::hinted_measure, false));
-    screen->style_ = style_;
+                          Lettering::hinted_measure, style_));
     screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;
@@ -194,40 +222,62 @@ bool leaves_room(const Figure& figure, const Box& place, const Box& map, const B
          map.width() >= least_map * figure.width() && map.height() >= least_map * figure.height();
 }
 
-void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
-               const Figure& figure) {
-  const Colour ink = figure.paper().ink;
-  const double line_width = figure.pixels(axes.line_width);
-  const double length = figure.pixels(tick_length);
-  const double minor_length = figure.pixels(minor_tick_length);
-  const Box& box = axes.box;
-  std::vector<Canvas::Tick> ticks, minor_ticks;
-  if (axes.x.drawn) {
-    const auto at = [&](double position, double down) {
-      return Canvas::Tick{{box.left + position * box.width(), box.bottom}, 0, down};
-    };
-    for (const Tick& tick : axes.x.ticks) ticks.push_back(at(tick.position, length));
-    for (const double position : axes.x.minor_ticks) {
-      minor_ticks.push_back(at(position, minor_length));
+Box default_subplot_area(double width, double height) {
+  return {default_left * width, (1 - default_top) * height, default_right * width,
+          (1 - default_bottom) * height};
+}
+
+Box tight_subplot_area(const Box& area, const Box& decorated, double width, double height,
+                       double pad) {
+  const auto margin = [pad](double taken) { return std::max(taken, 0.0) + pad; };
+  const Box tight = {margin(area.left - decorated.left), margin(area.top - decorated.top),
+                     width - margin(decorated.right - area.right),
+                     height - margin(decorated.bottom - area.bottom)};
+  return tight.empty() ? area : tight;
+}
+
+std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns,
+                                const Gaps& least) {
+  const Spacing across = spacing(area.width(), columns, least.across);
+  const Spacing down = spacing(area.height(), rows, least.down);
+  std::vector<Box> places;
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double left = area.left + static_cast<double>(j) * (across.size + across.gap);
+      const double top = area.top + static_cast<double>(i) * (down.size + down.gap);
+      places.push_back({left, top, left + across.size, top + down.size});
     }
   }
-  if (axes.y.drawn) {
-    const double side = axes.y_on_right ? 1 : -1;
-    const auto at = [&](double position, double out) {
-      return Canvas::Tick{
-          {axes.y_on_right ? box.right : box.left, box.bottom - position * box.height()},
-          side * out,
-          0};
-    };
-    for (const Tick& tick : axes.y.ticks) ticks.push_back(at(tick.position, length));
-    for (const double position : axes.y.minor_ticks) {
-      minor_ticks.push_back(at(position, minor_length));
-    }
+  return places;
+}
+
+ColourBarSplit split_for_colour_bar(const Box& area) {
+  Box axes = area, colour_bar = area;
+  axes.right = area.left + (1 - colour_bar_width - colour_bar_gap) * area.width();
+  colour_bar.left = area.left + (1 - colour_bar_width) * area.width();
+  return {axes, colour_bar};
+}
+
+double aspect_of(std::size_t rows, std::size_t columns) {
+  constexpr double flattest = 0.25, highest = 2;
+  return std::clamp(static_cast<double>(rows) / static_cast<double>(columns), flattest, highest);
+}
+
+Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns) {
+  const Box square = with_aspect(place, aspect_of(rows, columns), 1);
+  const bool wasteful = 2 * square.width() * square.height() < place.width() * place.height();
+  return wasteful ? place : square;
+}
+
+Box with_aspect(const Box& place, double height_to_width, double anchor) {
+  double width = place.width(), height = width * height_to_width;
+  if (height > place.height()) {
+    height = place.height();
+    width = height / height_to_width;
   }
-  canvas.ticks(ticks, ink, line_width);
-  canvas.ticks(minor_ticks, ink, figure.pixels(minor_tick_width));
-  canvas.frame(box, ink, line_width);
-  for (const PlacedText& text : decorations.texts) canvas.text(text, ink);
+  const double left = place.left + anchor * (place.width() - width);
+  const double top = place.centre() - height / 2;
+  return {left, top, left + width, top + height};
 }
 
 }  // namespace attn::plot

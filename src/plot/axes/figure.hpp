@@ -3,12 +3,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/plot.hpp"
 
-#include "plot/axes/axes.hpp"
 #include "plot/canvas/canvas.hpp"
 #include "plot/canvas/drawing_room.hpp"
 #include "plot/colour/paper.hpp"
@@ -17,10 +18,24 @@
 
 namespace attn::plot {
 
+/// Parts of a figure that can be left out where its map would otherwise be too small.
+enum class Part { title, axis_labels, tick_labels, captions, bar_label, bar };
+
+/// One attempt to lay a figure out: which parts are left out of it.
+class Shown {
+ public:
+  /// The first `left_out` parts of `order` are left out.
+  Shown(std::span<const Part> order, std::size_t left_out) : left_out_(order.first(left_out)) {}
+  bool operator()(Part part) const;
+
+ private:
+  std::span<const Part> left_out_;
+};
+
 /// The paper that axes are laid out on, in pixels, and the fonts for it.
 class Figure {
  public:
-  /// `default_size` in inches is that of a kind of figure. Throws Error(usage) for a size or
+  /// `default_size` is the size of this kind of figure in inches. Throws Error(usage) for a size or
   /// resolution that makes no picture.
   Figure(const FigureOptions& options, PictureFormat format,
          std::pair<double, double> default_size);
@@ -29,67 +44,103 @@ class Figure {
   double height() const { return height_; }
   Typesetter& typesetter() { return typesetter_; }
   PlotStyle style() const { return style_; }
+  bool standard() const { return style_ == PlotStyle::standard; }
+  bool is_raster() const { return format_ == PictureFormat::png; }
   const Paper& paper() const { return paper_; }
   double font_scale() const { return typesetter_.font_scale(); }
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
+  /// Pixels of a distance in points that shrinks with the letters but does not grow with them.
+  double pixels_beside_text(double points) const;
 
-  /// Makes all that is written smaller, and then less, until `fits` says that enough room is left:
-  /// first letters down to six points, then the texts of one level after another, of `levels`, then
-  /// letters again. The font scale stays as it was found. `fits` lays the figure out: the last call
-  /// is what stays, the only one in the matplotlib style, which changes nothing.
-  void fit(int levels, const std::function<bool(int given_way)>& fits);
+  /// Lays the figure out until `fits` reports enough room: first with smaller letters, down to six
+  /// points, then without one part of `order` after another, then with still smaller letters. The
+  /// last call of `fits` is the layout that stays. The matplotlib style calls it once.
+  void fit(std::span<const Part> order, const std::function<bool(const Shown&)>& fits);
 
   /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
-  /// need be.
+  /// need be. `points` is the size of its letters.
   std::string bounded(const std::string& text, double points);
 
-  /// The name of an axis `length` pixels long: in the standard style its lines are broken at spaces
+  /// The name of an axis `length` pixels long; in the standard style its lines are broken at spaces
   /// to be no longer than that.
   std::string label(const std::string& text, double points, double length);
 
-  /// The same for a title above something `width` pixels wide: in the standard style its lines are
-  /// broken at spaces to be no wider than that.
+  /// A title above something `width` pixels wide; in the standard style its lines are broken at
+  /// spaces to be no wider than that.
   std::string title(const std::string& text, double points, double width);
 
-  /// The area for the axes that leaves all around it as much room as is written there: `decorated`
-  /// says what an area of a figure takes with its texts. The matplotlib style measures at the
-  /// resolution of a screen, as matplotlib does.
+  /// The area for the axes that leaves all around it as much room as is written there.
+  /// `decorated(figure, area)` is the room that an area takes with its texts. The matplotlib style
+  /// measures at the resolution of a screen, as matplotlib does.
   Box tight_area(const std::function<Box(Figure&, const Box&)>& decorated);
 
-  /// What the figure shows, in words, for those who cannot see it; the title names it.
+  /// Sets the words for readers who cannot see the figure; the title is its name.
   void describe(const std::string& title, const std::string& description);
 
-  /// Makes the file of what lies in `bounds`, and a margin around it, from what `draw` draws,
-  /// whenever it is asked to: a large raster is drawn in bands.
+  /// The file of all within `bounds`, and a margin around it. `draw` is called once for each band
+  /// of a large raster.
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
 
  private:
   Figure(std::optional<DrawingRoom> room, PictureFormat format, std::pair<double, double> size,
-         double dpi, double pixels_per_point, Lettering lettering, bool english);
+         double dpi, double pixels_per_point, Lettering lettering, PlotStyle style);
 
   std::shared_ptr<const InEnglish> english_;  ///< in the matplotlib style, until all is drawn
   std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
+  PlotStyle style_;
   FileText words_;
   Paper paper_;
   Letters letters_ = Letters::text;
   std::size_t threads_ = 0;
   std::pair<double, double> size_;  ///< inches
   double dpi_;
-  PlotStyle style_ = PlotStyle::standard;
-  bool wraps_ = false;  ///< whether titles are broken into lines
-  bool hinted_;         ///< as in the matplotlib style on a raster
+  bool hinted_;  ///< whether letters are fitted to pixels, as in the matplotlib style on a raster
   Typesetter typesetter_;
   double width_, height_;
 };
 
-/// Whether a figure keeps its size and its map most of the room: `place` is where the map may be,
+/// Whether a figure keeps its size and its map most of the room. `place` is where the map may be,
 /// `all` what everything takes.
 bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all);
 
-/// The frame and the ticks of an axes and the texts around it.
-void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
-               const Figure& figure);
+/// The part of a figure that its axes share before anything is written around them, with
+/// matplotlib's default margins.
+Box default_subplot_area(double width, double height);
+
+/// The area that leaves the texts around `area` as much room as they took beyond it, plus a margin
+/// of `pad` pixels at the figure's edges, as matplotlib's tight_layout. The area itself if the
+/// texts leave no room for it.
+Box tight_subplot_area(const Box& area, const Box& decorated, double width, double height,
+                       double pad);
+
+/// The room between neighbouring places, in pixels.
+struct Gaps {
+  double across = 0, down = 0;
+};
+
+/// `rows` × `columns` places of equal size within the area, row by row, a fifth of a place apart or
+/// as far as `least` asks, unless that left the places no room.
+std::vector<Box> subplot_places(const Box& area, std::size_t rows, std::size_t columns,
+                                const Gaps& least = {});
+
+/// The area split into a part for the axes and a part for the colour bar on its right.
+struct ColourBarSplit {
+  Box axes, colour_bar;
+};
+ColourBarSplit split_for_colour_bar(const Box& area);
+
+/// Height over width of a map with square cells, from 1/4 to 2; longer and wider maps have other
+/// cells.
+double aspect_of(std::size_t rows, std::size_t columns);
+
+/// The largest box at the right of `place` whose cells are square, or `place` if that had less than
+/// half its area.
+Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns);
+
+/// The largest box within `place` that is `height_to_width` times as high as wide, at the height's
+/// middle and, in the width, at `anchor`: 0 left, 1 right.
+Box with_aspect(const Box& place, double height_to_width, double anchor);
 
 }  // namespace attn::plot

@@ -130,6 +130,18 @@ CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t column
   return cells;
 }
 
+CellColours::CellColours(const ColourScale& scale, const ColorOptions& options,
+                         const FigureOptions& figure, const Paper& on,
+                         const CellsInFile& cells_in_file)
+    : map(&scale.map),
+      range(scale.range),
+      style(figure.style),
+      norm(options.norm),
+      pixels(options.pixels),
+      threads(figure.threads),
+      paper(on),
+      in_file(cells_in_file) {}
+
 bool CellColours::has_place(double value) const {
   return std::isfinite(value) && (norm.kind != ColorNorm::Kind::log || value > 0);
 }

@@ -21,8 +21,12 @@ struct CellsInFile {
 /// For a figure with so many maps of so many cells each.
 CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t columns);
 
-/// How the values of a matrix are coloured.
+/// Colours for the values of a matrix.
 struct CellColours {
+  CellColours() = default;
+  CellColours(const ColourScale& scale, const ColorOptions& options, const FigureOptions& figure,
+              const Paper& on, const CellsInFile& cells_in_file = {});
+
   const ColourMap* map = nullptr;
   Interval range;
   PlotStyle style = PlotStyle::standard;

@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/axes/cell_ticks.hpp"
+#include "plot/axes/axes.hpp"
 #include "plot/cells/cell_values.hpp"
 #include "plot/cells/cells.hpp"
 #include "plot/colour/colour_scale.hpp"

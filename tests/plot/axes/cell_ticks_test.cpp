@@ -1,10 +1,10 @@
-#include "plot/axes/cell_ticks.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include <doctest/doctest.h>
+
+#include "plot/axes/axes.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ Axis axis_of(std::vector<std::string> labels, bool horizontal, PlotStyle style, 
   options.style = style;
   Figure figure(options, PictureFormat::svg, {8, 6});
   Axis axis;
-  set_cell_ticks(axis, {std::move(labels), ticks, style}, length, horizontal, figure);
+  set_cell_ticks(axis, {std::move(labels), ticks}, length, horizontal, figure);
   return axis;
 }
 
@@ -121,9 +121,8 @@ TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths"
           axes.box = {100, 50, 100 + length, 50 + length};
           axes.x.drawn = horizontal;
           axes.y.drawn = !horizontal;
-          set_cell_ticks(horizontal ? axes.x : axes.y,
-                         {same(token, count), attn::Ticks::automatic, PlotStyle::standard}, length,
-                         horizontal, figure);
+          set_cell_ticks(horizontal ? axes.x : axes.y, {same(token, count), attn::Ticks::automatic},
+                         length, horizontal, figure);
           CHECK_FALSE(overlapping(decorate(axes, figure.typesetter()).texts));
         }
       }

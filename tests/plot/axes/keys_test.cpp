@@ -1,4 +1,4 @@
-#include "plot/axes/legend.hpp"
+#include "plot/axes/keys.hpp"
 
 #include <doctest/doctest.h>
 

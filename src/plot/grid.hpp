@@ -8,21 +8,12 @@
 
 #include "attn/plot.hpp"
 
-#include "plot/axes/axes.hpp"
-#include "plot/axes/cell_ticks.hpp"
-#include "plot/axes/figure.hpp"
-#include "plot/axes/legend.hpp"
-#include "plot/axes/subplots.hpp"
+#include "plot/axes/arrangement.hpp"
 #include "plot/cells/cell_values.hpp"
 #include "plot/colour/colour_scale.hpp"
 #include "plot/colour/paper.hpp"
-#include "support/translated.hpp"
 
 namespace attn::plot {
-
-/// The names of the axes, unless others are asked for.
-inline constexpr const char *grid_xlabel = to_translate("Keys"),
-                            *grid_ylabel = to_translate("Queries");
 
 /// A grid of heatmaps on its way to a picture. Where everything goes is one matter in the
 /// matplotlib style, whose places come from the size of the figure alone (grid.cpp), and another
@@ -33,24 +24,9 @@ class GridFigure {
   Picture draw();
 
  private:
-  struct Bar {
-    Axes axes;
-    Decorations decorations;
-    const ColourScale* scale = nullptr;
-
-    Box bounds() const;
-  };
-
-  struct Panel {
-    Axes axes;
+  struct Panel : Arrangement {
     CellColours colours;
-    Decorations decorations;
     std::vector<CellValue> values;
-    std::optional<Bar> bar;
-
-    Box bounds() const {
-      return bar ? united(decorations.bounds, bar->bounds()) : decorations.bounds;
-    }
   };
 
   /// How far texts reach beyond the panels: into the gaps between them, and around all of them.
@@ -59,16 +35,15 @@ class GridFigure {
     Box around;  ///< widths of the left, top, right and bottom margins
   };
 
-  bool matplotlib() const { return options_.figure.style == PlotStyle::matplotlib; }
   bool each_panel_its_range() const;
   bool may_hold_values() const;
   std::string described() const;
 
+  CellColours colours_of(std::size_t index) const;
   Panel panel_at(const Box& place, std::size_t index);
   Axes axes_in(const Box& box, std::size_t index);
   void set_ticks(Axes& axes, std::size_t index);
-  Bar bar_in(Axes axes, const ColourScale& scale);
-  Bar bar_beside(const Panel& panel, double width, const ColourScale& scale);
+  ColourBar bar_beside(const Panel& panel, double width, const ColourScale& scale);
   void add_caption(Panel& panel, const std::string& caption);
   void add_values();
 
@@ -79,7 +54,7 @@ class GridFigure {
 
   bool show_ranges();
   void lay_out();
-  bool lay_out(int given_way);
+  bool lay_out(const Shown& shown);
   void place_panels(const Box& first, const Gaps& gaps);
   Room room_taken();
   std::vector<std::string> column_titles() const;
@@ -90,28 +65,25 @@ class GridFigure {
   Box all_bounds() const;
 
   void draw_panel(Canvas& canvas, std::size_t index);
-  void draw_bar(Canvas& canvas, const Bar& bar);
 
   const HeatmapGrid grid_;
   const GridOptions& options_;
   std::vector<Matrix> matrices_;
   std::vector<std::string> titles_;  ///< one a panel
   Figure figure_;
-  bool raster_;
   std::vector<ColourScale> scales_;  ///< one, or one a panel
   Paper paper_;                      ///< with one look of hidden cells for all panels
   CellValueOptions value_options_;
-  std::vector<std::pair<CellTicks, CellTicks>> ticks_;  ///< of keys and queries, one pair a panel
+  std::vector<MapTicks> ticks_;  ///< one a panel
   std::vector<LegendEntry> key_entries_;
 
   // What is laid out.
   std::vector<Panel> panels_;
-  std::optional<Bar> bar_;
+  std::optional<ColourBar> bar_;
   std::optional<Legend> key_;
   std::vector<PlacedText> texts_;  ///< of the whole figure
   std::vector<Canvas::Tick> brackets_;
-  enum { axis_labels_give_way, tick_labels_give_way, captions_give_way, title_gives_way, levels };
-  int given_way_ = 0;
+  Shown shown_{{}, 0};
   std::string column_prefix_, row_prefix_;  ///< taken from titles that have no room for it
   bool names_left_out_ = false;
 };

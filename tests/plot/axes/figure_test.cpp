@@ -1,4 +1,4 @@
-#include "plot/axes/subplots.hpp"
+#include "plot/axes/figure.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,89 @@
+#include "plot/axes/arrangement.hpp"
+
+#include <algorithm>
+
+#include "support/translated.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double title_pad = 15;  // points
+
+}  // namespace
+
+std::string title_of(const FigureOptions& options, const std::string& own, const char* usual) {
+  return options.title.value_or(own.empty() ? translated(usual) : own);
+}
+
+ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
+                     const char* usual_title) {
+  return {title_of(options, own_title, usual_title),
+          options.xlabel.value_or(translated("Key Sequence Position")),
+          options.ylabel.value_or(translated("Query Sequence Position"))};
+}
+
+Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figure& figure) {
+  return figure.standard() ? with_square_cells(place, rows, columns) : place;
+}
+
+Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Figure& figure) {
+  Axes axes;
+  axes.box = box;
+  axes.style = figure.style();
+  if (shown(Part::title)) axes.title = figure.title(texts.title, title_size, figure.width());
+  axes.title_size = title_size;
+  axes.title_pad = title_pad;
+  if (figure.standard()) axes.title_within = {{0, figure.width()}};
+  if (shown(Part::axis_labels)) {
+    axes.x.label = figure.label(texts.xlabel, label_size, box.width());
+    axes.y.label = figure.label(texts.ylabel, label_size, box.height());
+  }
+  axes.x.label_size = axes.y.label_size = label_size;
+  axes.x.labelled = axes.y.labelled = shown(Part::tick_labels);
+  return axes;
+}
+
+Box Arrangement::bounds(Box Decorations::*of) const {
+  Box all = united(decorations.*of, axes.box);
+  if (bar) all = united(all, bar->bounds(of));
+  return legend ? united(all, legend->bounds()) : all;
+}
+
+void Arrangement::draw(Canvas& canvas, const Figure& figure,
+                       const std::function<void()>& over) const {
+  draw_axes(canvas, axes, decorations, figure);
+  if (over) over();
+  if (bar) bar->draw(canvas, figure);
+  if (legend) legend->draw(canvas, figure);
+}
+
+Arrangement arranged(Figure& figure, std::span<const Part> order, const LayOut& lay_out,
+                     const std::function<bool(const Arrangement&)>& fits,
+                     const std::function<bool(const Arrangement&)>& revised) {
+  Arrangement result;
+  Shown parts(order, 0);
+  const auto arrange = [&] {
+    const Box area = figure.tight_area([&](Figure& measured, const Box& box) {
+      return lay_out(measured, box, parts, true).bounds(&Decorations::layout_bounds);
+    });
+    result = lay_out(figure, area, parts, false);
+  };
+  figure.fit(order, [&](const Shown& shown) {
+    parts = shown;
+    arrange();
+    return (!fits || fits(result)) &&
+           leaves_room(figure, result.place, result.axes.box, result.bounds());
+  });
+  if (revised && revised(result)) arrange();
+  return result;
+}
+
+Box beside_legend(Box area, const std::vector<LegendEntry>& entries, double gap, double least_width,
+                  Figure& figure) {
+  if (entries.empty()) return area;
+  const double taken = Legend::width(entries, figure) + gap;
+  area.right = std::max(area.left + least_width, area.right - taken);
+  return area;
+}
+
+}  // namespace attn::plot

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plot/axes/axes.hpp"
+#include "plot/axes/keys.hpp"
+
+namespace attn::plot {
+
+/// Title of a figure: the one asked for, its own, or `usual`, which is translated.
+std::string title_of(const FigureOptions& options, const std::string& own, const char* usual);
+
+/// Names of a chart and of its axes, before they are fitted to it. Empty = none.
+struct ChartTexts {
+  std::string title, xlabel, ylabel;
+};
+
+/// Texts of a map of queries × keys.
+ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
+                     const char* usual_title);
+
+/// The box of a map in its place. Its cells are square, unless that would leave too much of the
+/// figure empty; in the matplotlib style they fill the place.
+Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figure& figure);
+
+/// The axes of the only chart of a figure, in its box and without ticks, with the texts that are
+/// shown.
+Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Figure& figure);
+
+/// Everything of a figure at its place but what its chart itself shows. Sizes are in pixels.
+struct Arrangement {
+  Box place;  ///< room that the chart could have had
+  Axes axes;
+  Decorations decorations;
+  std::optional<ColourBar> bar;
+  std::optional<Legend> legend;
+
+  /// The box around all; `of` is bounds or layout_bounds.
+  Box bounds(Box Decorations::*of = &Decorations::bounds) const;
+  /// Draws the frame with the texts around it, then what `over` draws, then bar and legend.
+  void draw(Canvas& canvas, const Figure& figure, const std::function<void()>& over = {}) const;
+};
+
+/// Makes an arrangement in an area of a figure. `measured`: only the room that its texts take is
+/// wanted.
+using LayOut =
+    std::function<Arrangement(Figure& figure, const Box& area, const Shown& shown, bool measured)>;
+
+/// The arrangement whose texts leave its chart enough room and for which `fits` holds. Parts are
+/// left out in `order` until there is one. `revised`, if given, may then change the data that
+/// `lay_out` reads and returns whether it did, so that all is laid out once more.
+Arrangement arranged(Figure& figure, std::span<const Part> order, const LayOut& lay_out,
+                     const std::function<bool(const Arrangement&)>& fits = {},
+                     const std::function<bool(const Arrangement&)>& revised = {});
+
+/// The area without the room that a legend right of it takes, `gap` pixels away; at least
+/// `least_width` pixels wide.
+Box beside_legend(Box area, const std::vector<LegendEntry>& entries, double gap, double least_width,
+                  Figure& figure);
+
+}  // namespace attn::plot

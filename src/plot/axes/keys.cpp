@@ -1,0 +1,300 @@
+#include "plot/axes/keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "plot/cells/cell_pixels.hpp"
+#include "plot/numbers/log_ticks.hpp"
+#include "plot/numbers/value_format.hpp"
+#include "support/translated.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double name_size = 10;                             // points, of the names
+constexpr double square_side = 12, name_gap = 6, lead = 18;  // points
+constexpr double line_length = 24;                         // points, of a line in a square's place
+constexpr double stroke_width = 0.9, stroke_distance = 5;  // points
+constexpr double thin_width = 0.5, thin_distance = 5;      // points
+constexpr double border_width = 0.5;                       // points
+constexpr double longest_name = 0.4;                       // of the figure's width
+
+// Points in pixels, in proportion to the letters.
+double scaled(double points, const Figure& figure) {
+  return figure.pixels(points) * figure.font_scale();
+}
+
+std::string name_of(const LegendEntry& entry, Figure& figure) {
+  return shortened(entry.name, name_size, longest_name * figure.width(), figure.typesetter());
+}
+
+constexpr double bar_height_to_width = 20;
+constexpr double arrow_height_to_width = 0.9;
+
+void set_log_ticks(Axis& axis, Interval range, double length, const Figure& figure) {
+  constexpr ColorNorm log = {ColorNorm::Kind::log, 1};
+  const LogTicks ticks = log_ticks(
+      range,
+      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), false));
+  for (std::size_t i = 0; i < ticks.values.size(); ++i) {
+    axis.ticks.push_back({position_of(ticks.values[i], range, log), ticks.labels[i]});
+  }
+  for (const double value : ticks.minor_values) {
+    axis.minor_ticks.push_back(position_of(value, range, log));
+  }
+}
+
+// Leaves out ticks that are nearer than `least` to the one before.
+void thin_out(Axis& axis, double least) {
+  std::vector<Tick> kept;
+  for (const Tick& tick : axis.ticks) {
+    if (kept.empty() || tick.position - kept.back().position >= least) kept.push_back(tick);
+  }
+  axis.ticks = std::move(kept);
+}
+
+// A tick at either end, in the place of ticks too near to it.
+void label_ends(Axis& axis, Interval range, double least) {
+  if (!axis.offset.empty()) return;
+  constexpr double same = 1e-6;
+  for (const auto& [position, value] : {std::pair{0.0, range.low}, std::pair{1.0, range.high}}) {
+    const auto near = [&, at = position](const Tick& tick) {
+      return std::abs(tick.position - at) < least;
+    };
+    const auto there = [&, at = position](const Tick& tick) {
+      return std::abs(tick.position - at) < same;
+    };
+    if (std::any_of(axis.ticks.begin(), axis.ticks.end(), there)) continue;
+    std::erase_if(axis.ticks, near);
+    axis.ticks.push_back({position, short_number(value)});
+  }
+  std::sort(axis.ticks.begin(), axis.ticks.end(),
+            [](const Tick& a, const Tick& b) { return a.position < b.position; });
+}
+
+void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
+  const ColourMap& map = scale.map;
+  const double arrow = arrow_height_to_width * box.width();
+  if (scale.beyond_low) {
+    canvas.triangle({box.left, box.bottom}, {box.right, box.bottom},
+                    {box.middle(), box.bottom + arrow}, map[0]);
+  }
+  if (scale.beyond_high) {
+    canvas.triangle({box.left, box.top}, {box.right, box.top}, {box.middle(), box.top - arrow},
+                    map[ColourMap::size() - 1]);
+  }
+  if (!canvas.is_raster()) {
+    Pixels pixels;
+    for (std::size_t i = ColourMap::size(); i-- > 0;) pixels.push_back(packed(map[i]));
+    canvas.image(std::move(pixels), 1, ColourMap::size(), box);
+    return;
+  }
+  const double step = box.height() / static_cast<double>(ColourMap::size());
+  // Both edges of a colour are the same whole pixels as its neighbours', so that no seams show.
+  const auto edge = [&](std::size_t i) { return box.bottom - static_cast<double>(i) * step; };
+  for (std::size_t i = 0; i < ColourMap::size(); ++i) {
+    const double top = i + 1 == ColourMap::size() ? box.top : edge(i + 1);
+    canvas.fill({box.left, top, box.right, edge(i)}, map[i]);
+  }
+}
+
+// How many cells stand under one pixel or rectangle, at most.
+struct CellsShown {
+  std::size_t down, across;
+};
+
+CellsShown cells_shown(const Matrix& matrix, const Box& box, const CellColours& colours,
+                       const Figure& figure) {
+  const auto cells = [&](std::size_t count, double pixels) {
+    const double shown = figure.is_raster() ? std::max(1.0, std::floor(pixels))
+                                            : static_cast<double>(colours.in_file.most_across);
+    return static_cast<std::size_t>(std::ceil(static_cast<double>(count) / shown));
+  };
+  return {cells(matrix.rows(), box.height()), cells(matrix.columns(), box.width())};
+}
+
+}  // namespace
+
+Legend::Legend(const std::vector<LegendEntry>& entries, Point corner, Figure& figure) {
+  const double square = scaled(square_side, figure);
+  bounds_ = {corner.x, corner.y, corner.x, corner.y};
+  for (const LegendEntry& entry : entries) {
+    Row row;
+    const double width = entry.line_width > 0 ? scaled(line_length, figure) : square;
+    row.square = {corner.x, corner.y, corner.x + width, corner.y + square};
+    row.name = place(figure.typesetter().text(name_of(entry, figure), name_size),
+                     {row.square.right + scaled(name_gap, figure), row.square.centre()},
+                     {Horizontal::left, Vertical::centre_of_capitals});
+    row.entry = entry;
+    bounds_ = united(bounds_, united(row.square, row.name.bounds));
+    rows_.push_back(row);
+    corner.y += scaled(lead, figure);
+  }
+}
+
+double Legend::width(const std::vector<LegendEntry>& entries, Figure& figure) {
+  return Legend(entries, {0, 0}, figure).bounds().width();
+}
+
+double Legend::height(std::size_t entries, const Figure& figure) {
+  return static_cast<double>(entries) * scaled(lead, figure);
+}
+
+void Legend::draw(Canvas& canvas, const Figure& figure) const {
+  for (const Row& row : rows_) {
+    const LegendEntry& entry = row.entry;
+    if (entry.line_width > 0) {
+      std::vector<double> dashes;
+      for (const double dash : entry.dashes) dashes.push_back(figure.pixels(dash));
+      canvas.line({row.square.left, row.square.centre()}, {row.square.right, row.square.centre()},
+                  {entry.colour, entry.opacity, figure.pixels(entry.line_width), dashes});
+    } else {
+      canvas.fill(row.square, entry.colour);
+      if (entry.thin) {
+        for (const Canvas::Hatch hatch : entry.hatches) {
+          canvas.hatch({row.square}, entry.strokes, figure.pixels(thin_width),
+                       figure.pixels(thin_distance), hatch);
+        }
+      } else {
+        draw_hatches(canvas, {row.square}, entry.hatches, entry.strokes, figure);
+      }
+      canvas.stroke(row.square, figure.paper().swatch_frame, figure.pixels(border_width));
+    }
+    canvas.text(row.name, figure.paper().ink);
+  }
+}
+
+void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
+                  const std::vector<Canvas::Hatch>& hatches, Colour colour, const Figure& figure) {
+  for (const Canvas::Hatch hatch : hatches) {
+    canvas.hatch(boxes, colour, figure.pixels(stroke_width), figure.pixels(stroke_distance), hatch);
+  }
+}
+
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
+  const double line = figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height();
+  if (norm.kind == ColorNorm::Kind::log) {
+    set_log_ticks(bar.y, range, bar.box.height(), figure);
+    return;
+  }
+  set_value_ticks(bar.y, range, bar.box.height(), false, figure);
+  if (norm.kind == ColorNorm::Kind::power) {
+    // Rounding may have put the first tick a little below the bar's end.
+    for (Tick& tick : bar.y.ticks) {
+      tick.position = std::pow(std::max(0.0, tick.position), norm.gamma);
+    }
+    thin_out(bar.y, line);
+  }
+  constexpr double apart = 1.3;  // lines
+  if (figure.standard()) label_ends(bar.y, range, apart * line);
+}
+
+Box bar_within(const Box& place) {
+  return with_aspect(place, bar_height_to_width, 0);
+}
+
+ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
+                     const ColorNorm& norm, PlotStyle style, Figure& figure)
+    : scale_(&scale) {
+  axes.box = box;
+  axes.style = style;
+  axes.x.drawn = false;
+  axes.y_on_right = true;
+  axes.y.label = label;
+  set_bar_ticks(axes, scale.range, figure, norm);
+  decorations = decorate(axes, figure.typesetter());
+}
+
+Box ColourBar::bounds(Box Decorations::*of) const {
+  Box all = united(decorations.*of, axes.box);
+  const double arrow = arrow_height_to_width * axes.box.width();
+  if (scale_->beyond_high) all.top = std::min(all.top, axes.box.top - arrow);
+  if (scale_->beyond_low) all.bottom = std::max(all.bottom, axes.box.bottom + arrow);
+  return all;
+}
+
+void ColourBar::draw(Canvas& canvas, const Figure& figure) const {
+  draw_ramp(canvas, axes.box, *scale_);
+  draw_axes(canvas, axes, decorations, figure);
+}
+
+std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours) {
+  std::vector<LegendEntry> entries;
+  if (colours.style == PlotStyle::matplotlib) return entries;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Oddities odd = oddities(matrices);
+  const auto add = [&](bool there, const std::string& name, double value) {
+    if (there) entries.push_back({name, colours.of_no_place(value)});
+  };
+  if (odd.hidden)
+    entries.push_back({translated("hidden"),
+                       colours.paper.hidden,
+                       {Canvas::Hatch::rising},
+                       colours.paper.hidden_hatch,
+                       true});
+  if (odd.missing)
+    entries.push_back({translated("not there"),
+                       colours.paper.missing,
+                       {Canvas::Hatch::dotted},
+                       colours.paper.missing_dots,
+                       true});
+  add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
+  add(odd.minus_infinity, "\u2212\u221e", -infinity);
+  add(odd.infinity, "\u221e", infinity);
+  add(odd.not_positive && colours.norm.kind == ColorNorm::Kind::log, translated("0 or less"), 0);
+  return entries;
+}
+
+std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,
+                       const Figure& figure) {
+  const CellsShown shown = cells_shown(matrix, box, colours, figure);
+  if (!figure.standard() || (shown.down <= 1 && shown.across <= 1)) return "";
+  return colours.pixels == PixelShows::max
+             ? translated("largest of up to {1} × {2} cells a pixel", shown.down, shown.across)
+             : translated("mean of up to {1} × {2} cells a pixel", shown.down, shown.across);
+}
+
+std::optional<Interval> range_of_means(const Matrix& matrix, const Box& box,
+                                       const CellColours& colours, ColorRange::Scope scope,
+                                       const Figure& figure) {
+  const CellsShown shown = cells_shown(matrix, box, colours, figure);
+  if (!figure.standard() || (shown.down <= 1 && shown.across <= 1) ||
+      scope == ColorRange::Scope::given || colours.pixels != PixelShows::mean ||
+      colours.norm.kind == ColorNorm::Kind::log) {
+    return std::nullopt;
+  }
+  const auto places = [&](double length) {
+    return figure.is_raster() ? static_cast<std::size_t>(std::max(1.0, length))
+                              : colours.in_file.most_across;
+  };
+  return shown_range(matrix, colours, places(box.width()), places(box.height()));
+}
+
+std::string described_cells(const Matrix& matrix, bool of_positions) {
+  if (of_positions) {
+    return translated_count(matrix.rows(), "{1} position", "{1} positions") + " × " +
+           translated_count(matrix.columns(), "{1} dimension", "{1} dimensions");
+  }
+  return translated_count(matrix.rows(), "{1} query", "{1} queries") + " × " +
+         translated_count(matrix.columns(), "{1} key", "{1} keys");
+}
+
+std::string described_colours(std::span<const Matrix> matrices, const ColourScale& scale,
+                              const std::vector<LegendEntry>& key) {
+  std::string text;
+  if (const auto values = value_range(matrices, true)) {
+    text = translated("Values from {1} to {2}, coloured from {3} to {4}.",
+                      short_number(values->low), short_number(values->high),
+                      short_number(scale.range.low), short_number(scale.range.high));
+  } else {
+    text = translated("No finite values.");
+  }
+  for (const LegendEntry& entry : key) {
+    text += (&entry == &key.front() ? translated(" Told apart: ") : translated(", ")) + entry.name;
+  }
+  return key.empty() ? text : text + translated(".");
+}
+
+}  // namespace attn::plot

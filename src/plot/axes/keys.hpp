@@ -1,0 +1,101 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plot/axes/axes.hpp"
+#include "plot/axes/figure.hpp"
+#include "plot/cells/cells.hpp"
+#include "plot/colour/colour_scale.hpp"
+
+namespace attn::plot {
+
+/// A colour or a line and its meaning.
+struct LegendEntry {
+  std::string name;
+  Colour colour;
+  /// Strokes of a second colour over the first, one over the other; thin ones only tone it.
+  std::vector<Canvas::Hatch> hatches = {};
+  Colour strokes = {};
+  bool thin = false;
+  double line_width = 0;            ///< points; a line stands in the place of the square then
+  double opacity = 1;               ///< of the line, 0 to 1
+  std::vector<double> dashes = {};  ///< points; of the line
+};
+
+/// Squares of colour, or lines, with their names, one below the other.
+class Legend {
+ public:
+  /// Places the entries with the upper left corner of the first square at `corner`, in pixels.
+  Legend(const std::vector<LegendEntry>& entries, Point corner, Figure& figure);
+
+  /// Width of a legend with these entries, in pixels.
+  static double width(const std::vector<LegendEntry>& entries, Figure& figure);
+  /// Pixels that so many entries take below the corner.
+  static double height(std::size_t entries, const Figure& figure);
+
+  const Box& bounds() const { return bounds_; }
+  void draw(Canvas& canvas, const Figure& figure) const;
+
+ private:
+  struct Row {
+    Box square;
+    PlacedText name;
+    LegendEntry entry;
+  };
+  std::vector<Row> rows_;
+  Box bounds_;
+};
+
+/// Draws strokes over cells that a mask hides, one kind for each cause.
+void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
+                  const std::vector<Canvas::Hatch>& hatches, Colour colour, const Figure& figure);
+
+/// A bar of colours with the values that they stand for on its right, its first colour at the
+/// bottom, and an arrow at an end that values lie beyond.
+struct ColourBar {
+  /// A bar in its box. `label` is fitted to it already; empty = none.
+  ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
+            const ColorNorm& norm, PlotStyle style, Figure& figure);
+
+  /// The box around bar, texts and arrows; `of` is bounds or layout_bounds.
+  Box bounds(Box Decorations::*of = &Decorations::bounds) const;
+  void draw(Canvas& canvas, const Figure& figure) const;
+
+  Axes axes;
+  Decorations decorations;
+
+ private:
+  const ColourScale* scale_;
+};
+
+/// The box of a colour bar within its place: twenty times as high as wide.
+Box bar_within(const Box& place);
+
+/// Sets the ticks of a colour bar: round values of the range, at the places of their colours.
+void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm);
+
+/// Entries for the cells that have no colour on the bar, one for each kind that there is: NaN,
+/// infinities, hidden cells and, on a logarithmic scale, zeros. None in the matplotlib style.
+std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours);
+
+/// "mean of up to 7 × 7 cells a pixel" where pixels of a map in this box stand for several cells,
+/// in the standard style; otherwise empty.
+std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,
+                       const Figure& figure);
+
+/// The values that the pixels of a map in this box show where they are means of several cells and
+/// the range of colours follows them; otherwise nothing.
+std::optional<Interval> range_of_means(const Matrix& matrix, const Box& box,
+                                       const CellColours& colours, ColorRange::Scope scope,
+                                       const Figure& figure);
+
+/// "6 queries × 6 keys", "3 positions × 8 dimensions".
+std::string described_cells(const Matrix& matrix, bool of_positions = false);
+
+/// "Values from 0.01 to 0.53, coloured from 0 to 0.53. Told apart: hidden, NaN."
+std::string described_colours(std::span<const Matrix> matrices, const ColourScale& scale,
+                              const std::vector<LegendEntry>& key);
+
+}  // namespace attn::plot
