@@ -148,7 +148,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
 }
 
 void Canvas::begin_raster() {
-  // What lets the ground through is encoded as a whole.
+  // A small picture, and one that lets the ground through, is encoded as a whole.
   const bool whole = clear_ || width_ <= undivided / height_;
   band_rows_ =
       whole ? height_ : std::max(pixels_a_band / width_, (height_ + most_bands - 1) / most_bands);
@@ -156,16 +156,15 @@ void Canvas::begin_raster() {
   const auto rows = static_cast<std::size_t>(band_rows_);
   // One block for all, so that it is made of large pages.
   const std::size_t in_sheets = (whole ? 1 : 2) * columns * rows * sizeof(std::uint32_t);
-  std::size_t bytes = in_sheets + (clear_ ? 0 : PngFile::bytes_for(columns, rows));
-  if (!whole) bytes = std::max(bytes, large_pages);
-  DrawingRoom::check(bytes);
+  std::size_t bytes = in_sheets;
+  if (!whole) bytes = std::max(bytes + PngFile::bytes_for(columns, rows), large_pages);
+  // Encoding takes each row once more, and its filter.
+  DrawingRoom::check(whole ? bytes + rows * (columns * sizeof(std::uint32_t) + 1) : bytes);
   memory_.reset(allocate_block(bytes));
   if (!memory_) throw std::bad_alloc();
-  if (clear_) {
-    // A block may hold what was drawn before.
-    std::memset(memory_.get(), 0, bytes);
-    return;
-  }
+  // A block may hold what was drawn before.
+  if (clear_) std::memset(memory_.get(), 0, bytes);
+  if (whole) return;
   file_.emplace(columns, static_cast<std::size_t>(height_),
                 static_cast<unsigned char*>(memory_.get()) + in_sheets);
 }
@@ -501,7 +500,7 @@ std::string Canvas::finish(const FileText& given) {
     return file_->finish(dpi_, provenance);
   }
   const auto width = static_cast<std::size_t>(width_), height = static_cast<std::size_t>(height_);
-  return encode_transparent_png({pixels_, width * height}, width, height, width, dpi_, provenance);
+  return encode_png({pixels_, width * height}, width, height, width, clear_, dpi_, provenance);
 }
 
 }  // namespace attn::plot

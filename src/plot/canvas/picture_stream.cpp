@@ -374,7 +374,22 @@ std::string PictureStream::finish() {
 
 std::string picture_stream(std::span<const unsigned char> bytes, const PictureRows& rows) {
   PictureStream stream(rows);
-  stream.add(bytes);
+  const std::size_t length = rows.row;
+  // Most rows of a figure are like the one before. Only the first of them is looked through.
+  std::size_t begin = 0, end = length;
+  for (; end <= bytes.size() && length <= PictureStream::reach; end += length) {
+    const auto row = bytes.subspan(end - length, length);
+    std::size_t next = end;
+    while (next + length <= bytes.size() &&
+           std::memcmp(row.data(), bytes.data() + next, length) == 0) {
+      next += length;
+    }
+    if (next == end) continue;
+    stream.add(bytes.subspan(begin, end - begin));
+    stream.repeat(row, (next - end) / length);
+    begin = end = next;
+  }
+  stream.add(bytes.subspan(begin));
   return stream.finish();
 }
 

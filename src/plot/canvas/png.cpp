@@ -1,5 +1,3 @@
-#include "plot/canvas/png.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,36 +5,43 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <libdeflate.h>
 
-#include "attn/error.hpp"
-
 #include "plot/canvas/file_text.hpp"
 #include "plot/canvas/picture_stream.hpp"
+#include "plot/canvas/png.hpp"
 #include "support/large_block.hpp"
-#include "support/translated.hpp"
 
 namespace {
 
-// How the rows lie of the picture that stb_image_write is given next, on this thread.
-thread_local attn::plot::PictureRows rows_to_compress{};
+using attn::plot::PictureRows;
 
-// What stb_image_write is given as the compressed picture.
-thread_local std::string stream;
+// What the hook of stb_image_write needs to know of the picture that it is given next.
+struct Compression {
+  std::string (*stream)(std::span<const unsigned char> bytes, const PictureRows& rows);
+  PictureRows rows;
+};
+thread_local Compression next_compression{};
 
-void release(void* block) {
-  if (block != stream.data()) std::free(block);
-}
-
-// What stb_image_write calls to compress: a zlib stream.
+// Called by stb_image_write for the bytes of all rows: a zlib stream in a block that it frees, null
+// if there is no memory.
 unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
-  stream = attn::plot::picture_stream({data, static_cast<std::size_t>(size)}, rows_to_compress);
-  *packed_size = static_cast<int>(stream.size());
-  return reinterpret_cast<unsigned char*>(stream.data());
+  try {
+    const std::string stream =
+        next_compression.stream({data, static_cast<std::size_t>(size)}, next_compression.rows);
+    void* const block = std::malloc(stream.size());
+    if (block == nullptr) return nullptr;
+    std::memcpy(block, stream.data(), stream.size());
+    *packed_size = static_cast<int>(stream.size());
+    return static_cast<unsigned char*>(block);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -44,7 +49,7 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 #define STBIW_ZLIB_COMPRESS compress
 #define STBIW_MALLOC(size) attn::allocate_block(size)
 #define STBIW_REALLOC(block, size) std::realloc(block, size)
-#define STBIW_FREE(block) release(block)
+#define STBIW_FREE(block) std::free(block)
 #define STBI_WRITE_NO_STDIO
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -58,9 +63,10 @@ namespace attn::plot {
 namespace {
 
 constexpr std::size_t channels = 3;
-constexpr int image_compression_level = 8;  // of small images, whose size counts
-constexpr std::size_t header_end =
-    8 + 25;  // the signature and the IHDR chunk, which must come first
+constexpr int image_compression_level = 8;
+// Ends of the signature and of the IHDR chunk behind it, and the place of its byte that says what a
+// pixel is.
+constexpr std::size_t signature_end = 8, header_end = 8 + 25, kind_in_header = 8 + 8 + 9;
 constexpr char of_channels = 2, of_palette = 3;  // what a pixel is
 constexpr double metres_per_inch = 0.0254;
 
@@ -97,8 +103,17 @@ void pack(std::span<const std::uint32_t> row, unsigned char* out) {
   }
 }
 
-// Four bytes of each pixel, no longer multiplied by their alpha, one row after the other, in the
-// memory of the pixels.
+// Three bytes of each pixel, one row after the other, in the memory of the pixels.
+const unsigned char* packed(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
+                            std::size_t stride) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
+  for (std::size_t y = 0; y < height; ++y) {
+    pack(pixels.subspan(y * stride, width), bytes + y * channels * width);
+  }
+  return bytes;
+}
+
+// Four bytes of each pixel, no longer multiplied by their alpha, likewise.
 const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::size_t width,
                                        std::size_t height, std::size_t stride) {
   auto* const bytes = reinterpret_cast<unsigned char*>(pixels.data());
@@ -119,13 +134,13 @@ const unsigned char* packed_with_alpha(std::span<std::uint32_t> pixels, std::siz
   return bytes;
 }
 
-// The signature and the first chunk: a byte for each channel or a number of a colour.
-std::string header(std::size_t width, std::size_t height, char kind) {
+// The signature and the first chunk of three bytes a pixel.
+std::string header(std::size_t width, std::size_t height) {
   std::string content;
   append_number(content, static_cast<std::uint32_t>(width));
   append_number(content, static_cast<std::uint32_t>(height));
   content += '\x8';  // bits
-  content += kind;
+  content += of_channels;
   content.append(3, '\0');  // compression, filters and interlacing
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", content);
 }
@@ -141,7 +156,8 @@ std::string statements(double dpi, std::string_view provenance) {
   return chunks;
 }
 
-std::string deflated(const std::vector<unsigned char>& bytes) {
+// The zlib stream of a small image, whose size counts more than the time.
+std::string small_stream(std::span<const unsigned char> bytes, const PictureRows&) {
   const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
       libdeflate_alloc_compressor(image_compression_level), libdeflate_free_compressor);
   if (compressor == nullptr) throw std::bad_alloc();
@@ -151,7 +167,34 @@ std::string deflated(const std::vector<unsigned char>& bytes) {
   return packed;
 }
 
+// The file of rows of `pixel` bytes a pixel: 1, 3 or 4.
+std::string laid_out(const unsigned char* bytes, std::size_t width, std::size_t height,
+                     std::size_t pixel, decltype(Compression::stream) compressor) {
+  // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
+  // The setting belongs to this file and is made once, before the first use in any thread.
+  static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
+  static_cast<void>(unfiltered);
+
+  next_compression = {compressor, {pixel, pixel * width + 1}};
+  int size = 0;
+  const std::unique_ptr<unsigned char, decltype(&std::free)> png(
+      stbi_write_png_to_mem(bytes, static_cast<int>(pixel * width), static_cast<int>(width),
+                            static_cast<int>(height), static_cast<int>(pixel), &size),
+      std::free);
+  if (png == nullptr) throw std::bad_alloc();
+  return {reinterpret_cast<const char*>(png.get()), static_cast<std::size_t>(size)};
+}
+
 }  // namespace
+
+std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
+                       std::size_t stride, bool clear, double dpi, std::string_view provenance) {
+  const unsigned char* const bytes = clear ? packed_with_alpha(pixels, width, height, stride)
+                                           : packed(pixels, width, height, stride);
+  std::string file =
+      laid_out(bytes, width, height, clear ? channels + 1 : channels, picture_stream);
+  return file.insert(header_end, statements(dpi, provenance));
+}
 
 std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t width,
                          std::size_t height) {
@@ -169,51 +212,22 @@ std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t widt
     if (!numbers.try_emplace(colour, number).second) continue;
     for (const int shift : {16, 8, 0}) palette += static_cast<char>(colour >> shift);
   }
-  // Each row begins with the number of its filter, none.
-  std::vector<unsigned char> rows;
-  rows.reserve((width * (palette.empty() ? channels : 1) + 1) * height);
-  for (std::size_t y = 0; y < height; ++y) {
-    rows.push_back(0);
-    for (const std::uint32_t pixel : pixels.subspan(y * width, width)) {
-      if (!palette.empty()) {
-        rows.push_back(numbers.at(pixel & all_channels));
-        continue;
-      }
-      for (const int shift : {16, 8, 0}) rows.push_back(static_cast<unsigned char>(pixel >> shift));
+  std::vector<unsigned char> bytes;
+  bytes.reserve((palette.empty() ? channels : 1) * width * height);
+  for (const std::uint32_t pixel : pixels) {
+    if (!palette.empty()) {
+      bytes.push_back(numbers.at(pixel & all_channels));
+      continue;
     }
+    for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<unsigned char>(pixel >> shift));
   }
-  std::string file = header(width, height, palette.empty() ? of_channels : of_palette);
-  if (!palette.empty()) file += chunk("PLTE", palette);
-  return file + chunk("IDAT", deflated(rows)) + chunk("IEND", "");
-}
-
-std::string encode_transparent_png(std::span<std::uint32_t> pixels, std::size_t width,
-                                   std::size_t height, std::size_t stride, double dpi,
-                                   std::string_view provenance) {
-  // Figures are flat areas: the filters that stb would try on each line cost time and gain nothing.
-  // The setting belongs to this file and is made once, before the first use in any thread.
-  static const bool unfiltered = (stbi_write_force_png_filter = 0, true);
-  static_cast<void>(unfiltered);
-
-  const std::size_t row = (channels + 1) * width;
-  rows_to_compress = {channels + 1, row + 1};
-  int size = 0;
-  const std::unique_ptr<unsigned char, decltype(&std::free)> png(
-      stbi_write_png_to_mem(packed_with_alpha(pixels, width, height, stride), static_cast<int>(row),
-                            static_cast<int>(width), static_cast<int>(height),
-                            static_cast<int>(channels + 1), &size),
-      std::free);
-  stream = {};
-  if (png == nullptr) {
-    throw Error(ErrorKind::internal, translated("a picture could not be compressed"), "", "");
-  }
-  const std::string_view bytes(reinterpret_cast<const char*>(png.get()),
-                               static_cast<std::size_t>(size));
-  std::string file;
-  file.append(bytes.substr(0, header_end));
-  file += statements(dpi, provenance);
-  file.append(bytes.substr(header_end));
-  return file;
+  if (palette.empty()) return laid_out(bytes.data(), width, height, channels, small_stream);
+  // stb_image_write knows no palettes: the file of one byte a pixel becomes one.
+  std::string file = laid_out(bytes.data(), width, height, 1, small_stream);
+  file[kind_in_header] = of_palette;
+  const std::string content = file.substr(signature_end + 8, header_end - signature_end - 12);
+  return file.replace(signature_end, header_end - signature_end,
+                      chunk("IHDR", content) + chunk("PLTE", palette));
 }
 
 PngFile::PngFile(std::size_t width, std::size_t height, unsigned char* memory)
@@ -262,8 +276,8 @@ void PngFile::add(std::span<const std::uint32_t> pixels, std::size_t rows, std::
 }
 
 std::string PngFile::finish(double dpi, std::string_view provenance) {
-  return header(width_, height_, of_channels) + statements(dpi, provenance) +
-         chunk("IDAT", stream_.finish()) + chunk("IEND", "");
+  return header(width_, height_) + statements(dpi, provenance) + chunk("IDAT", stream_.finish()) +
+         chunk("IEND", "");
 }
 
 }  // namespace attn::plot

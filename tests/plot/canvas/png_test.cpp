@@ -19,8 +19,9 @@ namespace {
 using attn::plot::PngFile;
 
 // The file of pixels that are given so many rows at a time; 0 = all at once.
-std::string encode_png(std::span<const std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, double dpi, std::size_t rows_at_once = 0) {
+std::string file_of_parts(std::span<const std::uint32_t> pixels, std::size_t width,
+                          std::size_t height, std::size_t stride, double dpi,
+                          std::size_t rows_at_once = 0) {
   const std::size_t most = rows_at_once == 0 ? height : rows_at_once;
   std::vector<unsigned char> memory(PngFile::bytes_for(width, most));
   PngFile file(width, height, memory.data());
@@ -58,7 +59,7 @@ std::vector<Chunk> chunks_of(const std::string& png) {
 
 TEST_CASE("a PNG file states its size, resolution and program in whole chunks") {
   std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0, 0x0000ff, 0x123456, 0};
-  const auto chunks = chunks_of(encode_png(pixels, 2, 2, 3, 300));
+  const auto chunks = chunks_of(file_of_parts(pixels, 2, 2, 3, 300));
   REQUIRE(chunks.size() == 5);
   CHECK(chunks[0].type == "IHDR");
   CHECK(chunks[0].content == std::string("\0\0\0\2\0\0\0\2\x08\2\0\0\0", 13));
@@ -74,7 +75,7 @@ TEST_CASE("a PNG file states its size, resolution and program in whole chunks") 
 
 TEST_CASE("the pixels of a PNG file are those given, rows ending before the stride") {
   std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0xbad, 0x0000ff, 0x123456, 0xbad};
-  const auto picture = attn::test::decode_png(encode_png(pixels, 2, 2, 3, 300));
+  const auto picture = attn::test::decode_png(file_of_parts(pixels, 2, 2, 3, 300));
   CHECK(picture.width == 2);
   CHECK(picture.height == 2);
   CHECK(picture.rgb ==
@@ -90,7 +91,7 @@ TEST_CASE("pixels that hardly compress are written whole") {
     pixel = state >> 8;
   }
   const std::vector<std::uint32_t> expected = pixels;
-  const auto picture = attn::test::decode_png(encode_png(pixels, side, side, side, 300));
+  const auto picture = attn::test::decode_png(file_of_parts(pixels, side, side, side, 300));
   REQUIRE(picture.rgb.size() == 3 * expected.size());
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -113,7 +114,7 @@ TEST_CASE("a file of rows that are given in parts shows the same pixels") {
                                                           : x * 0x123 + y * 0x4567) &
                   0xFFFFFFU;
     }
-    const auto whole = attn::test::decode_png(encode_png(pixels, width, side, width, 300));
+    const auto whole = attn::test::decode_png(file_of_parts(pixels, width, side, width, 300));
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < pixels.size(); ++i) {
       const auto* rgb = &whole.rgb[3 * i];
@@ -123,10 +124,39 @@ TEST_CASE("a file of rows that are given in parts shows the same pixels") {
     for (const std::size_t rows : {1U, 7U, 60U, 300U}) {
       CAPTURE(width);
       CAPTURE(rows);
-      const auto parts = attn::test::decode_png(encode_png(pixels, width, side, width, 300, rows));
+      const auto parts =
+          attn::test::decode_png(file_of_parts(pixels, width, side, width, 300, rows));
       CHECK((parts.rgb == whole.rgb));
     }
   }
+}
+
+TEST_CASE("a file that is made as a whole is the file of its parts") {
+  constexpr std::size_t width = 301, height = 200, stride = 310;
+  std::vector<std::uint32_t> pixels(stride * height, 0xbad);
+  for (std::size_t i = 0; i < width * height; ++i) {
+    const std::size_t x = i % width, y = i / width;
+    pixels[y * stride + x] = static_cast<std::uint32_t>(
+        y % 100 < 60 ? x / 3 * 0x10305 + y / 20 : (x * 0x123 + y * 0x4567) & 0xFFFFFFU);
+  }
+  const std::string parts = file_of_parts(pixels, width, height, stride, 300);
+  CHECK((attn::plot::encode_png(pixels, width, height, stride, false, 300) == parts));
+}
+
+TEST_CASE("an image of few colours has a palette, one of many has none") {
+  std::vector<std::uint32_t> pixels = {0xff0000, 0x00ff00, 0x00ff00, 0x0000ff};
+  const auto few = chunks_of(attn::plot::encode_image(pixels, 2, 2));
+  REQUIRE(few.size() == 4);
+  CHECK(few[0].content == std::string("\0\0\0\2\0\0\0\2\x08\3\0\0\0", 13));
+  CHECK(few[1].type == "PLTE");
+  CHECK(few[1].content == std::string("\xff\0\0\0\xff\0\0\0\xff", 9));
+  pixels.resize(300);
+  for (std::uint32_t i = 0; i < pixels.size(); ++i) pixels[i] = i;
+  const std::string many = attn::plot::encode_image(pixels, 20, 15);
+  CHECK(chunks_of(many).size() == 3);
+  const auto picture = attn::test::decode_png(many);
+  CHECK(picture.rgb[3 * 299 + 1] == 1);
+  CHECK(picture.rgb[3 * 299 + 2] == 299 - 256);
 }
 
 TEST_CASE("a file may look back to what was given before, but not into the memory before it") {
@@ -143,7 +173,7 @@ TEST_CASE("a file may look back to what was given before, but not into the memor
 TEST_CASE("pixels that let the ground through are those given, not multiplied by their alpha") {
   // Half of the ground shines through the first; nothing is left of the last.
   std::vector<std::uint32_t> pixels = {0x80402010, 0xFFFF8000, 0xbad, 0xFF00FF00, 0, 0xbad};
-  const std::string png = attn::plot::encode_transparent_png(pixels, 2, 2, 3, 300);
+  const std::string png = attn::plot::encode_png(pixels, 2, 2, 3, true, 300);
   const auto chunks = chunks_of(png);
   CHECK(chunks[0].content == std::string("\0\0\0\2\0\0\0\2\x08\6\0\0\0", 13));
   CHECK(chunks[1].type == "pHYs");
@@ -173,7 +203,7 @@ TEST_CASE("the same pixels are the same file, whatever was in memory before") {
     std::thread thread([&] {
       fill_stack(static_cast<unsigned char>(value));
       std::vector<std::uint32_t> pixels = drawn;
-      const std::string file = encode_png(pixels, 400, 300, 400, 300);
+      const std::string file = file_of_parts(pixels, 400, 300, 400, 300);
       if (first.empty()) first = file;
       CHECK((file == first));
     });
