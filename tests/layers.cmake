@@ -44,7 +44,6 @@ set(plot_text)
 set(plot_canvas colour text)
 set(plot_cells canvas colour numbers text)
 set(plot_axes cells canvas colour numbers text)
-set(plot_terminal axes cells canvas colour numbers text)
 
 # The public headers of each layer, which defines their functions. They are for the layer itself, for the layers that may
 # include it, and for the public headers of all these.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plot/axes/arrangement.hpp"
-#include "plot/colour/head_colours.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "support/translated.hpp"
 

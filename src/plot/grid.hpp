@@ -9,9 +9,9 @@
 #include "attn/plot.hpp"
 
 #include "plot/axes/arrangement.hpp"
-#include "plot/cells/cell_values.hpp"
+#include "plot/cells/cells.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/colour/colour_scale.hpp"
-#include "plot/colour/paper.hpp"
 
 namespace attn::plot {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plot/axes/arrangement.hpp"
-#include "plot/cells/cell_values.hpp"
+#include "plot/cells/cells.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
 

@@ -6,7 +6,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/arrangement.hpp"
-#include "plot/colour/head_colours.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
 #include "support/translated.hpp"

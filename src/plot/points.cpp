@@ -7,8 +7,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/arrangement.hpp"
-#include "plot/colour/colour_map.hpp"
-#include "support/number_text.hpp"
+#include "plot/colour/colour.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -4,7 +4,7 @@
 
 #include "io/io_libraries.hpp"
 #include "kernels/cpu_target.hpp"
-#include "plot/plot_libraries.hpp"
+#include "plot/canvas/plot_libraries.hpp"
 #include "tokens/tokens_libraries.hpp"
 
 namespace attn {

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "plot/colour/colour_map.hpp"
-#include "plot/colour/paper.hpp"
+#include "plot/colour/colour.hpp"
 #include "result/tensor_meaning.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"

@@ -11,8 +11,7 @@
 #include "attn/plot.hpp"
 
 #include "plot/canvas/canvas.hpp"
-#include "plot/canvas/drawing_room.hpp"
-#include "plot/colour/paper.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/text/text.hpp"
 #include "support/in_english.hpp"
 

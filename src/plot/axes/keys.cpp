@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "plot/cells/cell_pixels.hpp"
-#include "plot/numbers/log_ticks.hpp"
+#include "plot/cells/cells.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/numbers/value_format.hpp"
 #include "support/translated.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "attn/error.hpp"
 
-#include "plot/canvas/drawing_room.hpp"
-#include "plot/canvas/png.hpp"
+#include "plot/canvas/plot_libraries.hpp"
+#include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -27,18 +27,6 @@ constexpr double largest_area = 250e6;    // pixels
 // Pixels: a larger raster is drawn in bands of so many, but of no more than so many bands.
 constexpr int undivided = 1 << 20, pixels_a_band = 372'000, most_bands = 16;
 constexpr std::size_t large_pages = std::size_t{4} << 20U;  // what two such bands and a file take
-
-// The whole pixel edge nearest to a place.
-double edge(double place) {
-  return std::floor(place + 0.5);
-}
-
-// Where a line's middle goes so that a line of odd width fills whole pixels, one of even width
-// too.
-double line_middle(double place, double line_width) {
-  const bool odd = static_cast<long>(edge(line_width)) % 2 != 0;
-  return edge(place) + (odd ? 0.5 : 0.0);
-}
 
 double radians(double degrees) {
   return degrees * std::numbers::pi / 180;
@@ -88,7 +76,26 @@ void check(cairo_status_t status) {
               "");
 }
 
+// Caches of fonts, shaped text, Cairo's paths and the stacks of threads: measured at less than
+// two thirds of this for figures full of labels in several scripts.
+constexpr std::size_t figure_bytes = std::size_t{96} << 20U;
+
+std::recursive_mutex& turn() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
+
+DrawingRoom::DrawingRoom() {
+  if (!address_space_limit()) return;
+  turn_ = std::unique_lock(turn());
+  check(0);
+}
+
+void DrawingRoom::check(std::size_t bytes) {
+  if (address_space_limit() && !can_be_mapped(figure_bytes + bytes)) throw std::bad_alloc();
+}
 
 double Canvas::pixels_per_point(PictureFormat format, double dpi) {
   return format == PictureFormat::png ? dpi / points_per_inch : 1;
@@ -181,6 +188,10 @@ Canvas::Sheet Canvas::raster_sheet(std::size_t number) const {
   return sheet;
 }
 
+double Canvas::edge(double place) {
+  return std::floor(place + 0.5);
+}
+
 void Canvas::draw_on(Sheet sheet) {
   sheet_ = std::move(sheet);
   pixels_ = sheet_.pixels;
@@ -249,114 +260,11 @@ void Canvas::triangle(Point a, Point b, Point c, Colour colour) {
   cairo_fill(cairo_);
 }
 
-void Canvas::stroke(const Box& box, Colour colour, double line_width) {
-  Box line = box.moved(dx_, dy_);
-  if (is_raster()) {
-    line = {line_middle(line.left, line_width), line_middle(line.top, line_width),
-            line_middle(line.right, line_width), line_middle(line.bottom, line_width)};
-  }
-  set_colour(colour);
-  cairo_set_line_width(cairo_, line_width);
-  cairo_rectangle(cairo_, line.left, line.top, line.width(), line.height());
-  cairo_stroke(cairo_);
-}
-
 void Canvas::frame(const Box& box, Colour colour, double line_width) {
   stroke(box, colour, line_width);
   if (band_top_ > 0) return;
   const Box place = box.moved(dx_, dy_);
   frames_.push_back({place.left, place.top, place.right, place.bottom});
-}
-
-void Canvas::ticks(const std::vector<Tick>& ticks, Colour colour, double line_width) {
-  if (ticks.empty()) return;
-  set_colour(colour);
-  cairo_set_line_width(cairo_, line_width);
-  for (const Tick& tick : ticks) {
-    Point start = moved(tick.from);
-    Point end = {start.x + tick.dx, start.y + tick.dy};
-    if (is_raster()) {
-      // The length is rounded apart from the place, so that all ticks of an axis are equally long.
-      start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
-      end = {start.x + edge(tick.dx), start.y + edge(tick.dy)};
-    }
-    if (!on_band(std::min(start.y, end.y) - line_width, std::max(start.y, end.y) + line_width)) {
-      continue;
-    }
-    cairo_move_to(cairo_, start.x, start.y);
-    cairo_line_to(cairo_, end.x, end.y);
-  }
-  cairo_stroke(cairo_);
-}
-
-void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance,
-                   Hatch hatch) {
-  if (boxes.empty()) return;
-  cairo_save(cairo_);
-  Box around = snapped(boxes.front());
-  for (const Box& box : boxes) {
-    const Box area = snapped(box);
-    around = united(around, area);
-    if (!on_band(area.top, area.bottom)) continue;
-    cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
-  }
-  cairo_clip(cairo_);
-  set_colour(colour);
-  cairo_set_line_width(cairo_, line_width);
-  const double height = around.height();
-  // Slanted strokes as far apart as measured across, in a square that is as wide as they rise.
-  const auto slanted = [&](bool rising) {
-    const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
-    for (int i = 0; i < strokes; ++i) {
-      const double x = around.left - height + i * distance;
-      cairo_move_to(cairo_, x, rising ? around.bottom : around.top);
-      cairo_line_to(cairo_, x + height, rising ? around.top : around.bottom);
-    }
-  };
-  const auto upright = [&] {
-    for (double x = around.left + distance / 2; x < around.right; x += distance) {  // NOLINT
-      cairo_move_to(cairo_, x, around.top);
-      cairo_line_to(cairo_, x, around.bottom);
-    }
-  };
-  const auto level = [&] {
-    for (double y = around.top + distance / 2; y < around.bottom; y += distance) {  // NOLINT
-      cairo_move_to(cairo_, around.left, y);
-      cairo_line_to(cairo_, around.right, y);
-    }
-  };
-  switch (hatch) {
-    case Hatch::rising:
-      slanted(true);
-      break;
-    case Hatch::falling:
-      slanted(false);
-      break;
-    case Hatch::upright:
-      upright();
-      break;
-    case Hatch::level:
-      level();
-      break;
-    case Hatch::crossed:
-      slanted(true);
-      slanted(false);
-      break;
-    case Hatch::squared:
-      upright();
-      level();
-      break;
-    case Hatch::dotted: {
-      const double dash = 1.4 * line_width;
-      const std::array<double, 2> dashes{dash, distance - dash};
-      cairo_set_dash(cairo_, dashes.data(), 2, 0);
-      cairo_set_line_width(cairo_, dash);
-      level();
-      break;
-    }
-  }
-  cairo_stroke(cairo_);
-  cairo_restore(cairo_);
 }
 
 void Canvas::text(const PlacedText& placed, Colour colour) {
@@ -506,6 +414,10 @@ std::string Canvas::finish(const FileText& given) {
 }  // namespace attn::plot
 
 namespace attn {
+
+std::string plot_libraries() {
+  return std::string("cairo ") + cairo_version_string() + ", pango " + pango_version_string();
+}
 
 std::span<const Named<PictureFormat>> picture_formats() noexcept {
   static constexpr auto formats = std::to_array<Named<PictureFormat>>(

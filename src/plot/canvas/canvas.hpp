@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,17 +14,28 @@
 
 #include "attn/plot.hpp"
 
-#include "plot/canvas/file_text.hpp"
-#include "plot/canvas/png.hpp"
-#include "plot/canvas/svg_file.hpp"
+#include "plot/canvas/picture_files.hpp"
 #include "plot/colour/colour.hpp"
-#include "plot/colour/paper.hpp"
-#include "plot/text/box.hpp"
-#include "plot/text/glyph_outlines.hpp"
+#include "plot/text/fonts.hpp"
 #include "plot/text/text.hpp"
 #include "support/large_block.hpp"
 
 namespace attn::plot {
+
+/// The memory that drawing takes beyond what C++ allocates. GLib and Fontconfig end the program
+/// where there is none left, so that it must be known before. Where the system limits the memory of
+/// the program, one figure is drawn at a time: as long as its room is there.
+class DrawingRoom {
+ public:
+  /// Throws std::bad_alloc if fonts and glyphs might not find their memory.
+  DrawingRoom();
+
+  /// Throws std::bad_alloc if so many bytes, and what a figure needs besides, cannot be had now.
+  static void check(std::size_t bytes);
+
+ private:
+  std::unique_lock<std::recursive_mutex> turn_;
+};
 
 /// 0xXXRRGGBB each.
 using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
@@ -115,6 +128,10 @@ class Canvas {
 
  private:
   Point moved(Point p) const { return {p.x + dx_, p.y + dy_}; }
+  /// The whole pixel edge nearest to a place.
+  static double edge(double place);
+  /// The middle of a line that fills whole pixels, be its width odd or even.
+  static double line_middle(double place, double line_width);
   void set_colour(Colour colour);
   struct Release {
     void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }

@@ -3,9 +3,117 @@
 
 #include "plot/canvas/canvas.hpp"
 
-// Lines in any direction, the only things that are drawn with soft edges.
+// Strokes of all kinds. Slanted lines are the only things that are drawn with soft edges.
 
 namespace attn::plot {
+
+double Canvas::line_middle(double place, double line_width) {
+  const bool odd = static_cast<long>(edge(line_width)) % 2 != 0;
+  return edge(place) + (odd ? 0.5 : 0.0);
+}
+
+void Canvas::stroke(const Box& box, Colour colour, double line_width) {
+  Box line = box.moved(dx_, dy_);
+  if (is_raster()) {
+    line = {line_middle(line.left, line_width), line_middle(line.top, line_width),
+            line_middle(line.right, line_width), line_middle(line.bottom, line_width)};
+  }
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  cairo_rectangle(cairo_, line.left, line.top, line.width(), line.height());
+  cairo_stroke(cairo_);
+}
+
+void Canvas::ticks(const std::vector<Tick>& ticks, Colour colour, double line_width) {
+  if (ticks.empty()) return;
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  for (const Tick& tick : ticks) {
+    Point start = moved(tick.from);
+    Point end = {start.x + tick.dx, start.y + tick.dy};
+    if (is_raster()) {
+      // The length is rounded apart from the place, so that all ticks of an axis are equally long.
+      start = {line_middle(start.x, line_width), line_middle(start.y, line_width)};
+      end = {start.x + edge(tick.dx), start.y + edge(tick.dy)};
+    }
+    if (!on_band(std::min(start.y, end.y) - line_width, std::max(start.y, end.y) + line_width)) {
+      continue;
+    }
+    cairo_move_to(cairo_, start.x, start.y);
+    cairo_line_to(cairo_, end.x, end.y);
+  }
+  cairo_stroke(cairo_);
+}
+
+void Canvas::hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance,
+                   Hatch hatch) {
+  if (boxes.empty()) return;
+  cairo_save(cairo_);
+  Box around = snapped(boxes.front());
+  for (const Box& box : boxes) {
+    const Box area = snapped(box);
+    around = united(around, area);
+    if (!on_band(area.top, area.bottom)) continue;
+    cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  }
+  cairo_clip(cairo_);
+  set_colour(colour);
+  cairo_set_line_width(cairo_, line_width);
+  const double height = around.height();
+  // Slanted strokes as far apart as measured across, in a square that is as wide as they rise.
+  const auto slanted = [&](bool rising) {
+    const int strokes = static_cast<int>((around.width() + height) / distance) + 1;
+    for (int i = 0; i < strokes; ++i) {
+      const double x = around.left - height + i * distance;
+      cairo_move_to(cairo_, x, rising ? around.bottom : around.top);
+      cairo_line_to(cairo_, x + height, rising ? around.top : around.bottom);
+    }
+  };
+  const auto upright = [&] {
+    for (double x = around.left + distance / 2; x < around.right; x += distance) {  // NOLINT
+      cairo_move_to(cairo_, x, around.top);
+      cairo_line_to(cairo_, x, around.bottom);
+    }
+  };
+  const auto level = [&] {
+    for (double y = around.top + distance / 2; y < around.bottom; y += distance) {  // NOLINT
+      cairo_move_to(cairo_, around.left, y);
+      cairo_line_to(cairo_, around.right, y);
+    }
+  };
+  switch (hatch) {
+    case Hatch::rising:
+      slanted(true);
+      break;
+    case Hatch::falling:
+      slanted(false);
+      break;
+    case Hatch::upright:
+      upright();
+      break;
+    case Hatch::level:
+      level();
+      break;
+    case Hatch::crossed:
+      slanted(true);
+      slanted(false);
+      break;
+    case Hatch::squared:
+      upright();
+      level();
+      break;
+    case Hatch::dotted: {
+      const double dash = 1.4 * line_width;
+      const std::array<double, 2> dashes{dash, distance - dash};
+      cairo_set_dash(cairo_, dashes.data(), 2, 0);
+      cairo_set_line_width(cairo_, dash);
+      level();
+      break;
+    }
+  }
+  cairo_stroke(cairo_);
+  cairo_restore(cairo_);
+}
 
 void Canvas::line(Point from, Point to, const Stroke& stroke) {
   const Point start = moved(from), end = moved(to);

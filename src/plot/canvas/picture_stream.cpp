@@ -1,5 +1,3 @@
-#include "plot/canvas/picture_stream.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +8,8 @@
 #include <vector>
 
 #include <libdeflate.h>
+
+#include "plot/canvas/picture_files.hpp"
 
 namespace attn::plot {
 namespace {

@@ -12,9 +12,7 @@
 
 #include <libdeflate.h>
 
-#include "plot/canvas/file_text.hpp"
-#include "plot/canvas/picture_stream.hpp"
-#include "plot/canvas/png.hpp"
+#include "plot/canvas/picture_files.hpp"
 #include "support/large_block.hpp"
 
 namespace {

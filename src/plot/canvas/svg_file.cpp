@@ -1,5 +1,3 @@
-#include "plot/canvas/svg_file.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -7,15 +5,16 @@
 
 #include "attn/error.hpp"
 
+#include "plot/canvas/picture_files.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
 namespace {
 
-// Three decimals of a point at most.
-std::string number(double value) {
-  return with_most_decimals(value, 3);
+// Points to a thousandth.
+std::string number(double points) {
+  return with_most_decimals(points, 3);
 }
 
 std::string hex(Colour colour) {

@@ -1,10 +1,9 @@
-#include "plot/cells/cell_pixels.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "plot/cells/cells.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn::plot {

@@ -1,7 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/plot.hpp"
 
 namespace attn::plot {
 
@@ -26,5 +33,62 @@ Colour parse_colour(const std::string& text);
 
 /// Black or white, whichever has the greater contrast ratio (WCAG 2.1) on `background`.
 Colour readable_on(Colour background);
+
+/// 256 colours spread evenly over [0, 1].
+class ColourMap {
+ public:
+  /// One of attn::colour_maps(). Throws Error(usage) for another name, with the nearest one.
+  explicit ColourMap(const std::string& name);
+
+  /// The colour of a position; positions beyond an end take the end's colour, NaN the first one.
+  Colour at(double position) const;
+
+  /// Colours for up to eight things that have no place in the map, the first ones unlike its own.
+  Colour apart(std::size_t index) const;
+
+  Colour operator[](std::size_t index) const { return colours_[index]; }
+  static constexpr std::size_t size() { return 256; }
+
+ private:
+  std::array<Colour, 256> colours_;
+};
+
+/// Whether the colours of a map part at its middle, as those for values about zero do.
+bool is_diverging(const std::string& name);
+
+/// The colours of one map, 6 hexadecimal digits each (RRGGBB): all 256, or the few that stand at
+/// equal distances and between which the others lie evenly.
+struct ColourTable {
+  std::string_view name;
+  std::string_view colours;
+  std::string_view reversed;  ///< of the map named with "_r"; empty: `colours` from the end
+};
+
+std::span<const ColourTable> colour_tables();
+
+/// So many heads have lines that are told apart, by readers who see no red, green or blue too: by
+/// their colours or by their dashes.
+inline constexpr std::size_t most_heads_apart = 24;
+
+Colour head_colour(std::size_t head);
+/// Points drawn and left out by turns; none = a whole line.
+std::vector<double> head_dashes(std::size_t head);
+
+/// What a figure stands on and the colours of all that is not data.
+struct Paper {
+  Colour ground = white;
+  bool clear = false;  ///< whether there is no ground but what is behind the picture
+  Colour ink = black;  ///< of texts, frames and ticks
+  Colour hidden = {240, 240, 240}, hidden_hatch = {205, 205, 205};   ///< cells that a mask hides
+  Colour missing = {222, 229, 238}, missing_dots = {150, 165, 185};  ///< cells that do not exist
+  Colour swatch_frame = {90, 90, 90};  ///< around the colours of a key
+};
+
+/// The matplotlib style has white paper whatever is asked for.
+Paper paper_of(const FigureOptions& options);
+
+/// The paper for a map of colours: where hidden cells would look like values of the map, they have
+/// another colour.
+Paper beside(const Paper& paper, const ColourMap& map);
 
 }  // namespace attn::plot

@@ -6,7 +6,7 @@
 
 #include "attn/plot.hpp"
 
-#include "plot/colour/colour_map.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/ticks.hpp"
 

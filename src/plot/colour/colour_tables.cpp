@@ -1,4 +1,4 @@
-#include "plot/colour/colour_tables.hpp"
+#include "plot/colour/colour.hpp"
 
 // The 256 colours of each map as matplotlib 3.6 gives them (`colormaps[name](i, bytes=True)`):
 // ColorBrewer (Reds, RdBu and all that are given by few colours but bwr), van der Walt and Smith

@@ -42,6 +42,18 @@ std::string less_than_shown(double value, int decimals) {
 
 }  // namespace
 
+std::string with_minus_signs(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '-') {
+      result += "\u2212";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 ValueFormat parse_value_format(const std::string& text) {
   const auto wrong = [&] {
     return Error(ErrorKind::usage, translated("unknown format of values \"{1}\"", text), "",

@@ -10,6 +10,9 @@
 
 namespace attn::plot {
 
+/// `text` with every hyphen replaced by a minus sign (U+2212).
+std::string with_minus_signs(const std::string& text);
+
 /// How the values in the cells of a map are written, one way for all of them.
 struct ValueFormat {
   enum class Kind { fixed, significant, scientific, percent } kind = Kind::fixed;

@@ -1,5 +1,3 @@
-#include "plot/text/glyph_outlines.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <pango/pangocairo.h>
 #include <pango/pangofc-font.h>
 
+#include "plot/text/fonts.hpp"
 #include FT_OUTLINE_H
 
 namespace attn::plot {

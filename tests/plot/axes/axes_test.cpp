@@ -1,9 +1,16 @@
 #include "plot/axes/axes.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include <doctest/doctest.h>
 
 namespace {
 
+using attn::FigureOptions;
+using attn::PictureFormat;
+using attn::PlotStyle;
 using namespace attn::plot;
 
 Axes example_axes() {
@@ -72,6 +79,179 @@ TEST_CASE("a title gives way to an offset above the frame") {
   const double before = decorate(axes, typesetter).bounds.top;
   axes.y.offset = "1e6";
   CHECK(decorate(axes, typesetter).bounds.top < before);
+}
+
+constexpr double length = 400;  // points
+
+Axis axis_of(std::vector<std::string> labels, bool horizontal, PlotStyle style, attn::Ticks ticks) {
+  FigureOptions options;
+  options.style = style;
+  Figure figure(options, PictureFormat::svg, {8, 6});
+  Axis axis;
+  set_cell_ticks(axis, {std::move(labels), ticks}, length, horizontal, figure);
+  return axis;
+}
+
+std::vector<std::string> same(const std::string& label, std::size_t count) {
+  return std::vector<std::string>(count, label);
+}
+
+// Whether no label reaches into the next one's place, seen across the labels.
+bool apart(const Axis& axis, bool horizontal) {
+  Typesetter typesetter(1, Lettering::outlines);
+  const double turned = axis.tick_label_degrees * std::numbers::pi / 180;
+  for (std::size_t i = 1; i < axis.ticks.size(); ++i) {
+    const double distance = std::abs(axis.ticks[i].position - axis.ticks[i - 1].position) * length;
+    const Text& text = typesetter.text(axis.ticks[i].label, axis.tick_label_size);
+    if (horizontal && axis.tick_label_degrees == 0 && distance < text.width) return false;
+    if (horizontal && axis.tick_label_degrees != 0 && distance * std::sin(turned) < text.height)
+      return false;
+    if (!horizontal && distance < text.height) return false;
+  }
+  return true;
+}
+
+TEST_CASE("labels that fit stand level under their cells") {
+  const Axis axis =
+      axis_of({"The", "cat", "sat"}, true, PlotStyle::standard, attn::Ticks::automatic);
+  REQUIRE(axis.ticks.size() == 3);
+  CHECK(axis.tick_label_degrees == 0);
+  CHECK(axis.ticks[0].position == doctest::Approx(1.0 / 6));
+  CHECK(axis.ticks[2].label == "sat");
+}
+
+TEST_CASE("rows are counted from the top") {
+  const Axis axis = axis_of({"first", "last"}, false, PlotStyle::standard, attn::Ticks::automatic);
+  CHECK(axis.ticks[0].position == doctest::Approx(0.75));
+  CHECK(axis.ticks[1].position == doctest::Approx(0.25));
+}
+
+TEST_CASE("labels that would collide turn before they thin out") {
+  const auto turned =
+      axis_of(same("attention", 13), true, PlotStyle::standard, attn::Ticks::automatic);
+  CHECK(turned.tick_label_degrees == 45);
+  CHECK(turned.labels_end_at_tick);
+  CHECK(turned.ticks.size() == 13);
+  const auto upright =
+      axis_of(same("attention", 28), true, PlotStyle::standard, attn::Ticks::automatic);
+  CHECK(upright.tick_label_degrees == 90);
+  CHECK(upright.ticks.size() == 28);
+  const auto thinned =
+      axis_of(same("attention", 60), true, PlotStyle::standard, attn::Ticks::automatic);
+  CHECK(thinned.ticks.size() < 60);
+}
+
+TEST_CASE("labels never overlap in the standard style, however many there are") {
+  for (const std::string label : {"K_1", "attention", "a", "internationalisation", "学习"}) {
+    for (const std::size_t count : {1U, 2U, 5U, 13U, 20U, 33U, 48U, 64U, 300U, 5000U}) {
+      for (const bool horizontal : {true, false}) {
+        CAPTURE(label);
+        CAPTURE(count);
+        CAPTURE(horizontal);
+        const Axis axis =
+            axis_of(same(label, count), horizontal, PlotStyle::standard, attn::Ticks::automatic);
+        CHECK_FALSE(axis.ticks.empty());
+        CHECK(apart(axis, horizontal));
+      }
+    }
+  }
+}
+
+// Whether two texts of an axis touch, seen along the turned lines.
+bool overlapping(const std::vector<PlacedText>& texts) {
+  for (std::size_t i = 1; i < texts.size(); ++i) {
+    if (texts[i].degrees != 0 || texts[i - 1].degrees != 0) {
+      // Parallel lines: the distance between them, across their direction.
+      const double turned = texts[i].degrees * std::numbers::pi / 180;
+      const double dx = texts[i].origin.x - texts[i - 1].origin.x;
+      const double dy = texts[i].origin.y - texts[i - 1].origin.y;
+      const double apart = std::abs(dx * std::sin(turned) + dy * std::cos(turned));
+      if (apart < std::min(texts[i].text->height, texts[i - 1].text->height)) return true;
+    } else if (overlap(texts[i].bounds, texts[i - 1].bounds)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("no labels of an axis overlap from 1 to 256 tokens of several lengths") {
+  for (const double scale : {0.5, 1.0, 2.0}) {
+    FigureOptions options;
+    options.font_scale = scale;
+    Figure figure(options, PictureFormat::svg, {8, 6});
+    for (const std::string token : {"a", "animal", "internationalisation", "学习"}) {
+      for (std::size_t count = 1; count <= 256; ++count) {
+        CAPTURE(scale);
+        CAPTURE(token);
+        CAPTURE(count);
+        for (const bool horizontal : {true, false}) {
+          Axes axes;
+          axes.box = {100, 50, 100 + length, 50 + length};
+          axes.x.drawn = horizontal;
+          axes.y.drawn = !horizontal;
+          set_cell_ticks(horizontal ? axes.x : axes.y, {same(token, count), attn::Ticks::automatic},
+                         length, horizontal, figure);
+          CHECK_FALSE(overlapping(decorate(axes, figure.typesetter()).texts));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("all labels are shown if they are asked for") {
+  for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
+    for (const bool horizontal : {true, false}) {
+      CHECK(axis_of(same("K_1", 100), horizontal, style, attn::Ticks::all).ticks.size() == 100);
+    }
+  }
+}
+
+TEST_CASE("the matplotlib style leaves labels level") {
+  const auto axis =
+      axis_of(same("attention", 13), true, PlotStyle::matplotlib, attn::Ticks::automatic);
+  CHECK(axis.tick_label_degrees == 0);
+  CHECK_FALSE(axis.labels_end_at_tick);
+  CHECK(axis.ticks.size() == 7);  // every second one: there is no room for all
+}
+
+TEST_CASE("index ticks count from 0 and stand between cells in the matplotlib style only") {
+  const auto matplotlib = axis_of(same("", 3), true, PlotStyle::matplotlib, attn::Ticks::index);
+  REQUIRE(matplotlib.ticks.size() == 7);
+  CHECK(matplotlib.ticks[0].label == "\u22120.5");
+  const auto standard = axis_of(same("", 3), true, PlotStyle::standard, attn::Ticks::index);
+  REQUIRE(standard.ticks.size() == 3);
+  CHECK(standard.ticks[0].label == "0");
+  CHECK(standard.ticks[0].position == doctest::Approx(1.0 / 6));
+  const auto many = axis_of(same("", 48), false, PlotStyle::matplotlib, attn::Ticks::index);
+  REQUIRE(many.ticks.size() == 5);
+  CHECK(many.ticks[1].label == "10");
+  CHECK(many.ticks[1].position == doctest::Approx(1 - 10.5 / 48));
+}
+
+TEST_CASE("indices of a short axis are two at least where there is room for them") {
+  Figure figure({}, PictureFormat::svg, {8, 6});
+  const auto ticks_of = [&](std::size_t cells, double points) {
+    Axis axis;
+    set_cell_ticks(axis, {same("", cells), attn::Ticks::index}, points, true, figure);
+    std::vector<std::string> labels;
+    for (const Tick& tick : axis.ticks) labels.push_back(tick.label);
+    return labels;
+  };
+  CHECK(ticks_of(11, 50) == std::vector<std::string>{"0", "10"});
+  CHECK(ticks_of(11, 12) == std::vector<std::string>{"0"});
+}
+
+TEST_CASE("a token longer than a quarter of the figure is shortened") {
+  const auto axis =
+      axis_of({std::string(500, 'w'), "a"}, false, PlotStyle::standard, attn::Ticks::automatic);
+  Typesetter typesetter(1, Lettering::outlines);
+  CHECK(typesetter.text(axis.ticks[0].label, 10).width <= 8 * 72 / 4.0);
+  CHECK(axis.ticks[0].label.find("…") != std::string::npos);
+}
+
+TEST_CASE("labels are numbered where none are given") {
+  CHECK(labels_or({}, "K_", 2) == std::vector<std::string>{"K_1", "K_2"});
+  CHECK(labels_or({"a"}, "K_", 1) == std::vector<std::string>{"a"});
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "plot/canvas/picture_stream.hpp"
-
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -9,6 +7,8 @@
 
 #include <doctest/doctest.h>
 #include <libdeflate.h>
+
+#include "plot/canvas/picture_files.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "plot/canvas/png.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
+#include "plot/canvas/picture_files.hpp"
 #include "plot/decoded_picture.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/colour/colour_map.hpp"
+#include "plot/colour/colour.hpp"
 
 namespace {
 

@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include "plot/numbers/value_format.hpp"
+
 namespace {
 
+using Labels = std::vector<std::string>;
 using attn::plot::Interval;
+using attn::plot::log_ticks;
 using attn::plot::tick_texts;
 using attn::plot::tick_values;
 
@@ -223,6 +227,27 @@ TEST_CASE("an empty interval is spread about its value") {
 TEST_CASE("a value on the edge of the view is in it despite rounding") {
   CHECK(attn::plot::in_view({0, 0.3}, 0.1 + 0.2));
   CHECK_FALSE(attn::plot::in_view({0, 0.3}, 0.31));
+}
+
+TEST_CASE("decades are labelled by powers of ten and parted by minor ticks") {
+  const auto ticks = log_ticks({0.0005, 1}, 9);
+  CHECK(ticks.labels == Labels{"10⁻³", "10⁻²", "10⁻¹", "10⁰"});
+  CHECK(ticks.minor_values.size() == 5 + 3 * 8);
+}
+
+TEST_CASE("many decades thin out") {
+  const auto ticks = log_ticks({1e-12, 1}, 5);
+  CHECK(ticks.labels == Labels{"10⁻¹²", "10⁻⁹", "10⁻⁶", "10⁻³", "10⁰"});
+}
+
+TEST_CASE("within a decade round values are shown") {
+  const auto ticks = log_ticks({0.2, 0.8}, 4);
+  CHECK(ticks.labels == Labels{"0.2", "0.4", "0.6", "0.8"});
+  CHECK(ticks.minor_values.empty());
+}
+
+TEST_CASE("a narrow range shows its ends") {
+  CHECK(log_ticks({1e-8, 5e-8}, 4).labels == Labels{"1e\u221208", "5e\u221208"});
 }
 
 }  // namespace

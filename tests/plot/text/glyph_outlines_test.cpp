@@ -1,5 +1,3 @@
-#include "plot/text/glyph_outlines.hpp"
-
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -8,6 +6,8 @@
 
 #include <doctest/doctest.h>
 #include <pango/pangocairo.h>
+
+#include "plot/text/fonts.hpp"
 
 using namespace attn::plot;
 

@@ -8,8 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/plot.hpp"
 
-#include "plot/terminal/terminal_labels.hpp"
-#include "plot/terminal/terminal_line.hpp"
+#include "plot/terminal_text.hpp"
 
 namespace {
 

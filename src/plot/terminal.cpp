@@ -7,13 +7,11 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/axes.hpp"
-#include "plot/cells/cell_values.hpp"
 #include "plot/cells/cells.hpp"
 #include "plot/colour/colour_scale.hpp"
+#include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
-#include "plot/terminal/terminal_cells.hpp"
-#include "plot/terminal/terminal_labels.hpp"
-#include "plot/terminal/terminal_line.hpp"
+#include "plot/terminal_text.hpp"
 #include "support/display_width.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -41,7 +39,7 @@ constexpr std::array<Apart, 3> all_apart{
 constexpr std::size_t least_columns = 20, least_lines = 4;
 constexpr std::size_t widest_label = 14, most_turned_lines = 10;
 constexpr std::size_t widest_value = 8;
-constexpr int end_digits = 4;              // of the smallest and the largest value
+constexpr int digits_of_ends = 4;          // of the smallest and the largest value
 constexpr std::size_t longest_scale = 27;  // columns; three a shade
 constexpr std::size_t lines_below =
     4;  // the scale, a remark of two lines, and the prompt that follows
@@ -75,6 +73,79 @@ std::vector<std::string> all_printable(const std::vector<std::string>& strings) 
   for (const std::string& string : strings) result.push_back(printable(string));
   return result;
 }
+
+// One cell as a terminal shows it: a weight, or the mean of several.
+struct TerminalCell {
+  double value = 0;     // infinite or NaN if no cell under it holds a finite number
+  bool hidden = false;  // by a mask, with all cells under it
+};
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TerminalCell mean(const Matrix& matrix, const PixelShares& down, const PixelShares& across) {
+  double sum = 0, share = 0, infinite = 0;
+  bool any_seen = false;
+  for (std::size_t k = 0; k < down.shares.size(); ++k) {
+    for (std::size_t m = 0; m < across.shares.size(); ++m) {
+      const std::size_t row = down.first + k, column = across.first + m;
+      if (!matrix.shown(row, column)) continue;
+      any_seen = true;
+      const double value = matrix.at(row, column);
+      if (std::isinf(value)) infinite = value;
+      if (!std::isfinite(value)) continue;
+      // Weighted before they are added: large values do not overflow.
+      const double part = down.shares[k] * across.shares[m];
+      sum += part * value;
+      share += part;
+    }
+  }
+  if (!any_seen) return {0, true};
+  if (share > 0) return {sum / share, false};
+  return {infinite != 0 ? infinite : std::numeric_limits<double>::quiet_NaN(), false};
+}
+
+// A matrix averaged to at most so many rows and columns.
+class TerminalCells {
+ public:
+  TerminalCells(const Matrix& matrix, std::size_t most_rows, std::size_t most_columns)
+      : rows_(std::min(matrix.rows(), most_rows)),
+        columns_(std::min(matrix.columns(), most_columns)),
+        range_{infinity, -infinity} {
+    const auto down = pixel_shares(matrix.rows(), rows_, Resampling::mean);
+    const auto across = pixel_shares(matrix.columns(), columns_, Resampling::mean);
+    cells_.reserve(rows_ * columns_);
+    for (const PixelShares& row : down) {
+      for (const PixelShares& column : across) {
+        const TerminalCell& cell = cells_.emplace_back(mean(matrix, row, column));
+        has_hidden_ = has_hidden_ || cell.hidden;
+        has_nan_ = has_nan_ || std::isnan(cell.value);
+        has_infinity_ = has_infinity_ || cell.value == infinity;
+        has_minus_infinity_ = has_minus_infinity_ || cell.value == -infinity;
+        if (cell.hidden || !std::isfinite(cell.value)) continue;
+        range_.low = std::min(range_.low, cell.value);
+        range_.high = std::max(range_.high, cell.value);
+      }
+    }
+  }
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  const TerminalCell& at(std::size_t row, std::size_t column) const {
+    return cells_[row * columns_ + column];
+  }
+
+  bool has_hidden() const { return has_hidden_; }
+  bool has_nan() const { return has_nan_; }
+  bool has_infinity(bool negative) const { return negative ? has_minus_infinity_ : has_infinity_; }
+  // Of the finite values that are shown; low > high if there are none.
+  Interval range() const { return range_; }
+
+ private:
+  std::size_t rows_, columns_;
+  std::vector<TerminalCell> cells_;
+  bool has_hidden_ = false, has_nan_ = false, has_infinity_ = false, has_minus_infinity_ = false;
+  Interval range_;
+};
 
 // How many cells there are to be and how large each is.
 struct Layout {
@@ -278,8 +349,8 @@ class TerminalHeatmap {
     if (cells.range().low > cells.range().high) {
       line.add(translated("no finite weights"));
     } else {
-      const std::string low = with_digits(scale_.range.low, end_digits) + " ";
-      const std::string high = " " + with_digits(scale_.range.high, end_digits);
+      const std::string low = with_digits(scale_.range.low, digits_of_ends) + " ";
+      const std::string high = " " + with_digits(scale_.range.high, digits_of_ends);
       const std::size_t used = gutter_ + low.size() + high.size() + display_width(hidden);
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
@@ -330,8 +401,8 @@ class TerminalHeatmap {
                    matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {
       const std::string ends =
-          translated("they go from {1} to {2}", with_digits(all.low, end_digits),
-                     with_digits(all.high, end_digits));
+          translated("they go from {1} to {2}", with_digits(all.low, digits_of_ends),
+                     with_digits(all.high, digits_of_ends));
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";

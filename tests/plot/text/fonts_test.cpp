@@ -1,4 +1,4 @@
-#include "plot/text/script_fonts.hpp"
+#include "plot/text/fonts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "plot/numbers/resampling.hpp"
+#include "plot/numbers/matrix.hpp"
 
 #include <doctest/doctest.h>
 
