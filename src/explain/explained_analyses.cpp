@@ -11,7 +11,7 @@
 
 #include "attention/attention_name.hpp"
 #include "explain/explanation.hpp"
-#include "maps/model_computation.hpp"
+#include "maps/computed_maps.hpp"
 #include "models/term_norms.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/translated.hpp"

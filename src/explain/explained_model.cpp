@@ -14,7 +14,7 @@
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explanation.hpp"
-#include "maps/model_computation.hpp"
+#include "maps/computed_maps.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -53,19 +53,13 @@ std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& la
   return tokens;
 }
 
-AttentionMaps maps_of(const PlannedAttention& attention, const ComputedAttention& computed) {
+AttentionMaps maps_of(const PlannedAttention& attention, const AttentionMap& map) {
   AttentionMaps maps;
   maps.name = attention.name;
-  const Maps sizes(computed.weights, attention.heads_only());
-  maps.weights =
-      computed.weights.reshaped({sizes.samples(), sizes.heads(), sizes.queries(), sizes.keys()});
-  maps.allowed = computed.allowed;
+  const Maps sizes(map.numbers, map.heads_only);
+  maps.weights = sizes.all();
   maps.allowed_known = true;
-  if (maps.allowed) {
-    const Maps seen(maps.allowed, attention.heads_only());
-    maps.allowed =
-        maps.allowed.reshaped({seen.samples(), seen.heads(), seen.queries(), seen.keys()});
-  }
+  if (map.allowed) maps.allowed = Maps(map.allowed, map.heads_only).all();
   maps.same_positions = sizes.queries() == sizes.keys() && !maps.name.is_cross();
   for (std::size_t b = 0; b < sizes.samples(); ++b) {
     maps.labels.push_back(Labels::of_sample(attention.labels.query, b));
@@ -223,11 +217,11 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* r
   return std::move(plans[0]);
 }
 
-AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,
+AttentionMaps planned_maps(const Plan& plan, const AttentionMap& map, std::size_t at,
                            const HeadCounting& counting) {
   const auto* model = std::get_if<ModelRequest>(&plan.computation);
   const PlannedAttention& attention = plan.attentions[at];
-  AttentionMaps maps = maps_of(attention, computed.attentions[at]);
+  AttentionMaps maps = maps_of(attention, map);
   const std::size_t samples = maps.weights.shape()[0];
   if (model == nullptr) {
     maps.queries = tokens_of(attention.labels.query, samples, counting);
@@ -255,25 +249,10 @@ AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size
 std::vector<std::vector<Prediction>> walk_maps(
     const Plan& plan, const HeadCounting& counting,
     const std::function<void(const AttentionMaps&)>& take) {
-  const auto hand_on = [&](const Computed& computed, std::size_t at) {
-    take(planned_maps(plan, computed, at, counting));
+  const auto take_map = [&](const AttentionMap& map, std::size_t at) {
+    if (map.numbers) take(planned_maps(plan, map, at, counting));
   };
-  if (!std::holds_alternative<ModelRequest>(plan.computation)) {
-    const Computed computed = compute(plan);
-    for (std::size_t i = 0; i < plan.attentions.size(); ++i) hand_on(computed, i);
-    return {};
-  }
-  return compute(plan,
-                 [&](Computed& computed, std::optional<std::size_t> attention) {
-                   Tensor& tensor = computed.tensors.back().second;
-                   if (attention) {
-                     hand_on(computed, *attention);
-                     Tensor& weights = computed.attentions[*attention].weights;
-                     weights = shape_only(weights.shape(), weights.dtype());
-                   }
-                   tensor = shape_only(tensor.shape(), tensor.dtype());
-                 })
-      .predictions;
+  return compute(plan, {.tensor = {}, .map = take_map}).predictions;
 }
 
 void walk_file(ResultReader& file, const HeadCounting& counting, std::vector<std::string>& warnings,

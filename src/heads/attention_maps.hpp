@@ -52,7 +52,7 @@ std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
 Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* rows = nullptr);
 
 /// The maps of one attention of a plan, as they were computed.
-AttentionMaps planned_maps(const Plan& plan, const Computed& computed, std::size_t at,
+AttentionMaps planned_maps(const Plan& plan, const AttentionMap& map, std::size_t at,
                            const HeadCounting& counting);
 
 /// Computes it and hands on each attention's maps as soon as they are there; a model's are not kept

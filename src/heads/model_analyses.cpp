@@ -11,7 +11,7 @@
 
 #include "attention/attention_name.hpp"
 #include "document/model_reader.hpp"
-#include "maps/model_computation.hpp"
+#include "maps/computed_maps.hpp"
 #include "models/term_norms.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"

@@ -134,13 +134,10 @@ void ask_for_rows(Plan& plan) {
 
 void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
                const std::function<void(const TextNumbers&)>& take) {
-  Plan own = plan;
-  auto& model = std::get<ModelRequest>(own.computation);
-  PassReading reading(own, model, counting, reach, take);
-  model.rows = [&](std::size_t layer, std::size_t first, const Tensor& rows) {
+  PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, reach, take);
+  compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
     reading.take(layer, first, rows);
-  };
-  compute(own, [](Computed& computed, std::optional<std::size_t>) { computed.tensors.clear(); });
+  });
 }
 
 }  // namespace attn

@@ -6,6 +6,7 @@
 
 #include "attn/tensor.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/labels.hpp"
 #include "document/plan.hpp"
 #include "result/tensor_meaning.hpp"
@@ -15,6 +16,7 @@ namespace attn {
 /// The map of one attention, or another tensor that is shown like one: just computed, or read from
 /// a file. What is not known of it is absent.
 struct AttentionMap {
+  AttentionName name;              ///< of the attention, empty of a single one
   std::string tensor = "weights";  ///< name of the numbers in their result or file
   TensorMeaning meaning = TensorMeaning::weights;
   Tensor numbers;  ///< [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]; absent if they were not computed

@@ -1,12 +1,18 @@
 #include "maps/computed_maps.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <variant>
 
 #include "attn/gradient.hpp"
 
-#include "maps/model_computation.hpp"
+#include "attention/visibility.hpp"
+#include "document/model_reader.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
@@ -15,8 +21,10 @@
 namespace attn {
 namespace {
 
-// What stands for a bin of positions: its first one, by its label or, made up as pictures do, its
-// number.
+constexpr std::size_t most_predicted = 10;
+
+// Labels of bins of positions: each that of its first position, or its number, as pictures have it
+// where there are no labels.
 std::vector<std::string> bin_labels(const std::vector<std::string>& labels, const char* prefix,
                                     std::size_t positions, std::size_t bins) {
   if (positions == bins) return labels;
@@ -41,8 +49,8 @@ std::string bin_size(std::size_t positions, std::size_t bins) {
   return std::to_string(least) + (positions % bins == 0 ? "" : " to " + std::to_string(least + 1));
 }
 
-void name_bins(ComputedAttention& map, const Pooling& pooling, const Shape& from) {
-  const Shape& shape = map.weights.shape();
+void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
+  const Shape& shape = map.numbers.shape();
   const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
   name_bins(map.labels.query, "Q_", from[0], queries);
   name_bins(map.labels.key, "K_", from[1], keys);
@@ -53,77 +61,96 @@ void name_bins(ComputedAttention& map, const Pooling& pooling, const Shape& from
                          bin_size(from[0], queries), bin_size(from[1], keys));
 }
 
-/// What a computation gives: its attentions in the order of the plan, and one output for all.
-struct Attended {
-  std::vector<AttentionResult> attentions;
-  Tensor output;
+// Map of an attention, of which nothing is computed yet.
+AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
+  AttentionMap map;
+  map.name = attention.name;
+  map.tensor = map.name.tensor(plan.options().pool ? "pooled_weights" : "weights");
+  map.allowed_known = true;
+  map.heads_only = attention.heads_only();
+  map.heads_per_group = attention.geometry.heads / attention.geometry.kv_heads;
+  map.labels = attention.labels;
+  map.title = plan.title;
+  map.planned = &attention;
+  return map;
+}
+
+/// Hands over what is computed, and notes the facts.
+class Results {
+ public:
+  Results(const Plan& plan, const ComputedConsumer& consumer) : plan_(plan), consumer_(consumer) {
+    for (const NamedTensor& token : plan.tokens) put(token.name, token.tensor);
+  }
+
+  void put(const std::string& name, Tensor tensor) {
+    if (tensor && consumer_.tensor) consumer_.tensor({name, std::move(tensor)});
+  }
+  void put(AttentionMap map, std::size_t attention) {
+    if (consumer_.map) consumer_.map(std::move(map), attention);
+  }
+  const Plan& plan() const { return plan_; }
+
+  ComputedFacts facts;
+
+ private:
+  const Plan& plan_;
+  const ComputedConsumer& consumer_;
 };
 
-Attended attended(const AttentionRequest& request) {
-  const AttentionResult result = attend(request);
-  return {{result}, result.output};
-}
-
-Attended attended(const ProjectedAttentionRequest& request) {
-  const AttentionResult result = attend_projected(request);
-  return {{result}, result.output};
-}
-
-Attended attended(const TransformerRequest& request) {
-  TransformerResult result = transform(request);
-  Attended all{{}, result.output};
-  for (TransformerResult::Layer& layer : result.layers) {
-    all.attentions.push_back(std::move(layer.self));
-    if (request.decoder) all.attentions.push_back(std::move(layer.cross));
-  }
-  return all;
-}
-
-Computed named_results(const Plan& plan, const Attended& attended_plan) {
-  Computed computed;
-  const auto add = [&](const std::string& name, const Tensor& tensor) {
-    if (tensor) computed.tensors.emplace_back(name, tensor);
-  };
+void put_attention(Results& results, AttentionResult result, std::size_t at) {
+  const PlannedAttention& attention = results.plan().attentions[at];
+  AttentionMap map = map_of(results.plan(), attention);
+  results.facts.empty_rows += result.empty_rows;
   // Pictures and reports show numbers of float32 and float64.
   const auto wide = [](const Tensor& tensor) { return tensor.converted(widened(tensor.dtype())); };
-  for (const NamedTensor& tensor : plan.tokens) add(tensor.name, tensor.tensor);
-  for (std::size_t i = 0; i < plan.attentions.size(); ++i) {
-    const AttentionResult& result = attended_plan.attentions[i];
-    const std::string prefix = plan.attentions[i].name.prefix();
-    add(prefix + "weights", result.weights);
-    add(prefix + "pooled_weights", result.pooled);
-    add(prefix + "pooled_allowed", result.pooled_allowed);
-    add(prefix + "dropped", result.dropped);
-    add(prefix + "allowed", result.allowed);
-    add(prefix + "scores", result.scores);
-    add(prefix + "capped", result.capped);
-    add(prefix + "masked", result.masked);
-    add(prefix + "lse", result.lse);
-    computed.empty_rows += result.empty_rows;
-    ComputedAttention& map =
-        computed.attentions.emplace_back(ComputedAttention{wide(result.weights),
-                                                           result.allowed,
-                                                           wide(result.scores),
-                                                           wide(result.capped),
-                                                           wide(result.masked),
-                                                           plan.attentions[i].labels,
-                                                           {}});
-    if (result.pooled) {
-      map.weights = result.pooled;
-      map.allowed = result.pooled_allowed;
-      name_bins(map, *plan.options().pool, result.pooled_from);
-    }
-    if (map.weights) {
-      computed.shapes.emplace_back(prefix + (result.pooled ? "pooled_weights" : "weights"),
-                                   map.weights.shape());
-    }
+  map.numbers = wide(result.weights);
+  map.allowed = result.allowed;
+  map.scores = wide(result.scores);
+  map.capped = wide(result.capped);
+  map.masked = wide(result.masked);
+  if (result.pooled) {
+    map.numbers = result.pooled;
+    map.allowed = result.pooled_allowed;
+    name_bins(map, *results.plan().options().pool, result.pooled_from);
   }
-  add("output", attended_plan.output);
-  if (attended_plan.output) computed.shapes.emplace_back("output", attended_plan.output.shape());
-  return computed;
+  if (map.numbers) results.facts.shapes.emplace_back(map.tensor, map.numbers.shape());
+  const auto put = [&](const char* quantity, Tensor& tensor) {
+    results.put(attention.name.tensor(quantity), std::move(tensor));
+  };
+  put("weights", result.weights);
+  put("pooled_weights", result.pooled);
+  put("pooled_allowed", result.pooled_allowed);
+  put("dropped", result.dropped);
+  put("allowed", result.allowed);
+  put("scores", result.scores);
+  put("capped", result.capped);
+  put("masked", result.masked);
+  put("lse", result.lse);
+  results.put(std::move(map), at);
 }
 
-// Under the document's names: "gradient.x".
+void put_output(Results& results, const Tensor& output) {
+  if (!output) return;
+  results.facts.shapes.emplace_back("output", output.shape());
+  results.put("output", output);
+}
+
+void put_all(Results& results, AttentionResult result) {
+  const Tensor output = result.output;
+  put_attention(results, std::move(result), 0);
+  put_output(results, output);
+}
+
+void put_all(Results& results, TransformerResult result, bool decoder) {
+  std::size_t at = 0;
+  for (TransformerResult::Layer& layer : result.layers) {
+    put_attention(results, std::move(layer.self), at++);
+    if (decoder) put_attention(results, std::move(layer.cross), at++);
+  }
+  put_output(results, result.output);
+}
+
+// Gradients under the names of the document: "gradient.x".
 Gradients named_gradients(const Plan& plan) {
   const Gradients computed = std::visit(
       Overloaded{
@@ -154,20 +181,165 @@ Gradients named_gradients(const Plan& plan) {
   return named;
 }
 
+void put_gradients(Results& results) {
+  if (!results.plan().output_gradient) return;
+  for (auto& [name, gradient] : named_gradients(results.plan())) {
+    results.put(name, std::move(gradient));
+  }
+}
+
+// Seen keys [B,1,Lq,Lk], for all heads; absent if every key is seen. Positions behind the end of a
+// sample see nothing.
+Tensor allowed_by(const PlannedAttention& attention,
+                  const std::vector<std::vector<std::int64_t>>& queries) {
+  if (!attention.mask.hides()) return {};
+  const Geometry& sizes = attention.geometry;
+  const Visibility visibility(attention.mask, sizes);
+  std::vector<std::uint8_t> seen(sizes.batch * sizes.queries * sizes.keys);
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    for (std::size_t i = 0; i < queries[b].size(); ++i) {
+      visibility.see(b, 0, i,
+                     std::span(seen).subspan((b * sizes.queries + i) * sizes.keys, sizes.keys));
+    }
+  }
+  return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
+}
+
+// Whether masks of a model, which are causal or have a window, are the same.
+bool alike(const Mask& a, const Mask& b) {
+  const auto window = [](const Mask& mask) {
+    return mask.window ? std::pair(mask.window->left, mask.window->right)
+                       : std::pair<std::optional<std::size_t>, std::optional<std::size_t>>();
+  };
+  return a.causal == b.causal && a.window.has_value() == b.window.has_value() &&
+         window(a) == window(b);
+}
+
+/// Maps of a model's attentions. Layers that see the same keys share what they see.
+class ModelMaps {
+ public:
+  ModelMaps(const Plan& plan, const ModelRequest& request)
+      : plan_(plan), request_(request), given_(plan.attentions.size(), false) {}
+
+  // Number of the attention whose weights have this name.
+  std::optional<std::size_t> find(const std::string& weights) const {
+    for (std::size_t at = 0; at < plan_.attentions.size(); ++at) {
+      if (plan_.attentions[at].name.tensor("weights") == weights) return at;
+    }
+    return std::nullopt;
+  }
+
+  AttentionMap give(std::size_t at, Tensor weights) {
+    given_[at] = true;
+    AttentionMap map = map_of(plan_, plan_.attentions[at]);
+    map.numbers = std::move(weights);
+    map.allowed = allowed(plan_.attentions[at]);
+    return map;
+  }
+  bool is_given(std::size_t at) const { return given_[at]; }
+
+ private:
+  Tensor allowed(const PlannedAttention& attention) {
+    for (const auto& [other, seen] : seen_) {
+      if (other->geometry.weights_shape() == attention.geometry.weights_shape() &&
+          other->name.in_decoder() == attention.name.in_decoder() &&
+          other->name.is_cross() == attention.name.is_cross() &&
+          alike(other->mask, attention.mask)) {
+        return seen;
+      }
+    }
+    const auto& ids = attention.name.in_decoder() ? request_.texts.decoder_ids : request_.texts.ids;
+    return seen_.emplace_back(&attention, allowed_by(attention, ids)).second;
+  }
+
+  const Plan& plan_;
+  const ModelRequest& request_;
+  std::vector<bool> given_;
+  std::vector<std::pair<const PlannedAttention*, Tensor>> seen_;
+};
+
+void put_model(Results& results, const ModelRequest& request) {
+  const Plan& plan = results.plan();
+  if (!request.predicted.empty()) results.facts.predictions.resize(request.predicted.size());
+  ModelMaps maps(plan, request);
+  run_model(
+      request.folder->architecture, request.folder->weights, request.texts, request,
+      [&](const std::string& name, Tensor tensor) {
+        const bool weights = name.ends_with(".weights");
+        if (weights || name == "output" || name == "logits") {
+          results.facts.shapes.emplace_back(name, tensor.shape());
+        }
+        const auto at = weights ? maps.find(name) : std::nullopt;
+        results.put(name, tensor);
+        if (at) results.put(maps.give(*at, std::move(tensor)), *at);
+      },
+      [&](std::size_t sample, std::size_t position, const Tensor& logits) {
+        results.facts.predictions[sample].push_back(
+            prediction_of(position, logits, *request.folder));
+      });
+  if (request.rows) return;
+  for (std::size_t at = 0; at < plan.attentions.size(); ++at) {
+    if (!maps.is_given(at)) results.put(maps.give(at, {}), at);
+  }
+}
+
 }  // namespace
 
-Computed compute(const Plan& plan, const TakeComputed& take) {
-  return std::visit(
-      Overloaded{[&](const ModelRequest& request) { return compute_model(plan, request, take); },
-                 [&](const auto& request) {
-                   Computed computed = named_results(plan, attended(request));
-                   if (!plan.output_gradient) return computed;
-                   for (auto& named : named_gradients(plan)) {
-                     computed.tensors.push_back(std::move(named));
-                   }
-                   return computed;
-                 }},
-      plan.computation);
+ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer) {
+  Results results(plan, consumer);
+  std::visit(Overloaded{[&](const ModelRequest& request) { put_model(results, request); },
+                        [&](const AttentionRequest& request) {
+                          put_all(results, attend(request));
+                          put_gradients(results);
+                        },
+                        [&](const ProjectedAttentionRequest& request) {
+                          put_all(results, attend_projected(request));
+                          put_gradients(results);
+                        },
+                        [&](const TransformerRequest& request) {
+                          put_all(results, transform(request), request.decoder);
+                          put_gradients(results);
+                        }},
+             plan.computation);
+  return std::move(results.facts);
+}
+
+void compute_rows(const Plan& plan, const TakeRows& take) {
+  Plan by_rows = plan;
+  std::get<ModelRequest>(by_rows.computation).rows = take;
+  compute(by_rows, {});
+}
+
+Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder) {
+  const Tensor numbers = logits.converted(DType::float64);
+  const auto scores = numbers.values<double>();
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score - largest);
+  std::vector<std::int64_t> ids(scores.size());
+  std::iota(ids.begin(), ids.end(), std::int64_t{0});
+  const std::size_t count = std::min(most_predicted, ids.size());
+  // The lower id first where two are alike.
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      const double first = scores[static_cast<std::size_t>(a)];
+                      const double second = scores[static_cast<std::size_t>(b)];
+                      return first != second ? first > second : a < b;
+                    });
+  Prediction result;
+  result.position = position;
+  for (std::size_t i = 0; i < count; ++i) {
+    Prediction::Token token;
+    token.id = ids[i];
+    if (folder.tokenizer) {
+      // After another token, so that a space before it stays.
+      const auto pair = written_tokens(folder, {ids[i], ids[i]});
+      token.text = pair.back();
+    }
+    token.probability = std::exp(scores[static_cast<std::size_t>(ids[i])] - largest) / sum;
+    result.likeliest.push_back(std::move(token));
+  }
+  return result;
 }
 
 }  // namespace attn

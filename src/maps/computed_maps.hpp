@@ -2,40 +2,49 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attn/io.hpp"
+#include "attn/run.hpp"
 #include "attn/tensor.hpp"
 
 #include "document/plan.hpp"
+#include "maps/attention_map.hpp"
 
 namespace attn {
 
-/// What was computed of one attention, as pictures and reports need it.
-struct ComputedAttention {
-  Tensor weights, allowed;        ///< weights are absent if not asked for, allowed without a mask
-  Tensor scores, capped, masked;  ///< if stages were asked for
-  Labels labels;                  ///< of the plan, or of the bins of pooled weights
-  std::string cells;              ///< of pooled weights: "Mean of 128×128 Weights a Cell"
+/// Consumer of what is computed of a plan; a function that is empty takes nothing. Nothing else
+/// holds what is handed over, so that it is freed where the consumer lets go of it.
+struct ComputedConsumer {
+  /// Takes each tensor of the result under its name in result.json, in the order of the result. A
+  /// model's, which are those of foreseen_tensors(), come as soon as each is computed.
+  std::function<void(NamedTensor tensor)> tensor;
+  /// Takes the map of attention number `attention` of the plan, after its tensors. Its `planned`
+  /// points into the plan. Maps of attentions whose weights are not asked for have no numbers, and
+  /// a model's of these come last. None come where the rows of a model are taken.
+  std::function<void(AttentionMap map, std::size_t attention)> map;
 };
 
-/// All results of a plan, under the names of result.json.
-struct Computed {
-  std::vector<std::pair<std::string, Tensor>> tensors;  ///< weights and what is drawn of them first
-  std::vector<ComputedAttention> attentions;            ///< as those of the plan
-  std::vector<std::pair<std::string, Shape>> shapes;    ///< of weights and output
-  std::vector<std::vector<Prediction>> predictions;     ///< of a model, one list a sample
+/// Facts of a computation that are there when it ends.
+struct ComputedFacts {
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of weights and outputs
+  std::vector<std::vector<Prediction>> predictions;   ///< of a model, one list a sample
   std::size_t empty_rows = 0;  ///< queries with no key left, in all attentions
 };
 
-/// Is told of each tensor as soon as it is the last of `computed.tensors`, and which attention's
-/// weights it is, if it is any's; may leave of it but its shape (shape_only()).
-using TakeComputed = std::function<void(Computed& computed, std::optional<std::size_t> attention)>;
+/// Computes a plan. Throws Error as attend() and run_model() do.
+ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer);
 
-/// Computes a plan. A model's tensors are taken one by one, in the order of foreseen_tensors();
-/// other kinds give all at once, which are not.
-Computed compute(const Plan& plan, const TakeComputed& take = {});
+/// Takes rows [1,H,count,Lk] of layer `layer`, of queries from `first` on: layer by layer, of each
+/// sample by sample.
+using TakeRows = std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)>;
+
+/// Computes a model's plan whose maps are too large to be held.
+void compute_rows(const Plan& plan, const TakeRows& take);
+
+/// The ten likeliest tokens by the logits [..,V] of one position.
+Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder);
 
 }  // namespace attn

@@ -164,10 +164,7 @@ KindRun::~KindRun() {
 
 void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   plan_.options().progress = progress;
-  for (const PlannedAttention& attention : plan_.attentions) {
-    report_.weights.emplace_back().name =
-        attention.name.tensor(plan_.options().pool ? "pooled_weights" : "weights");
-  }
+  report_.weights.resize(plan_.attentions.size());
   maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
@@ -177,35 +174,30 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     stream_.emplace(options_.tensors, foreseen(*model), out_);
   }
   const auto start = Clock::now();
-  computed_ = attn::compute(plan_, [this](Computed& computed, std::optional<std::size_t> of) {
-    const auto taken = Clock::now();
-    take(computed, of);
-    seconds_ -= seconds_since(taken);
-  });
+  const auto untimed = [this](const auto& work) {
+    const auto since = Clock::now();
+    work();
+    seconds_ -= seconds_since(since);
+  };
+  ComputedFacts facts = attn::compute(
+      plan_, {.tensor = [&](NamedTensor tensor) { untimed([&] { take(std::move(tensor)); }); },
+              .map = [&](AttentionMap map,
+                         std::size_t at) { untimed([&] { take(std::move(map), at); }); }});
   seconds_ += seconds_since(start);
-  if (computed_.empty_rows > 0) {
+  if (facts.empty_rows > 0) {
     plan_.warnings.push_back(translated_count(
-        computed_.empty_rows, "{1} query has no key left to see: its weights and output are zero",
+        facts.empty_rows, "{1} query has no key left to see: its weights and output are zero",
         "{1} queries have no key left to see: their weights and output are zero"));
   }
+  if (nothing_merged_) plan_.warnings.push_back(std::move(*nothing_merged_));
   if (plan_.model) {
     report_.model = std::move(plan_.model);
-    report_.model->predictions = std::move(computed_.predictions);
+    report_.model->predictions = std::move(facts.predictions);
   }
-  check_only(names_of(computed_.tensors));
-  for (const auto& [name, tensor] : computed_.tensors) {
-    if (name == "output" && is_wanted(name)) report_.output = tensor;
-  }
+  check_only(names_of(tensors_));
   report_.shapes = plan_.shapes;
   report_.file_types = plan_.file_types;
-  report_.shapes.insert(report_.shapes.end(), computed_.shapes.begin(), computed_.shapes.end());
-  for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-    if (maps_[i].column.empty()) {
-      note(computed_, i);
-      if (maps_file_.take) maps_file_.take(computed_, i);
-    }
-    report_.weights[i].mask = mask_text(plan_.attentions[i].mask);
-  }
+  report_.shapes.insert(report_.shapes.end(), facts.shapes.begin(), facts.shapes.end());
 }
 
 // Every picture but the comparison: one for each attention, or for all layers.
@@ -241,7 +233,9 @@ bool KindRun::wants_weights() const {
   return attn::wants_weights(options_, plan_);
 }
 
-bool KindRun::is_wanted(std::string_view name) const {
+bool KindRun::is_written(std::string_view name) const {
+  if (is_weights(name) && !wants_weights()) return false;
+  if (is_stage(name) && !options_.stages) return false;
   return options_.only.empty() ||
          std::any_of(options_.only.begin(), options_.only.end(),
                      [&](const std::string& wanted) { return ends_in(name, wanted); });
@@ -263,7 +257,7 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.dtype = report_.dtype;
   file.title = plan_.title;
   file.description = plan_.description;
-  file.labels = computed_.attentions.back().labels;
+  file.labels = maps_.back().map.labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
   if (report_.model && wants_weights()) file.seen = seen_keys();
@@ -273,10 +267,8 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.pictures = picture_names_;
   file.provenance = provenance;
   if (options_.timing) file.seconds = seconds_;
-  for (const auto& [name, tensor] : computed_.tensors) {
-    if (is_weights(name) && !wants_weights()) continue;
-    if (is_stage(name) && !options_.stages) continue;
-    if (is_wanted(name)) file.tensors.emplace_back(name, tensor);
+  for (const auto& tensor : tensors_) {
+    if (is_written(tensor.first)) file.tensors.push_back(tensor);
   }
   return file;
 }
@@ -286,7 +278,7 @@ std::vector<SeenKeys> KindRun::seen_keys() const {
   std::vector<SeenKeys> all;
   std::vector<const void*> known;
   for (std::size_t i = 0; i < plan_.attentions.size(); ++i) {
-    const Tensor& allowed = computed_.attentions[i].allowed;
+    const Tensor& allowed = maps_[i].map.allowed;
     if (!allowed) continue;
     const auto same = std::find(known.begin(), known.end(), allowed.bytes());
     const auto at = static_cast<std::size_t>(same - known.begin());
@@ -354,7 +346,12 @@ bool KindRun::streams() const {
          TensorStream::takes(options_.tensors);
 }
 
-// Whether pictures are drawn from whole maps, and not from what was chosen of each.
+// Whether the weights stay in memory for the result.
+bool KindRun::keeps_weights() const {
+  return !stream_ && wants_weights();
+}
+
+// Whether pictures are drawn of whole maps, and not of the chosen heatmap of each.
 bool KindRun::draws_whole_maps() const {
   return std::any_of(plots_.begin(), plots_.end(), [this](PlotKind kind) {
     return picture_kind(kind).shows_weights() &&
@@ -362,53 +359,35 @@ bool KindRun::draws_whole_maps() const {
   });
 }
 
-// Of what is in a file already, or in no file, only what is shown of it is kept.
-void KindRun::take(Computed& computed, std::optional<std::size_t> attention) {
-  auto& [name, tensor] = computed.tensors.back();
-  if (stream_) stream_->put(name, tensor);
-  if (attention) {
-    note(computed, *attention);
-    if (maps_file_.take) maps_file_.take(computed, *attention);
+void KindRun::take(NamedTensor tensor) {
+  auto& [name, numbers] = tensor;
+  if (stream_) stream_->put(name, numbers);
+  const bool output = name == "output";
+  if (output && is_written(name)) report_.output = numbers;
+  // What is in a file already, or in no file, is not kept.
+  if (!is_written(name) || (stream_ && !output)) {
+    numbers = shape_only(numbers.shape(), numbers.dtype());
   }
-  if (attention ? !stream_ && wants_weights() : !stream_ || name == "output") return;
-  const Tensor shape = shape_only(tensor.shape(), tensor.dtype());
-  tensor = shape;
-  if (!attention || draws_whole_maps()) return;
-  computed.attentions[*attention].weights = shape;
-  maps_[*attention].map.numbers = shape;
-  ReportedWeights& reported = report_.weights[*attention];
+  tensors_.emplace_back(std::move(name), std::move(numbers));
+}
+
+void KindRun::take(AttentionMap map, std::size_t at) {
+  const PlannedAttention& attention = plan_.attentions[at];
+  DrawnMap& drawn = maps_[at];
+  drawn.column = info(plan_.kind).name;
+  drawn.formulas = stage_formulas(plan_, attention);
+  drawn.map = std::move(map);
+  ReportedWeights& reported = report_.weights[at];
+  reported.name = drawn.map.tensor;
+  reported.mask = mask_text(attention.mask);
+  if (drawn.map.numbers) report(at, reported);
+  if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map, at);
+  if (!drawn.map.numbers || keeps_weights() || draws_whole_maps()) return;
   const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
   reported.heatmap.weights = shown_.copied(reported.heatmap.weights);
   reported.weights = same ? reported.heatmap.weights : shown_.copied(reported.weights);
-  maps_[*attention].chosen = reported.heatmap;
-}
-
-void KindRun::note(const Computed& computed, std::size_t at) {
-  maps_[at] = map_of(computed, at);
-  if (maps_[at].map.numbers) report(at, report_.weights[at]);
-}
-
-DrawnMap KindRun::map_of(const Computed& computed, std::size_t at) const {
-  const PlannedAttention& attention = plan_.attentions[at];
-  const ComputedAttention& result = computed.attentions[at];
-  DrawnMap drawn;
-  drawn.column = info(plan_.kind).name;
-  drawn.formulas = stage_formulas(plan_, attention);
-  AttentionMap& map = drawn.map;
-  map.tensor = report_.weights[at].name;
-  map.numbers = result.weights;
-  map.allowed = result.allowed;
-  map.allowed_known = true;
-  map.scores = result.scores;
-  map.capped = result.capped;
-  map.masked = result.masked;
-  map.heads_only = attention.heads_only();
-  map.heads_per_group = attention.geometry.heads / attention.geometry.kv_heads;
-  map.planned = &attention;
-  map.labels = result.labels;
-  map.title = plan_.title;
-  map.cells = result.cells;
-  return drawn;
+  drawn.chosen = reported.heatmap;
+  drawn.map.numbers = shape_only(drawn.map.numbers.shape(), drawn.map.numbers.dtype());
 }
 
 void KindRun::report(std::size_t at, ReportedWeights& result) {
@@ -417,11 +396,7 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   const InEnglish english(options_.plot.figure.style == PlotStyle::matplotlib);
   const SelectedMap chosen(map, choice_);
   result.heatmap = heatmap_of(chosen);
-  if (at == 0) {
-    if (auto warning = merging_warning(map, choice_)) {
-      plan_.warnings.push_back(std::move(*warning));
-    }
-  }
+  if (at == 0) nothing_merged_ = merging_warning(map, choice_);
   drawn.chosen = result.heatmap;
   if (wants_weights()) {
     result.weights = chosen.numbers.matrix(options_.sample, options_.head);

@@ -63,8 +63,8 @@ class KindRun {
 
  private:
   bool wants_weights() const;
-  // Whether RunOptions::only, if it is given, names the tensor or the last parts of its name.
-  bool is_wanted(std::string_view name) const;
+  // Whether the result has the tensor.
+  bool is_written(std::string_view name) const;
   // Throws Error(input) if RunOptions::only names another tensor than these.
   void check_only(std::span<const std::string_view> names) const;
   ResultFile result(const Provenance* provenance) const;
@@ -74,14 +74,10 @@ class KindRun {
   // What computing a model gives, in that order; of most the elements are not there.
   std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
   bool streams() const;
-  // Whether pictures are drawn from whole maps, and not from what was chosen of each.
+  bool keeps_weights() const;
   bool draws_whole_maps() const;
-  // Of what is in a file already, or in no file, only what is shown of it is kept.
-  void take(Computed& computed, std::optional<std::size_t> attention);
-  // What there is to draw and to report of an attention.
-  void note(const Computed& computed, std::size_t at);
-
-  DrawnMap map_of(const Computed& computed, std::size_t at) const;
+  void take(NamedTensor tensor);
+  void take(AttentionMap map, std::size_t at);
   void report(std::size_t at, ReportedWeights& result);
   Drawing drawing_of(std::vector<DrawnMap> maps) const;
   Picture draw(const PictureKind& kind, const std::vector<std::size_t>& of) const;
@@ -90,11 +86,13 @@ class KindRun {
   std::vector<PlotKind> plots_;
   Plan plan_;
   std::filesystem::path out_;
-  Computed computed_;
+  // Tensors of the result; those that it does not have, or has in a file already, are but shapes.
+  std::vector<std::pair<std::string, Tensor>> tensors_;
   double seconds_ = 0;  // of the computation, without what was done with its results meanwhile
   RunReport report_;
   std::vector<DrawnMap> maps_;
   MapChoice choice_;
+  std::optional<std::string> nothing_merged_;  // a warning
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
   ShownMatrices shown_;

@@ -8,15 +8,15 @@
 #include "attn/plot.hpp"
 
 #include "document/plan.hpp"
-#include "maps/computed_maps.hpp"
+#include "maps/attention_map.hpp"
 
 namespace attn {
 
 /// A file beside a result that is made of all its maps while they are computed.
 struct MapsFile {
   std::string name;
-  /// Takes the maps of one attention, which may not be there any more afterwards.
-  std::function<void(const Computed& computed, std::size_t attention)> take;
+  /// Takes the map of attention number `attention`, whose numbers may be freed afterwards.
+  std::function<void(const AttentionMap& map, std::size_t attention)> take;
   std::function<Picture()> finish;
 };
 

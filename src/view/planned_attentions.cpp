@@ -125,14 +125,14 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
   return input;
 }
 
-std::optional<ViewedAttention> planned_attention(const Plan& plan, const Computed& computed,
+std::optional<ViewedAttention> planned_attention(const Plan& plan, const AttentionMap& map,
                                                  std::size_t at, const ViewOptions& options) {
   const PlannedAttention& attention = plan.attentions[at];
   if (!is_chosen(attention, chosen_layers(plan, options.selection))) return std::nullopt;
   const std::vector<std::size_t> heads = chosen_heads(attention, options.selection);
   const std::size_t of = attention.geometry.heads;
   ViewedAttention viewed;
-  viewed.maps = planned_maps(plan, computed, at, options.counting);
+  viewed.maps = planned_maps(plan, map, at, options.counting);
   viewed.maps.weights = maps_of_heads(viewed.maps.weights, heads, of);
   viewed.maps.allowed = maps_of_heads(viewed.maps.allowed, heads, of);
   viewed.title = attention.name.title();
@@ -143,7 +143,6 @@ std::optional<ViewedAttention> planned_attention(const Plan& plan, const Compute
     viewed.heads = heads;
   }
   viewed.labels = attention.labels;
-  const ComputedAttention& map = computed.attentions[at];
   const auto add = [&](const char* name, const Tensor& stage) {
     if (!stage) return;
     viewed.stages.emplace_back(name,

@@ -7,7 +7,7 @@
 
 #include "document/document.hpp"
 #include "document/plan.hpp"
-#include "maps/computed_maps.hpp"
+#include "maps/attention_map.hpp"
 #include "view/viewed_attention.hpp"
 
 namespace attn {
@@ -23,8 +23,8 @@ void check_viewable(const Plan& plan);
 /// layers are chosen that are not there.
 ViewedInput planned_input(const Plan& plan, const ViewOptions& options);
 
-/// One attention of what was computed of it; absent if its layer is not chosen.
-std::optional<ViewedAttention> planned_attention(const Plan& plan, const Computed& computed,
+/// Attention number `at` of the plan, whose map was computed; absent if its layer is not chosen.
+std::optional<ViewedAttention> planned_attention(const Plan& plan, const AttentionMap& map,
                                                  std::size_t at, const ViewOptions& options);
 
 }  // namespace attn

@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "attn/error.hpp"
 
@@ -15,7 +14,6 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
-#include "tensor/operations.hpp"
 #include "view/filed_attentions.hpp"
 #include "view/page_maker.hpp"
 #include "view/planned_attentions.hpp"
@@ -25,28 +23,14 @@ namespace {
 
 using Sink = std::function<void(std::string_view)>;
 
-// A model's maps are taken one attention at a time, and not kept.
 ViewOutcome view_plan(const Plan& plan, const ViewOptions& options, const Sink& sink) {
   PageMaker page(options, planned_input(plan, options), true, sink);
-  const auto take = [&](const Computed& computed, std::size_t at) {
-    if (const auto attention = planned_attention(plan, computed, at, options)) {
-      page.take(*attention);
-    }
-  };
-  if (!std::holds_alternative<ModelRequest>(plan.computation)) {
-    const Computed computed = compute(plan);
-    for (std::size_t at = 0; at < plan.attentions.size(); ++at) take(computed, at);
-    return page.finish();
-  }
-  compute(plan, [&](Computed& computed, std::optional<std::size_t> at) {
-    Tensor& tensor = computed.tensors.back().second;
-    if (at) {
-      take(computed, *at);
-      Tensor& weights = computed.attentions[*at].weights;
-      weights = shape_only(weights.shape(), weights.dtype());
-    }
-    tensor = shape_only(tensor.shape(), tensor.dtype());
-  });
+  compute(plan, {.tensor = {}, .map = [&](const AttentionMap& map, std::size_t at) {
+                   if (!map.numbers) return;
+                   if (const auto attention = planned_attention(plan, map, at, options)) {
+                     page.take(*attention);
+                   }
+                 }});
   return page.finish();
 }
 
@@ -108,8 +92,8 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
                                     [page](std::string_view piece) { page->append(piece); });
     MapsFile file;
     file.name = "view.html";
-    file.take = [view, &plan, maker](const Computed& computed, std::size_t at) {
-      if (const auto attention = planned_attention(plan, computed, at, *view)) {
+    file.take = [view, &plan, maker](const AttentionMap& map, std::size_t at) {
+      if (const auto attention = planned_attention(plan, map, at, *view)) {
         maker->take(*attention);
       }
     };
