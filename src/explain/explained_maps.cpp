@@ -14,7 +14,7 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "io/json_tensor_file.hpp"
-#include "maps/map_stack.hpp"
+#include "maps/filed_maps.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/in_quotes.hpp"
@@ -233,8 +233,8 @@ ExplainOutcome explained_maps(const ExplainOptions& options,
                               const std::shared_ptr<const MappedFile>& file) {
   refuse_settings(options.document);
   const MapRequest request = request_of(options);
-  MapStack stack(request, request.files, MapContents::weights,
-                 std::make_unique<ResultReader>(file, request.input, request.files));
+  FiledMaps stack(request, MapContents::weights,
+                  {std::make_shared<ResultReader>(file, request.input, request.files)});
   const bool chosen = chooses_layers(request);
   const std::vector<AttentionMap> layers = chosen ? stack.chosen() : std::vector{stack.one()};
   const MapChoice choice{request.sample, request.head, request.selection};

@@ -11,7 +11,7 @@
 #include "attn/pictures.hpp"
 
 #include "attention/attention_name.hpp"
-#include "maps/map_stack.hpp"
+#include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/provenance.hpp"
@@ -24,9 +24,13 @@
 namespace attn {
 namespace {
 
-// The matplotlib style is English whatever the language is.
-bool in_english(const PlotRequest& request) {
-  return request.options.figure.style == PlotStyle::matplotlib;
+// Maps of the request, whose places are in English in the matplotlib style.
+FiledMaps filed_maps(const PlotRequest& request, const FileAccess& access, MapContents contents,
+                     std::vector<std::shared_ptr<ResultReader>> opened = {}) {
+  MapRequest maps = request;
+  maps.files = access;
+  return FiledMaps(std::move(maps), contents, std::move(opened),
+                   request.options.figure.style == PlotStyle::matplotlib);
 }
 
 // Replaces each number by a # and appends it to `numbers`.
@@ -64,7 +68,7 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tenso
 // from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
 // the numbers.
 std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
-  MapStack stack(request, access, MapContents::weights, nullptr, in_english(request));
+  FiledMaps stack = filed_maps(request, access, MapContents::weights);
   const auto [kind, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
@@ -100,11 +104,10 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
                   "PlotRequest::others",
                   translated("give one: only weights are drawn of several files"));
     }
-    auto opened = std::make_unique<ResultReader>(request.input, access);
+    auto opened = std::make_shared<ResultReader>(request.input, access);
     ResultReader& file = *opened;
     if (shows == PictureKind::Shows::mask && !file.is_document()) {
-      add({MapStack(request, access, MapContents::mask, std::move(opened), in_english(request))
-               .one()});
+      add({filed_maps(request, access, MapContents::mask, {std::move(opened)}).one()});
       return {};
     }
     DrawnMap& drawn = drawing.of.emplace_back();
@@ -124,9 +127,9 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     add({read_positions(request, access)});
     return {};
   }
-  MapStack stack(request, access,
-                 shows == PictureKind::Shows::stages ? MapContents::stages : MapContents::weights,
-                 nullptr, in_english(request));
+  const bool stages = shows == PictureKind::Shows::stages;
+  FiledMaps stack =
+      filed_maps(request, access, stages ? MapContents::stages : MapContents::weights);
   if (kind.unit != PictureKind::Unit::stack || shows != PictureKind::Shows::weights) {
     add({stack.one()});
     return {};

@@ -14,11 +14,6 @@
 namespace attn {
 namespace {
 
-// Attention of a tensor; a tensor that is not a map by its name keeps the whole name.
-AttentionName name_of(const std::string& tensor) {
-  return is_map(tensor) ? AttentionName::of_tensor(tensor) : AttentionName(tensor);
-}
-
 std::vector<std::size_t> heads_of(const Tensor& maps, const MapSelection& selection) {
   return numbers_in(selection.chosen_heads, maps.shape()[1], "MapSelection::chosen_heads", "head",
                     "heads");
@@ -33,16 +28,6 @@ std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& li
   return tokens;
 }
 
-// The names without those of the pattern, or without the one name.
-void take_away(std::vector<std::string>& names, const std::string& pattern) {
-  const std::vector<NumberedName> numbered = names_of_pattern(names, pattern);
-  std::erase_if(names, [&](const std::string& name) {
-    return name == pattern ||
-           std::any_of(numbered.begin(), numbered.end(),
-                       [&](const NumberedName& one) { return one.name == name; });
-  });
-}
-
 }  // namespace
 
 FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<ResultReader> first)
@@ -55,41 +40,17 @@ FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<Res
   request.labels = options.labels;
   request.selection.layers = options.selection.layers;
   request.selection.layers_together = options.selection.layers_together;
-  add(request);
-  // What is left out of one picture is another stack of the page.
-  std::vector<std::string> left_out = stacks_[0]->left_out();
-  while (!left_out.empty()) {
-    std::string name = pattern_of(left_out[0]).value_or(left_out[0]);
-    if (names_of_pattern(left_out, name).size() < 2) name = left_out[0];
-    request.name = name;
-    add(request);
-    take_away(left_out, name);
-  }
-}
-
-void FiledAttentions::add(const MapRequest& request) {
-  const auto open = [&](const MapRequest& asked) {
-    requests_.push_back(std::make_unique<MapRequest>(asked));
-    const auto contents = options_.stages ? MapContents::stages : MapContents::weights;
-    stacks_.push_back(
-        std::make_unique<MapStack>(*requests_.back(), options_.document.files, contents, first_));
-  };
-  open(request);
-  if (!request.axes.empty() || stacks_.back()->shape_of_first().size() != 5) return;
-  // Layers in one tensor.
-  MapRequest of_layers = request;
-  of_layers.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
-  stacks_.pop_back();
-  requests_.pop_back();
-  open(of_layers);
+  request.files = options.document.files;
+  stacks_ =
+      all_stacks(request, options.stages ? MapContents::stages : MapContents::weights, first_);
 }
 
 ViewedInput FiledAttentions::input() {
   ViewedInput input;
   input.title = first_->title();
   bool samples_only = false, stages = false;
-  for (const auto& stack : stacks_) {
-    stack->walk([&](const AttentionMap& map, std::size_t) {
+  for (FiledMaps& stack : stacks_) {
+    stack.each([&](const AttentionMap& map) {
       check_is_map(map);
       const Maps sizes(map.numbers, map.heads_only);
       samples_only = samples_only || (map.numbers.rank() == 3 && !map.heads_only);
@@ -116,23 +77,22 @@ ViewedInput FiledAttentions::input() {
 }
 
 void FiledAttentions::walk(const std::function<void(const ViewedAttention&)>& take) {
-  for (const auto& stack : stacks_) {
-    stack->walk([&](const AttentionMap& map, std::size_t layer) { take(viewed(map, layer)); });
+  for (FiledMaps& stack : stacks_) {
+    stack.each([&](const AttentionMap& map) { take(viewed(map)); });
   }
 }
 
-ViewedAttention FiledAttentions::viewed(const AttentionMap& map, std::size_t layer) const {
+ViewedAttention FiledAttentions::viewed(const AttentionMap& map) const {
   ViewedAttention viewed;
   AttentionMaps& maps = viewed.maps;
   viewed.tensor = map.holds_weights() ? "weights" : map.tensor;
   viewed.tensor.erase(0, viewed.tensor.rfind('.') + 1);  // npos + 1 = 0
   viewed.holds_weights = map.holds_weights();
-  maps.name = name_of(map.tensor);
-  viewed.stack = maps.name.empty() || is_map(map.tensor)
+  maps.name = map.name;
+  viewed.stack = map.tensor.empty() || is_map(map.tensor)
                      ? maps.name.stack_title()
                      : pattern_of(maps.name.text()).value_or(maps.name.text());
   viewed.title = map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
-  if (!map.place.empty() && maps.name.empty()) maps.name = AttentionName("", layer, "");
 
   const bool floats = first_->holds_floats();
   const auto numbers = [&](const Tensor& tensor) {

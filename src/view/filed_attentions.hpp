@@ -7,7 +7,7 @@
 
 #include "attn/view.hpp"
 
-#include "maps/map_stack.hpp"
+#include "maps/filed_maps.hpp"
 #include "result/result_reader.hpp"
 #include "view/viewed_attention.hpp"
 
@@ -25,13 +25,11 @@ class FiledAttentions {
   void walk(const std::function<void(const ViewedAttention&)>& take);
 
  private:
-  void add(const MapRequest& request);
-  ViewedAttention viewed(const AttentionMap& map, std::size_t layer) const;
+  ViewedAttention viewed(const AttentionMap& map) const;
 
   const ViewOptions& options_;
   std::shared_ptr<ResultReader> first_;
-  std::vector<std::unique_ptr<MapRequest>> requests_;  // the stacks refer to them
-  std::vector<std::unique_ptr<MapStack>> stacks_;
+  std::vector<FiledMaps> stacks_;
 };
 
 }  // namespace attn

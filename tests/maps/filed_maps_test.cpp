@@ -1,4 +1,4 @@
-#include "maps/map_stack.hpp"
+#include "maps/filed_maps.hpp"
 
 #include <string>
 #include <vector>
@@ -51,10 +51,14 @@ PlotRequest request_for(const std::filesystem::path& path) {
   return request;
 }
 
+std::vector<AttentionMap> chosen(const PlotRequest& request) {
+  return FiledMaps(request).chosen();
+}
+
 // The first share of each layer that is chosen.
 std::vector<double> shares(const PlotRequest& request) {
   std::vector<double> found;
-  for (const AttentionMap& map : MapStack(request, {}, MapContents::weights).chosen()) {
+  for (const AttentionMap& map : chosen(request)) {
     found.push_back(map.numbers.converted(DType::float64).values<double>()[0]);
   }
   return found;
@@ -62,7 +66,7 @@ std::vector<double> shares(const PlotRequest& request) {
 
 std::vector<std::string> places(const PlotRequest& request) {
   std::vector<std::string> found;
-  for (const AttentionMap& map : MapStack(request, {}, MapContents::weights).chosen()) {
+  for (const AttentionMap& map : chosen(request)) {
     found.push_back(map.place);
   }
   return found;

@@ -1,4 +1,4 @@
-#include "maps/map_stack.hpp"
+#include "maps/filed_maps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,22 +26,27 @@ namespace {
 
 constexpr const char* layers_field = "MapSelection::layers";
 
-// Scores before the mask have nothing to hide, and what is no map has no mask of its shape.
+// Whether the mask hides cells of the tensor. Scores are there before the mask.
 bool shows_mask(const std::string& tensor) {
   return is_map(tensor) &&
          (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
+}
+
+// Attention of a tensor; a tensor whose name is not one of a result's maps keeps the whole name.
+AttentionName attention_of(const std::string& tensor) {
+  return is_map(tensor) ? AttentionName::of_tensor(tensor) : AttentionName(tensor);
 }
 
 std::string prefix_of(const std::string& tensor) {
   return is_map(tensor) ? AttentionName::of_tensor(tensor).prefix() : "";
 }
 
-// The mask of a map of weights.
+// Name of the mask of a map of weights.
 std::string allowed_of(const std::string& tensor) {
   return prefix_of(tensor) + (tensor.ends_with("pooled_weights") ? "pooled_allowed" : "allowed");
 }
 
-// How many query heads share each key and value head, if the result or its shapes tell.
+// Number of query heads that share a key and value head, from the result or the shapes in it.
 std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
   if (const auto kv_heads = file.kv_heads(); kv_heads && weights.rank() >= 3) {
     const std::size_t heads = weights.shape()[weights.rank() - 3];
@@ -58,7 +63,7 @@ std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
 }
 
 Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
-  access.restrict_to.reset();  // what the user names may stand anywhere
+  access.restrict_to.reset();  // a file that the user names may be in any folder
   const auto file = MappedFile::open(path, access);
   try {
     return labels_in(file->text(), access.limits.nesting);
@@ -67,16 +72,17 @@ Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
   }
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& tensors) {
   constexpr std::size_t most = 12;
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
-    text += (i > 0 ? ", " : "") + names[i];
+  for (std::size_t i = 0; i < std::min(tensors.size(), most); ++i) {
+    text += (i > 0 ? ", " : "") + tensors[i];
   }
-  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more"
-                             : text;
+  if (tensors.size() > most) text += translated(" and {1} more", tensors.size() - most);
+  return text;
 }
 
+// Axes with those of queries and keys, which may be left out.
 std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
   const bool query = std::find(axes.begin(), axes.end(), MapAxis::query) != axes.end();
   const bool key = std::find(axes.begin(), axes.end(), MapAxis::key) != axes.end();
@@ -113,28 +119,31 @@ std::span<const Named<MapAxis>> map_axes() noexcept {
   return axes;
 }
 
-MapStack::MapStack(const MapRequest& request, const FileAccess& access, MapContents contents,
-                   std::shared_ptr<ResultReader> first, bool english)
-    : request_(request), english_(english), access_(access), contents_(contents) {
-  std::vector<std::filesystem::path> paths{request.input};
-  paths.insert(paths.end(), request.others.begin(), request.others.end());
-  if (!request.axes.empty()) axes_ = whole(request.axes);
-  for (const std::filesystem::path& path : paths) {
-    files_.push_back(first ? std::move(first) : std::make_shared<ResultReader>(path, access));
-    first = nullptr;
-    find(*files_.back());
+FiledMaps::FiledMaps(MapRequest request, MapContents contents,
+                     std::vector<std::shared_ptr<ResultReader>> opened, bool english)
+    : request_(std::move(request)),
+      contents_(contents),
+      files_(std::move(opened)),
+      english_(english) {
+  std::vector<std::filesystem::path> paths{request_.input};
+  paths.insert(paths.end(), request_.others.begin(), request_.others.end());
+  if (!request_.axes.empty()) axes_ = whole(request_.axes);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (i == files_.size()) {
+      files_.push_back(std::make_shared<ResultReader>(paths[i], request_.files));
+    }
+    find(*files_[i]);
   }
   if (files_.size() > 1) number_files();
-  if (std::find(axes_.begin(), axes_.end(), MapAxis::layer) != axes_.end()) take_axis_apart();
+  if (has_axis(MapAxis::layer)) take_axis_apart();
 }
 
-// The matplotlib style is English whatever the language is.
-std::string MapStack::layer_text(std::size_t number) const {
+std::string FiledMaps::layer_text(std::size_t number) const {
   const InEnglish english(english_);
   return translated("Layer {1}", number + 1);
 }
 
-void MapStack::find(ResultReader& file) {
+void FiledMaps::find(ResultReader& file) {
   const std::vector<std::string>& names = file.names();
   if (!request_.name) {
     find_weights(file);
@@ -145,39 +154,40 @@ void MapStack::find(ResultReader& file) {
     add(file, {name});
     return;
   }
-  std::vector<NumberedName> numbered = names_of_pattern(names, name);
-  if (numbered.empty()) {
+  if (names_of_pattern(names, name).empty()) {
     const std::vector<std::string_view> known(names.begin(), names.end());
     throw input_error(translated("there is no tensor \"{1}\"", name), "PlotRequest::name",
                       suggestion(name, known));
   }
-  count_from_zero(numbered);
-  add(file, numbered);
+  add_numbered(file, names, name);
 }
 
-void MapStack::add(ResultReader& file, const std::vector<std::string>& tensors) {
+void FiledMaps::add(ResultReader& file, const std::vector<std::string>& tensors) {
   for (const std::string& tensor : tensors) {
     const auto number = file.is_result() || is_map(tensor)
                             ? AttentionName::of_tensor(tensor).layer()
                             : std::nullopt;
-    layers_.push_back({&file, tensor, number.value_or(layers_.size()), "", false});
+    layers_.push_back({&file, tensor, number.value_or(layers_.size()), ""});
     is_stack_ = is_stack_ || number;
   }
 }
 
-void MapStack::add(ResultReader& file, const std::vector<NumberedName>& tensors) {
-  for (const NumberedName& tensor : tensors) {
-    // Where the name itself tells the layer it may tell more: "Layer 2, Self-Attention".
-    const std::string where =
-        AttentionName::of_tensor(tensor.name).title().empty() ? layer_text(tensor.number) : "";
-    layers_.push_back({&file, tensor.name, tensor.number, where, false});
+// Adds the names that are the pattern, in the order of their numbers.
+void FiledMaps::add_numbered(ResultReader& file, const std::vector<std::string>& names,
+                             const std::string& pattern) {
+  std::vector<NumberedName> numbered = names_of_pattern(names, pattern);
+  count_from_zero(numbered);
+  for (const NumberedName& tensor : numbered) {
+    // A name that itself says the layer may say more: "Layer 2, Self-Attention".
+    const bool is_known = !AttentionName::of_tensor(tensor.name).title().empty();
+    layers_.push_back(
+        {&file, tensor.name, tensor.number, is_known ? "" : layer_text(tensor.number)});
   }
   is_stack_ = true;
 }
 
-// The weights of a result, of a layer's first attention if there are several, and those of the
-// same attention in the other layers.
-void MapStack::find_weights(ResultReader& file) {
+// Adds the weights of a result: of the first attention, and of the same attention in other layers.
+void FiledMaps::find_weights(ResultReader& file) {
   const std::vector<std::string>& names = file.names();
   std::string first;
   for (const std::string weights : {"weights", "pooled_weights"}) {
@@ -207,8 +217,8 @@ void MapStack::find_weights(ResultReader& file) {
   add(file, stack);
 }
 
-// A file of other programs: whatever holds rows of weights.
-void MapStack::find_by_values(ResultReader& file) {
+// Adds the tensors of another program whose rows are weights.
+void FiledMaps::find_by_values(ResultReader& file) {
   std::vector<std::string> found, tensors;
   if (!file.is_document()) {
     for (const std::string& name : file.names()) {
@@ -242,15 +252,14 @@ void MapStack::find_by_values(ResultReader& file) {
     if (!taken && !(stack.empty() && name == found[0])) left_out_.push_back(name);
   }
   if (stack.size() < 2) {
-    add(file, std::vector<std::string>{found[0]});
-    return;
+    add(file, {found[0]});
+  } else {
+    add_numbered(file, found, *pattern);
   }
-  count_from_zero(stack);
-  add(file, stack);
 }
 
-// A file a layer: by the number in which their names differ, else as they are given.
-void MapStack::number_files() {
+// Orders files, of which each is a layer, by the number in which their names differ, if they do.
+void FiledMaps::number_files() {
   is_stack_ = true;
   std::vector<std::string> names;
   for (const Layer& layer : layers_) names.push_back(layer.file->name());
@@ -271,29 +280,31 @@ void MapStack::number_files() {
       taken[i] = true;
       ordered.push_back(layers_[i]);
       ordered.back().number = name.number;
-      ordered.back().where = layer_text(name.number);
+      ordered.back().place = layer_text(name.number);
       break;
     }
   }
   layers_ = std::move(ordered);
 }
 
-void MapStack::take_axis_apart() {
+void FiledMaps::take_axis_apart() {
   const std::vector<Layer> tensors = std::exchange(layers_, {});
   for (const Layer& tensor : tensors) {
     const Shape shape = arranged(numbers(tensor), tensor).shape();
     for (std::size_t i = 0; i < shape[0]; ++i) {
       const std::size_t number = layers_.size();
-      layers_.push_back({tensor.file, tensor.tensor, number, layer_text(number), true});
-      layers_.back().index = i;
+      layers_.push_back({tensor.file, tensor.tensor, number, layer_text(number), i});
     }
   }
   is_stack_ = true;
 }
 
-std::vector<MapStack::Layer> MapStack::chosen_layers() const {
-  const auto& ranges = request_.selection.layers;
-  if (!ranges) return layers_;
+bool FiledMaps::has_axis(MapAxis axis) const {
+  return std::find(axes_.begin(), axes_.end(), axis) != axes_.end();
+}
+
+std::vector<FiledMaps::Layer> FiledMaps::wanted_layers() const {
+  if (!request_.selection.layers) return layers_;
   if (!is_stack_) {
     throw input_error(
         translated("there is one map, and no stack of layers"), layers_field,
@@ -301,31 +312,27 @@ std::vector<MapStack::Layer> MapStack::chosen_layers() const {
                    "layer{n}, or the axis of the layers with PlotRequest::axes"));
   }
   std::size_t count = 0;
-  for (const Layer& layer : layers_) count = std::max(count, layer.number + 1);
-  std::vector<Layer> chosen;
-  for (const PositionRange& range : *ranges) {
-    const Positions wanted = positions_in(range, count, layers_field, "layer", "layers");
-    const std::size_t before = chosen.size();
-    for (const Layer& layer : layers_) {
-      if (layer.number >= wanted.first && layer.number < wanted.end) chosen.push_back(layer);
-    }
-    if (chosen.size() == before) {
-      throw input_error(translated("there is no layer {1}", wanted.first), layers_field,
-                        translated("choose among {1}", known_layers()));
-    }
-  }
-  return chosen;
-}
-
-std::string MapStack::known_layers() const {
   std::string known;
   for (const Layer& layer : layers_) {
+    count = std::max(count, layer.number + 1);
     known += (known.empty() ? "" : ", ") + std::to_string(layer.number);
   }
-  return known;
+  std::vector<Layer> wanted;
+  for (const PositionRange& range : *request_.selection.layers) {
+    const Positions numbers = positions_in(range, count, layers_field, "layer", "layers");
+    const std::size_t before = wanted.size();
+    for (const Layer& layer : layers_) {
+      if (layer.number >= numbers.first && layer.number < numbers.end) wanted.push_back(layer);
+    }
+    if (wanted.size() == before) {
+      throw input_error(translated("there is no layer {1}", numbers.first), layers_field,
+                        translated("choose among {1}", known));
+    }
+  }
+  return wanted;
 }
 
-Tensor MapStack::numbers(const Layer& layer) {
+Tensor FiledMaps::numbers(const Layer& layer) {
   if (read_.file == layer.file && read_.name == layer.tensor) return read_.tensor;
   Tensor tensor = layer.file->numbers(layer.tensor);
   if (const auto only = layer.file->only_name(); only && !tensor) {
@@ -335,8 +342,8 @@ Tensor MapStack::numbers(const Layer& layer) {
   return tensor;
 }
 
-// The axes in their usual order, the layer's taken off.
-Tensor MapStack::arranged(const Tensor& tensor, const Layer& layer) const {
+// The tensor with its axes in their usual order, of an axis of layers one.
+Tensor FiledMaps::arranged(const Tensor& tensor, const Layer& layer) const {
   if (axes_.empty() || !tensor) return tensor;
   if (tensor.rank() != axes_.size()) {
     throw input_error(translated("the tensor {1} has {2}, not the {3} of {4}", text(tensor.shape()),
@@ -356,69 +363,76 @@ Tensor MapStack::arranged(const Tensor& tensor, const Layer& layer) const {
     view.axes = order;
     usual = viewed(tensor, view, "");
   }
-  if (!layer.in_axis) return usual;
+  if (!layer.index) return usual;
   const Shape rest(usual.shape().begin() + 1, usual.shape().end());
-  return part_of(usual, layer.index * element_count(rest), rest);
+  return part_of(usual, *layer.index * element_count(rest), rest);
 }
 
-AttentionMap MapStack::read(const Layer& layer) {
+// Names of programs do not say what a tensor is; rows of weights do, and axes that are named.
+TensorMeaning FiledMaps::meaning_of_numbers(const AttentionMap& map,
+                                            const ResultReader& file) const {
+  const TensorMeaning by_name = meaning_of(map.tensor);
+  const bool known = by_name != TensorMeaning::positions || file.is_result();
+  if (axes_.empty() && known) return by_name;
+  if (by_name == TensorMeaning::weights || has_rows_of_weights(map.numbers)) {
+    return TensorMeaning::weights;
+  }
+  return axes_.empty() ? by_name : TensorMeaning::other_map;
+}
+
+Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file) const {
+  Labels labels = file.labels(map.tensor);
+  std::string pointer = "/labels", place = file.name();
+  if (request_.labels) {
+    labels = read_label_file(*request_.labels, request_.files);
+    pointer = "";
+    place = request_.labels->string();
+  }
+  if (!map.is_map() || !map.numbers || map.numbers.rank() < 2) return labels;
+  const Shape& shape = map.numbers.shape();
+  try {
+    return fitted(std::move(labels), shape[shape.size() - 2], shape.back(), pointer);
+  } catch (const Error& error) {
+    throw error.inside(place);
+  }
+}
+
+AttentionMap FiledMaps::read(const Layer& layer) {
   ResultReader& file = *layer.file;
   const std::string& tensor = layer.tensor;
   AttentionMap map;
   map.file = file.name();
   map.tensor = tensor;
-  map.place = layer.where;
+  map.place = layer.place;
+  map.name = attention_of(tensor);
+  if (!map.place.empty() && map.name.empty()) map.name = AttentionName("", layer.number, "");
   if (is_stack_) map.layer = layer.number;
   map.numbers = arranged(numbers(layer), layer);
-  const bool has_head = std::find(axes_.begin(), axes_.end(), MapAxis::head) != axes_.end();
-  const bool has_batch = std::find(axes_.begin(), axes_.end(), MapAxis::batch) != axes_.end();
-  map.heads_only = has_head && !has_batch;
-  map.meaning = meaning_of(tensor);
-  if (!axes_.empty() || (map.meaning == TensorMeaning::positions && !file.is_result())) {
-    const bool weights = map.meaning == TensorMeaning::weights || has_rows_of_weights(map.numbers);
-    if (weights) {
-      map.meaning = TensorMeaning::weights;
-    } else if (!axes_.empty()) {
-      map.meaning = TensorMeaning::other_map;
-    }
-  }
+  map.heads_only = has_axis(MapAxis::head) && !has_axis(MapAxis::batch);
+  map.meaning = meaning_of_numbers(map, file);
+  const std::string prefix = prefix_of(tensor);
   if (shows_mask(tensor)) {
     const Tensor allowed = file.booleans(allowed_of(tensor));
     if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
       map.allowed = arranged(allowed, layer);
     }
     if (!map.allowed && axes_.empty() && map.numbers) {
-      map.allowed = file.seen(prefix_of(tensor), map.numbers.shape());
+      map.allowed = file.seen(prefix, map.numbers.shape());
     }
   }
   if (contents_ == MapContents::stages) {
-    const std::string prefix = prefix_of(tensor);
     map.scores = arranged(file.numbers(prefix + "scores"), layer);
     map.capped = arranged(file.numbers(prefix + "capped"), layer);
     map.masked = arranged(file.numbers(prefix + "masked"), layer);
   }
-  map.labels = file.labels(tensor);
-  std::string pointer = "/labels", place = file.name();
-  if (request_.labels) {
-    map.labels = read_label_file(*request_.labels, access_);
-    pointer = "";
-    place = request_.labels->string();
-  }
-  if (map.is_map() && map.numbers && map.numbers.rank() >= 2) {
-    const Shape& shape = map.numbers.shape();
-    try {
-      map.labels = fitted(map.labels, shape[shape.size() - 2], shape[shape.size() - 1], pointer);
-    } catch (const Error& error) {
-      throw error.inside(place);
-    }
-  }
+  map.labels = labels_of(map, file);
   map.title = file.title();
   map.heads_per_group = heads_per_group(file, map.numbers);
   return map;
 }
 
-// The mean or the largest of the layers, element by element.
-AttentionMap MapStack::together(const std::vector<Layer>& layers) {
+// Mean or largest of the layers, element by element.
+AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
   const bool largest = request_.selection.layers_together == MapSelection::Layers::max;
   AttentionMap all;
   std::vector<double> sum;
@@ -454,6 +468,7 @@ AttentionMap MapStack::together(const std::vector<Layer>& layers) {
   std::sort(numbers.begin(), numbers.end());
   const std::string taken = numbers_text(numbers, layers_.size(), NumberedThing::layer);
   all.layer.reset();
+  if (attention_of(all.tensor).empty()) all.name = AttentionName("", 0, "");
   all.place = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.numbers = Tensor(all.numbers.shape(), std::move(sum));
   if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
@@ -461,32 +476,27 @@ AttentionMap MapStack::together(const std::vector<Layer>& layers) {
   return all;
 }
 
-std::vector<AttentionMap> MapStack::chosen() {
-  std::vector<AttentionMap> maps;
-  const std::vector<Layer> layers = chosen_layers();
+void FiledMaps::each(const std::function<void(AttentionMap map)>& take) {
+  const std::vector<Layer> layers = wanted_layers();
   if (request_.selection.layers_together != MapSelection::Layers::each) {
-    maps.push_back(together(layers));
-  } else {
-    for (const Layer& layer : layers) maps.push_back(read(layer));
+    take(together(layers));
+    return;
   }
+  for (const Layer& layer : layers) take(read(layer));
+}
+
+std::vector<AttentionMap> FiledMaps::chosen() {
+  std::vector<AttentionMap> maps;
+  each([&](AttentionMap map) { maps.push_back(std::move(map)); });
   return maps;
 }
 
-void MapStack::walk(const std::function<void(const AttentionMap&, std::size_t)>& take) {
-  const std::vector<Layer> layers = chosen_layers();
-  if (request_.selection.layers_together != MapSelection::Layers::each) {
-    take(together(layers), 0);
-    return;
-  }
-  for (const Layer& layer : layers) take(read(layer), layer.number);
+AttentionMap FiledMaps::named(const std::string& tensor) {
+  return read({files_[0].get(), tensor, 0, ""});
 }
 
-AttentionMap MapStack::named(const std::string& tensor) {
-  return read({files_[0].get(), tensor, 0, "", false});
-}
-
-AttentionMap MapStack::one() {
-  const std::vector<Layer> layers = chosen_layers();
+AttentionMap FiledMaps::one() {
+  const std::vector<Layer> layers = wanted_layers();
   if (request_.selection.layers_together != MapSelection::Layers::each) return together(layers);
   if (files_.size() > 1 && !request_.selection.layers) {
     throw input_error(
@@ -500,6 +510,39 @@ AttentionMap MapStack::one() {
         layers_field, translated("choose one, take their mean, or draw them as a grid"));
   }
   return read(layers[0]);
+}
+
+std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents contents,
+                                  std::shared_ptr<ResultReader> first) {
+  std::vector<std::shared_ptr<ResultReader>> files{std::move(first)};
+  std::vector<FiledMaps> stacks;
+  const auto add = [&](MapRequest one) {
+    FiledMaps stack(one, contents, files);
+    files = stack.files();
+    if (one.axes.empty() && stack.shape_of_first().size() == 5) {
+      one.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
+      stack = FiledMaps(one, contents, files);
+    }
+    stacks.push_back(std::move(stack));
+  };
+  add(request);
+  std::vector<std::string> others = stacks[0].left_out();
+  while (!others.empty()) {
+    MapRequest rest = request;
+    std::string name = pattern_of(others[0]).value_or(others[0]);
+    std::vector<NumberedName> numbered = names_of_pattern(others, name);
+    if (numbered.size() < 2) {
+      name = others[0];
+      numbered = {{name, 0}};
+    }
+    rest.name = name;
+    add(std::move(rest));
+    std::erase_if(others, [&](const std::string& other) {
+      return std::any_of(numbered.begin(), numbered.end(),
+                         [&](const NumberedName& one) { return one.name == other; });
+    });
+  }
+  return stacks;
 }
 
 }  // namespace attn
