@@ -244,7 +244,7 @@ PictureFormat picture_format(const std::filesystem::path& path) {
   for (const auto& [name, format] : picture_formats()) {
     if (extension == "." + std::string(name)) return format;
     const bool last = name == picture_formats().back().name;
-    known += (known.empty() ? "." : last ? " or ." : ", .") + std::string(name);
+    known += (known.empty() ? "." : last ? translated(" or .") : ", .") + std::string(name);
   }
   throw input_error(
       extension.empty()
