@@ -514,7 +514,8 @@ AttentionMap FiledMaps::one() {
 
 std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents contents,
                                   std::shared_ptr<ResultReader> first) {
-  std::vector<std::shared_ptr<ResultReader>> files{std::move(first)};
+  std::vector<std::shared_ptr<ResultReader>> files;
+  if (first) files.push_back(std::move(first));
   std::vector<FiledMaps> stacks;
   const auto add = [&](MapRequest one) {
     FiledMaps stack(one, contents, files);

@@ -100,8 +100,9 @@ class FiledMaps {
   } read_;
 };
 
-/// All stacks of the files: that of FiledMaps and, each as a stack of its own, the maps that it
-/// leaves out. A tensor of five axes that are not named is a stack [layers,B,H,Lq,Lk].
+/// All stacks of the files, of which the first may be open already: that of FiledMaps and, each as
+/// a stack of its own, the maps that it leaves out. A tensor of five axes that are not named is a
+/// stack [layers,B,H,Lq,Lk]. Throws as FiledMaps() does.
 std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents contents,
                                   std::shared_ptr<ResultReader> first = nullptr);
 

@@ -1,5 +1,6 @@
 #include "maps/filed_maps.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -236,4 +237,37 @@ TEST_CASE("one list of labels names the sides whose length it has") {
   folder.write("f.json", R"({"weights":[[0.5,0.5,0]],"labels":{"key":{"file":"three.txt"}}})");
   folder.write("three.txt", "x\r\ny\r\nz\r\n");
   CHECK(read_heatmap(request_for(folder / "f.json")).key_labels == Texts{"x", "y", "z"});
+}
+
+TEST_CASE("names with no number behind \"layers.\" are attentions of their own") {
+  const TemporaryFolder folder;
+  const std::string rows = "[[0.5,0.5],[0.25,0.75]]";
+  for (const std::string layer : {"bar", "99999999999999999999"}) {
+    const auto path = folder.write("b.json", "{\"layers.foo.weights\":" + rows + ",\"layers." +
+                                                 layer + ".weights\":" + rows + "}");
+    FiledMaps maps(request_for(path));
+    const AttentionMap map = maps.one();
+    CHECK(map.name.text() == "layers.foo");
+    CHECK(!map.layer);
+    CHECK(map.numbers.shape() == Shape{2, 2});
+    CHECK(maps.left_out() == Texts{"layers." + layer + ".weights"});
+    CHECK(all_stacks(request_for(path), MapContents::weights).size() == 2);
+  }
+}
+
+TEST_CASE(
+    "all stacks of a file are those of its attentions, of its axes and of its numbered names") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{
+      {"deep", stack(3, 2)}, {"a0", layer(0)}, {"a1", layer(1)}, {"other", layer(2)}};
+  const auto path = folder.write("a.npz", npz_bytes(tensors));
+  Texts found;
+  for (FiledMaps& stack :
+       all_stacks(request_for(path), MapContents::weights, std::make_shared<ResultReader>(path))) {
+    stack.each([&](const AttentionMap& map) {
+      found.push_back(map.tensor + " " + map.name.text() + " " + map.place);
+    });
+  }
+  CHECK(found == Texts{"deep deep Layer 1", "deep deep Layer 2", "deep deep Layer 3",
+                       "a0 a0 Layer 1", "a1 a1 Layer 2", "other other "});
 }
