@@ -88,7 +88,26 @@ struct Reading {
   TensorSource& tensors;
 };
 
-/// All that documents, reports and explanations know of a part.
+/// Words for the keys that a part hides.
+struct HiddenKeys {
+  const char* legend;  ///< null = the part hides no keys
+  std::string (*sentence)(const Mask& mask);
+};
+constexpr HiddenKeys no_keys{nullptr, nullptr};
+constexpr const char* own_name = "";  // the legend is the part's name
+
+std::string outside_window(const Mask& mask) {
+  const Window window = mask.window.value_or(Window());
+  if (window.left && window.right) {
+    return translated("window: keys more than {1} before or {2} after the query", *window.left,
+                      *window.right);
+  }
+  if (window.left) return translated("window: keys more than {1} before the query", *window.left);
+  return translated("window: keys more than {1} after the query", window.right.value_or(0));
+}
+
+/// All that documents, reports, pictures and explanations know of a part. The compiler refuses a
+/// row that leaves a member out.
 struct Part {
   MaskPart part;
   std::string_view schema;
@@ -97,6 +116,7 @@ struct Part {
   std::string (*words)(const Mask& mask);
   /// Which keys it lets one query see; empty if it hides none.
   std::string (*sentence)(const Mask& mask, const MaskedQuery& query);
+  HiddenKeys hidden;
 };
 
 std::string no_words(const Mask&) {
@@ -160,7 +180,8 @@ constexpr auto parts = std::to_array<Part>({
        mask.causal = expect_boolean(value, from.at);
      },
      [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
-     causal_sentence},
+     causal_sentence,
+     {own_name, [](const Mask&) { return translated("causal: keys after the query"); }}},
     {{"align", to_translate("upper_left: offset = past keys; lower_right: the last query stands at "
                             "the last valid key")},
      R"("enum": ["upper_left", "lower_right"])",
@@ -168,7 +189,8 @@ constexpr auto parts = std::to_array<Part>({
        mask.align = expect_choice(value, from.at, "alignment", alignments);
      },
      no_words,
-     no_sentence},
+     no_sentence,
+     no_keys},
     {{"window",
       to_translate(
           "left and right: how many keys before and after its own place a query sees, -1 = all")},
@@ -177,7 +199,8 @@ constexpr auto parts = std::to_array<Part>({
        mask.window = read_window(value, from.at);
      },
      window_words,
-     window_sentence},
+     window_sentence,
+     {to_translate("outside window"), outside_window}},
     {{"global", to_translate("with a window: positions that see all and are seen by all")},
      R"("type": "array", "items": {"type": "integer", "minimum": 0})",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
@@ -188,12 +211,15 @@ constexpr auto parts = std::to_array<Part>({
                   ? ""
                   : translated(to_translate("global key {1}"), listed(mask.global, " "));
      },
-     no_sentence},
+     no_sentence,
+     no_keys},
     {{"valid_lens", to_translate("how many leading keys are valid; a key of the document's own")},
      "",
      nullptr,
      [](const Mask& mask) { return std::string(mask.valid_lens ? "valid_lens" : ""); },
-     valid_lens_sentence},
+     valid_lens_sentence,
+     {to_translate("beyond valid_lens"),
+      [](const Mask&) { return translated("valid_lens: keys beyond the valid length"); }}},
     {{"padding", to_translate("[B,Lk], true = padding, not seen")},
      tensor_schema,
      read_booleans<&Mask::padding>,
@@ -202,28 +228,36 @@ constexpr auto parts = std::to_array<Part>({
        return mask.padding
                   ? translated(to_translate("padding: keys that are not marked as padding"))
                   : "";
-     }},
+     },
+     {own_name,
+      [](const Mask&) { return translated("padding: keys that only fill the sample up"); }}},
     {{"allow", to_translate("true = seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::allow>,
      [](const Mask& mask) { return std::string(mask.allow ? "allow" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
        return mask.allow ? translated(to_translate("allow: keys that are marked 1")) : "";
-     }},
+     },
+     {to_translate("not in allow"),
+      [](const Mask&) { return translated("allow: keys that are not allowed"); }}},
     {{"block", to_translate("true = not seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::block>,
      [](const Mask& mask) { return std::string(mask.block ? "block" : ""); },
      [](const Mask& mask, const MaskedQuery&) {
        return mask.block ? translated(to_translate("block: keys that are not marked 1")) : "";
-     }},
+     },
+     {to_translate("in block"),
+      [](const Mask&) { return translated("block: keys that are blocked"); }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.bias = from.tensors.read(value, from.dtype, from.at);
      },
      [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
-     bias_sentence},
+     bias_sentence,
+     {to_translate("bias of −∞"),
+      [](const Mask&) { return translated("bias: keys whose score a bias of −∞ is added to"); }}},
     {{"alibi",
       to_translate(
           "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
@@ -237,7 +271,8 @@ constexpr auto parts = std::to_array<Part>({
               : mask.alibi->symmetric ? translated("symmetric ALiBi")
                                       : translated("ALiBi");
      },
-     no_sentence},
+     no_sentence,
+     no_keys},
     {{"fill", to_translate("replaces unseen scores; -inf if absent")},
      R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
      [](const JsonValue& value, const Reading& from, Mask& mask) {
@@ -246,7 +281,8 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask) {
        return mask.fill && mask.hides() ? "fill " + number_text(*mask.fill) : "";
      },
-     no_sentence},
+     no_sentence,
+     no_keys},
 });
 
 // Whether it is a key of "mask". Only these have a schema; under sanitizers a comparison of
@@ -270,6 +306,18 @@ constexpr auto mask_keys = [] {
   for (std::size_t i = 0; i < written_parts; ++i) result[i] = parts_of_mask[i].name;
   return result;
 }();
+
+// Keys that a part of hiding_parts() hides.
+const HiddenKeys& hidden_by(std::string_view name) {
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& row) {
+    return row.part.name == name && row.hidden.legend != nullptr;
+  });
+  if (part == parts.end()) {
+    throw Error(ErrorKind::internal, "a part of a mask has no words for the keys it hides",
+                std::string(name), "");
+  }
+  return part->hidden;
+}
 
 // Some write the name of a part alone, or the matrix of what is seen.
 void expect_mask(const JsonValue& mask, const std::string& pointer) {
@@ -358,6 +406,15 @@ std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& que
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
   return sentences;
+}
+
+std::string hidden_legend(std::string_view part) {
+  const char* legend = hidden_by(part).legend;
+  return std::string_view(legend).empty() ? std::string(part) : translated(legend);
+}
+
+std::string hidden_sentence(std::string_view part, const Mask& mask) {
+  return hidden_by(part).sentence(mask);
 }
 
 }  // namespace attn

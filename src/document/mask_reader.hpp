@@ -35,4 +35,10 @@ struct MaskedQuery {
 /// What each part lets that query see: "causal: keys up to key 3", counted from 1.
 std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& query);
 
+/// Words for the keys that one part of a mask hides, by its name (see hiding_parts()): in the
+/// legend of a picture, "outside window".
+std::string hidden_legend(std::string_view part);
+/// Sentence about these keys: "window: keys more than 2 before the query".
+std::string hidden_sentence(std::string_view part, const Mask& mask);
+
 }  // namespace attn

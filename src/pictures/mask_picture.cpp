@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -8,6 +6,7 @@
 
 #include "attention/visibility.hpp"
 #include "document/kinds.hpp"
+#include "document/mask_reader.hpp"
 #include "document/reader.hpp"
 #include "pictures/drawing.hpp"
 #include "support/nearest_name.hpp"
@@ -16,22 +15,6 @@
 
 namespace attn {
 namespace {
-
-// What a part of a mask does to the keys that it hides.
-std::string cause_of(std::string_view part) {
-  struct Cause {
-    std::string_view part, words;
-  };
-  constexpr std::array<Cause, 5> causes{{{"window", to_translate("outside window")},
-                                         {"valid_lens", to_translate("beyond valid_lens")},
-                                         {"allow", to_translate("not in allow")},
-                                         {"block", to_translate("in block")},
-                                         {"bias", to_translate("bias of −∞")}}};
-  for (const Cause& cause : causes) {
-    if (cause.part == part) return translated(cause.words);
-  }
-  return std::string(part);
-}
 
 const PlannedAttention& named(const std::vector<PlannedAttention>& all,
                               const std::optional<std::string>& name) {
@@ -78,7 +61,7 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const Shape shape = {queries.count(), keys.size()};
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
-  for (const HidingPart* part : hiding_parts()) map.parts.push_back(cause_of(part->name));
+  for (const HidingPart* part : hiding_parts()) map.parts.push_back(hidden_legend(part->name));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   map.key_labels = key_labels(all_keys, keys);
   map.first_query = queries.first;

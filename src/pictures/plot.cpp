@@ -243,8 +243,9 @@ PictureFormat picture_format(const std::filesystem::path& path) {
   std::string known;
   for (const auto& [name, format] : picture_formats()) {
     if (extension == "." + std::string(name)) return format;
+    const std::string one = "." + std::string(name);
     const bool last = name == picture_formats().back().name;
-    known += (known.empty() ? "." : last ? translated(" or .") : ", .") + std::string(name);
+    known = known.empty() ? one : last ? translated("{1} or {2}", known, one) : known + ", " + one;
   }
   throw input_error(
       extension.empty()

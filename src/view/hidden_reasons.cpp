@@ -3,33 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "attention/visibility.hpp"
+#include "document/mask_reader.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
-
-std::string window_sentence(const Window& window) {
-  if (window.left && window.right) {
-    return translated("window: keys more than {1} before or {2} after the query", *window.left,
-                      *window.right);
-  }
-  if (window.left) return translated("window: keys more than {1} before the query", *window.left);
-  return translated("window: keys more than {1} after the query", window.right.value_or(0));
-}
-
-std::string sentence(std::string_view part, const Mask& mask) {
-  if (part == "causal") return translated("causal: keys after the query");
-  if (part == "window" && mask.window) return window_sentence(*mask.window);
-  if (part == "valid_lens") return translated("valid_lens: keys beyond the valid length");
-  if (part == "padding") return translated("padding: keys that only fill the sample up");
-  if (part == "allow") return translated("allow: keys that are not allowed");
-  if (part == "block") return translated("block: keys that are blocked");
-  if (part == "bias") return translated("bias: keys whose score a bias of −∞ is added to");
-  return std::string(part);
-}
 
 // A bit for each part that hides any key of the sample; heads are asked until all that can be are
 // found.
@@ -124,7 +104,8 @@ std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& att
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint32_t found = hiding(visibility, sizes, b, present);
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      if ((found >> p & 1U) != 0) reasons[b].push_back(sentence(parts[p]->name, attention.mask));
+      if ((found >> p & 1U) != 0)
+        reasons[b].push_back(hidden_sentence(parts[p]->name, attention.mask));
     }
   }
   return reasons;

@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include "attention/visibility.hpp"
+#include "document/mask_reader.hpp"
+
 namespace attn {
 namespace {
 
@@ -36,6 +39,15 @@ TEST_CASE("each part of a mask that hides a key of a sample is told, and no othe
   CHECK(reasons[1] ==
         Sentences{"causal: keys after the query", "valid_lens: keys beyond the valid length"});
   CHECK(hidden_reasons(planned({})) == std::vector<Sentences>(2));
+}
+
+TEST_CASE("every part of a mask that hides keys has words for legends and for the page") {
+  for (const HidingPart* part : hiding_parts()) {
+    const std::string name(part->name);
+    CAPTURE(name);
+    CHECK(!hidden_legend(name).empty());
+    CHECK(hidden_sentence(name, {}).starts_with(name + ": keys "));
+  }
 }
 
 TEST_CASE("a window says how far it goes, on the sides that it bounds") {
