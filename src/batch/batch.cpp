@@ -16,7 +16,7 @@
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "models/model_folder.hpp"
-#include "result/content_hash.hpp"
+#include "result/provenance.hpp"
 #include "result/output_folder.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"

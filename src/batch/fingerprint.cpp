@@ -13,7 +13,7 @@
 
 #include "document/options.hpp"
 #include "kernels/cpu_target.hpp"
-#include "result/content_hash.hpp"
+#include "result/provenance.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

@@ -18,7 +18,7 @@
 #include "heads/corpus_sums.hpp"
 #include "heads/row_reading.hpp"
 #include "models/model_folder.hpp"
-#include "result/content_hash.hpp"
+#include "result/provenance.hpp"
 #include "result/output_folder.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"

@@ -14,6 +14,7 @@
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "report/facts.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/atomic_file.hpp"
@@ -236,6 +237,16 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
       throw placed(error, map);
     }
   });
+}
+
+std::string heatmap_json(const Heatmap& heatmap) {
+  const bool labelled = !heatmap.query_labels.empty() || !heatmap.key_labels.empty();
+  return json_text(object(
+      {{"description", unless_empty(heatmap.title)},
+       {"labels", only_if(labelled, object({{"query", unless_empty(heatmap.query_labels)},
+                                            {"key", unless_empty(heatmap.key_labels)}}))},
+       {"tensors", object({{"weights", heatmap.weights},
+                           {"allowed", only_if(bool(heatmap.allowed), heatmap.allowed)}})}}));
 }
 
 PictureFormat picture_format(const std::filesystem::path& path) {

@@ -7,6 +7,7 @@
 
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Makes the folder if it is missing; its parent must be there.
+// Makes the folder if it is missing, in a parent that must be there.
 void make_folder(const fs::path& folder, const std::string& help) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
@@ -52,6 +53,21 @@ void refuse_link(const fs::path& folder) {
               translated("the folder {1} is a symbolic link", in_quotes(folder.native())),
               "RunOptions::out",
               translated("remove it: below the folder of the results, links are not followed"));
+}
+
+std::vector<std::filesystem::path> FileTasks::write(std::size_t threads) const {
+  parallel_for(tasks_.size(), threads, [&](std::size_t i) {
+    if (tasks_[i].written) {
+      tasks_[i].written->commit();
+      return;
+    }
+    AtomicFile file(tasks_[i].path);
+    tasks_[i].write(file);
+    file.commit();
+  });
+  std::vector<std::filesystem::path> paths;
+  for (const Task& task : tasks_) paths.push_back(task.path);
+  return paths;
 }
 
 }  // namespace attn

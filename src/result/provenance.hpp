@@ -11,22 +11,26 @@
 
 namespace attn {
 
-/// Which program made a result, with which instruction set, from which files.
+/// Hash of bytes, which tells different ones apart: XXH3 of 128 bits as 32 hexadecimal digits, as
+/// `xxh128sum` prints it.
+std::string content_hash(std::span<const std::byte> bytes);
+
+/// Origin of a result: program, instruction set and input files.
 class Provenance {
  public:
   struct Input {
-    std::string name;  ///< as it was opened; "standard input"
-    std::string hash;  ///< XXH3 of 128 bits in hexadecimal, as `xxh128sum` prints it
+    std::string name;  ///< path as it was opened; "standard input"
+    std::string hash;  ///< content_hash() of the file
   };
 
-  /// Takes in every file that is opened with this access from now on. The provenance must outlive
-  /// it.
+  /// Adds every file that is opened with this access from now on. The provenance must outlive the
+  /// access.
   void watch(FileAccess& access);
 
-  /// Takes in one file; a second time changes nothing. Several threads may call it at once.
+  /// Adds one file, once. Several threads may call it at the same time.
   void add(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-  /// "0.1.0" and "avx512".
+  /// Version of the program, "0.1.0", and instruction set of the processor, "avx512".
   static std::string version();
   static std::string cpu_target();
 

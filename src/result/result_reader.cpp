@@ -34,7 +34,7 @@ Shape read_shape(const JsonValue& value, const std::string& pointer) {
   return shape;
 }
 
-// Whether it says how to make a tensor: {"zeros": [2,3]}.
+// Whether the object says how to make a tensor: {"zeros": [2,3]}.
 bool holds_form(const JsonValue& object) {
   constexpr auto forms = std::to_array<std::string_view>(
       {"data", "shape", "zeros", "ones", "full", "arange", "randn", "rand"});
@@ -87,8 +87,8 @@ void ResultReader::read_names() {
   if (!tensors && !is_document()) check_keys();
 }
 
-// Beside tensors of any name there is only what has a meaning here. A result may hold more: later
-// versions of the program may tell more in it.
+// Refuses members that are no tensors and have no meaning. A result may have others: those of later
+// versions of the program.
 void ResultReader::check_keys() const {
   constexpr auto known = std::to_array<std::string_view>(
       {"weights", "labels", "shapes", "title", "description", "format", "dtype", "allowed",

@@ -18,15 +18,15 @@
 
 namespace attn {
 
-/// What a file tells of an attention that was computed: a result, tensors in JSON, {"weights":…,
-/// "labels":…} or {"shapes":…} or one bare array, or any file of tensors. Whatever is wrong with it
-/// throws Error(input) that names the file.
+/// File about computed attentions: a result, tensors in JSON, {"weights":…,"labels":…} or
+/// {"shapes":…} or one bare array, or any file of tensors. All functions throw Error(input) that
+/// names the file if something is wrong with it.
 class ResultReader {
  public:
-  /// The file ("-" = standard input) may stand anywhere; `access` rules its size, its nesting and
+  /// Opens a file ("-" = standard input) in any folder. `access` rules its size, its nesting and
   /// the files that it names. Throws Error(file) too.
   explicit ResultReader(const std::filesystem::path& path, const FileAccess& access = {});
-  /// The same of a file that is open already: a pipe gives its bytes but once.
+  /// Reads a file that is open already, as a pipe can be read only once.
   ResultReader(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path,
                const FileAccess& access);
   ResultReader(const ResultReader&) = delete;
@@ -35,38 +35,37 @@ class ResultReader {
   const std::string& name() const noexcept { return name_; }  ///< of the file, for errors
   std::string_view text() const noexcept { return file_->text(); }
 
-  /// Whether it is an input document: it has a kind or a model but no results.
+  /// Whether the file is an input document, with a kind or a model but no results.
   bool is_document() const;
-  /// Whether it is a result of this program, whose names of tensors say what they are.
+  /// Whether the file is a result of this program, whose names of tensors have a meaning.
   bool is_result() const;
 
-  /// Of the tensors, in the order of the file; that of one without a name is empty.
+  /// Names of the tensors, in the order of the file; "" of one without a name.
   const std::vector<std::string>& names() const noexcept { return names_; }
-  /// The only tensor of a file of tensors that is no JSON, whatever its name is.
+  /// Name of the only tensor of a file that is not JSON, or of a bare array.
   std::optional<std::string> only_name() const;
 
-  /// The tensor in float64, or float32 where a file of tensors stores it so; absent if there is
-  /// none of that name.
+  /// Tensor of that name in float64, or in float32 where a file of tensors stores it so; absent if
+  /// there is none.
   Tensor numbers(const std::string& tensor);
-  /// The same as booleans.
+  /// Tensor of that name as booleans; absent if there is none.
   Tensor booleans(const std::string& tensor);
 
-  /// What a model's result tells of the keys that an attention sees, as 0 and 1 [B,1,Lq,Lk]; absent
-  /// if it tells nothing. `weights` is the shape of that attention's, `prefix` goes before its
-  /// name.
+  /// Seen keys of one attention in a model's result as 0 and 1 [B,1,Lq,Lk]; absent if the result
+  /// does not have them. `prefix` is that of the names of the attention's tensors, `weights` the
+  /// shape of its weights.
   Tensor seen(const std::string& prefix, const Shape& weights);
 
-  /// Whether the numbers of a result are those of float32 or a narrower type, which it writes so
-  /// that they read back to the same float.
+  /// Whether the numbers of a result are float32 or narrower; they read back to the same float.
   bool holds_floats() const;
 
-  /// How many key and value heads the heads share; nothing if the result does not tell.
+  /// Number of key and value heads that the heads share; nothing if the result does not say.
   std::optional<std::size_t> kv_heads() const;
 
   std::string title() const;
-  /// Of the queries and keys of a tensor that is a map of them; of others those of the result.
+  /// Labels of the queries and keys of a map; of another tensor those of the result.
   Labels labels(const std::string& tensor);
-  /// As the result tells them; those of the tensors in a file of tensors.
+  /// Shapes by name, as the result has them, or of the tensors in a file of tensors.
   std::vector<std::pair<std::string, Shape>> shapes() const;
 
  private:
@@ -74,7 +73,7 @@ class ResultReader {
   void check_keys() const;
   Tensor read_json(const std::string& tensor, DType dtype);
   Tensor read_tensor(const std::string& tensor) const;
-  /// What `read` gives, its errors naming the file.
+  /// Result of `read`, whose errors name the file.
   template <class Read>
   auto placed(const Read& read) const;
 

@@ -15,7 +15,7 @@
 #include "report/facts.hpp"
 #include "result/provenance.hpp"
 #include "result/seen_keys.hpp"
-#include "result/tensor_writer.hpp"
+#include "result/tensor_files.hpp"
 
 namespace attn {
 

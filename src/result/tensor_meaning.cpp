@@ -47,7 +47,7 @@ bool has_rows_of_weights(const Tensor& tensor) {
   if (!tensor || tensor.rank() < 2 || tensor.size() == 0) return false;
   const std::size_t columns = tensor.shape().back();
   bool any = false;
-  // Row by row, so that a large tensor that is something else is known for it at once.
+  // Row by row, so that the first row of a large tensor of other numbers ends the search.
   for (std::size_t first = 0; first < tensor.size(); first += columns) {
     const Tensor row = part_of(tensor, first, {columns}).converted(DType::float64);
     double sum = 0;

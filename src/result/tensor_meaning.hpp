@@ -8,26 +8,26 @@
 
 namespace attn {
 
-/// What the rows and columns of a tensor are.
+/// Meaning of the rows, columns and numbers of a tensor.
 enum class TensorMeaning {
-  weights,    ///< queries and keys, and how much of each key a query takes
+  weights,    ///< queries and keys, and the weight of each key for a query
   other_map,  ///< queries and keys, and other numbers: scores, a mask
   positions,  ///< positions and dimensions
 };
 
-/// What a tensor of that name in a result is: "weights", "layers.0.self.scores"…
+/// Meaning of a tensor by its name in a result: "weights", "layers.0.self.scores"…
 TensorMeaning meaning_of(std::string_view name);
 
-/// Whether its rows are queries and its columns keys.
+/// Whether rows of a tensor of that name are queries and columns keys.
 bool is_map(std::string_view name);
 
-/// Whether each row of the last two axes sums to one, or to zero where a mask hides all, and no
-/// number is negative: what weights of attention are, whatever they are called. The sums of numbers
-/// that were rounded to bfloat16 are within a hundredth of one.
+/// Whether the tensor holds weights of attention, whatever its name: no number is negative, and
+/// each row of the last two axes sums to one, or to zero where a mask hides all keys. Sums of
+/// numbers that were rounded to bfloat16 are within a hundredth of one.
 bool has_rows_of_weights(const Tensor& tensor);
 
-/// What the numbers of a tensor of that name are, for a colour bar; nothing for weights, which
-/// colour bars name by themselves.
+/// Label of a colour bar for the numbers of a tensor of that name; nothing for weights, for which
+/// colour bars have a label of their own.
 std::optional<std::string> meaning_of_values(std::string_view name);
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 
 #include "error_from.hpp"
 #include "kernels/cpu_target.hpp"
-#include "result/content_hash.hpp"
+#include "result/provenance.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;

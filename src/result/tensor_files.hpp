@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/io.hpp"
+#include "attn/tensor.hpp"
+
+#include "result/output_folder.hpp"
+#include "support/atomic_file.hpp"
+
+namespace attn {
+
+/// Files beside a result that hold a tensor.
+struct TensorPlace {
+  std::vector<std::string> files;  ///< relative to the result; one, unless it was cut into matrices
+  std::optional<std::string> name;  ///< in that one file; absent for matrices
+};
+
+/// Adds the files of the tensors in the folder to the tasks. Returns a place for each tensor; none,
+/// without files, for TensorFormat::json.
+///
+/// Comma-separated values are a file for each matrix: `weights.csv`, `weights.sample0.csv`,
+/// `weights.sample0.head1.csv`; the first axis of three counts heads with `heads_only`, samples
+/// otherwise. A tensor of one axis is one column.
+std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
+                                      TensorFormat format, bool heads_only,
+                                      const std::filesystem::path& folder, FileTasks& tasks);
+
+/// Files of tensors, byte for byte those of plan_tensors(), into which each tensor is written as
+/// soon as it is computed and need not be kept. They get their names with the other files of a
+/// result.
+class TensorStream {
+ public:
+  /// Whether files of the format can be written tensor by tensor.
+  static bool takes(TensorFormat format) noexcept;
+
+  /// `tensors` have the names, shapes and types of those that put() will take, in their order;
+  /// their elements are not read. The folder must be there.
+  TensorStream(TensorFormat format, std::vector<std::pair<std::string, Tensor>> tensors,
+               std::filesystem::path folder);
+
+  /// Writes the next tensor. Throws Error(internal) for another one, Error(file) if it cannot be
+  /// written.
+  void put(const std::string& name, const Tensor& tensor);
+
+  /// Adds the files to the tasks and returns the places of the tensors. Throws Error(internal) if
+  /// some are missing.
+  std::vector<TensorPlace> finish(FileTasks& tasks);
+
+ private:
+  void open(const std::string& name);
+
+  TensorFormat format_;
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+  std::filesystem::path folder_;
+  std::size_t next_ = 0;
+  std::vector<std::pair<std::filesystem::path, std::shared_ptr<AtomicFile>>> files_;
+};
+
+}  // namespace attn
