@@ -12,7 +12,7 @@
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor_file.hpp"
-#include "pictures/difference_picture.hpp"
+#include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/mapped_file.hpp"

@@ -6,7 +6,7 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/head_pictures.hpp"
-#include "run/kind_run.hpp"
+#include "pictures/picture_kinds.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

@@ -11,7 +11,7 @@
 #include "attention/attention_name.hpp"
 #include "heads/attention_maps.hpp"
 #include "maps/attention_map.hpp"
-#include "run/kind_run.hpp"
+#include "pictures/picture_kinds.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

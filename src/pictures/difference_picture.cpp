@@ -1,7 +1,7 @@
-#include "pictures/difference_picture.hpp"
-
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "pictures/drawing.hpp"
@@ -16,7 +16,7 @@ Shape leading(const Shape& shape) {
   return {shape.begin(), shape.end() - 2};
 }
 
-// The matrix of the tensor that holds the element.
+// Matrix of the tensor in which the element is.
 Tensor matrix(const Tensor& tensor, const Shape& index) {
   const Shape& shape = tensor.shape();
   std::size_t number = 0;
@@ -32,8 +32,7 @@ std::vector<std::string> fitting(const std::vector<std::vector<std::string>>& li
   return labels.size() == count ? labels : std::vector<std::string>{};
 }
 
-}  // namespace
-
+// a − b of matrices of float64, with zero where both are NaN or the same infinity.
 Tensor difference_of(const Tensor& a, const Tensor& b) {
   const auto x = a.values<double>(), y = b.values<double>();
   std::vector<double> differences(x.size());
@@ -44,6 +43,7 @@ Tensor difference_of(const Tensor& a, const Tensor& b) {
   return Tensor(a.shape(), std::move(differences));
 }
 
+// Cells of either of two masks of one shape.
 Tensor either(const Tensor& a, const Tensor& b) {
   const Tensor one = a.converted(DType::boolean), other = b.converted(DType::boolean);
   const auto x = one.values<std::uint8_t>(), y = other.values<std::uint8_t>();
@@ -52,8 +52,10 @@ Tensor either(const Tensor& a, const Tensor& b) {
   return Tensor(a.shape(), std::move(result));
 }
 
+// Largest distance of a finite number from zero, within the possible ends of a range; 1 if all are
+// zero.
 double largest_finite(std::span<const Heatmap> maps) {
-  constexpr double most = 4e307;  // of the ends of a range
+  constexpr double most = 4e307;  // a range may have this end
   double largest = 0;
   for (const Heatmap& map : maps) {
     for (const double number : map.weights.values<double>()) {
@@ -62,6 +64,19 @@ double largest_finite(std::span<const Heatmap> maps) {
   }
   return largest > 0 ? std::min(largest, most) : 1;
 }
+
+bool have_both_signs(const std::vector<Heatmap>& maps) {
+  bool below = false, above = false;
+  for (const Heatmap& map : maps) {
+    for (const double number : map.weights.values<double>()) {
+      below = below || (std::isfinite(number) && number < 0);
+      above = above || (std::isfinite(number) && number > 0);
+    }
+  }
+  return below && above;
+}
+
+}  // namespace
 
 std::string pictured_name(const DifferenceMap& map) {
   const Shape before = leading(map.index);
@@ -79,7 +94,7 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   options.colors.cmap = "RdBu_r";
   options.figure.dpi = dpi;
   options.figure.provenance = provenance;
-  // How small differences are counts as much as how large they are.
+  // Small differences are of interest as much as large ones.
   options.annotation.format = ".2g";
   options.colors.bar_label = "A − B";
   const double end = largest_finite({&heatmap, 1});
@@ -95,21 +110,6 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   }
   return draw_heatmap(heatmap, options, format);
 }
-
-namespace {
-
-bool have_both_signs(const std::vector<Heatmap>& maps) {
-  bool below = false, above = false;
-  for (const Heatmap& map : maps) {
-    for (const double number : map.weights.values<double>()) {
-      below = below || (std::isfinite(number) && number < 0);
-      above = above || (std::isfinite(number) && number > 0);
-    }
-  }
-  return below && above;
-}
-
-}  // namespace
 
 Picture draw_difference(const Drawing& drawing) {
   std::vector<std::vector<Heatmap>> sides;
@@ -135,17 +135,17 @@ Picture draw_difference(const Drawing& drawing) {
     map.weights = difference_of(map.weights.converted(DType::float64),
                                 other.weights.converted(DType::float64));
     map.any_numbers = true;
-    // What only one side hides is a difference.
+    // A cell that only one side hides is a difference.
     map.allowed = map.allowed && other.allowed ? either(map.allowed, other.allowed) : Tensor();
   }
   PlotOptions options = options_for(drawing, a.map);
   const std::string sign =
       a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
   options.colors.bar_label = drawing.options.colors.bar_label.value_or(sign);
-  // How small differences are counts as much as how large they are.
+  // Small differences are of interest as much as large ones.
   if (!options.annotation.format) options.annotation.format = ".2g";
   if (!options.colors.cmap) options.colors.cmap = "RdBu_r";
-  // Differences of both signs have zero in the middle by themselves.
+  // Zero is in the middle of numbers of both signs anyway.
   if (options.colors.range.scope == ColorRange::Scope::shared &&
       options.colors.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
     const double end = largest_finite(sides[0]);

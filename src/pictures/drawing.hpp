@@ -77,6 +77,22 @@ PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map);
 /// "Title " of a document, or other words.
 std::string title_or(const std::string& title, const std::string& otherwise);
 
+/// Matrix of two tensors of one shape whose difference is drawn.
+struct DifferenceMap {
+  Tensor a, b;       ///< of at least two axes
+  std::string name;  ///< of the tensor
+  Shape index;       ///< of an element of the matrix
+  Labels labels;     ///< of the rows and columns of a map
+};
+
+/// Name of the matrix: "weights", or "weights[0,1]" where it is one of several.
+std::string pictured_name(const DifferenceMap& map);
+
+/// Heatmap of a − b on a diverging colour map whose middle is zero. `provenance` goes into its
+/// metadata.
+Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
+                        const std::string& provenance);
+
 /// Mask of an input document, of which nothing is computed. Errors name the document.
 MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
                       const FileAccess& access);

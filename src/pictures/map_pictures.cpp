@@ -163,7 +163,8 @@ Picture draw_map_grid(const Drawing& drawing) {
   if (drawing.of.size() == 1) {
     add_groups(grid, map, drawing.choice.selection.chosen_heads.has_value());
   }
-  // The title says what rows and columns do not. The matplotlib style has none by itself.
+  // The title says what the titles of rows and columns do not. The matplotlib style has none of its
+  // own.
   if (options.figure.style == PlotStyle::standard && !options.figure.title) {
     std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
     const auto add = [&](const std::string& words) {
@@ -223,7 +224,7 @@ Picture draw_comparison(const Drawing& drawing) {
     for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
   }
   PlotOptions options = panel_options_for(drawing, drawing.of.back().map);
-  // Panels are named by their files or kinds; what they have in common stands above them.
+  // Panels have the names of files or kinds; their common title is above them.
   const AttentionMap& first = drawing.of[0].map;
   const bool one_title =
       std::all_of(drawing.of.begin(), drawing.of.end(),

@@ -144,6 +144,13 @@ std::span<const PlotKindInfo> plot_kinds() noexcept {
   return infos;
 }
 
+std::string extension(PictureFormat format) {
+  for (const auto& [name, value] : picture_formats()) {
+    if (value == format) return "." + std::string(name);
+  }
+  return "";
+}
+
 std::vector<NamedPicture> pictures_of(PlotKind kind,
                                       const std::vector<PlannedAttention>& attentions,
                                       bool of_model) {

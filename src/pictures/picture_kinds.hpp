@@ -31,6 +31,9 @@ struct PictureKind {
 
 const PictureKind& picture_kind(PlotKind kind) noexcept;
 
+/// Extension of a picture's file, ".svg".
+std::string extension(PictureFormat format);
+
 /// Picture of a run: its file's name without the extension, and the attentions that it shows.
 struct NamedPicture {
   std::string name;

@@ -65,9 +65,8 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tenso
   return {std::move(kind), std::move(numbers)};
 }
 
-// The maps of all steps of decoding that a file holds, of growing length: those whose names differ
-// from that of the tensor that is wanted in numbers alone (but not in a layer's), in the order of
-// the numbers.
+// Maps of the steps of decoding in a file: of tensors whose names differ from that of the wanted
+// one in numbers alone, but not in a layer's, in the order of the numbers.
 std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
   FiledMaps stack = filed_maps(request, access, MapContents::weights);
   const auto [kind, number] = numbered(stack.first());
@@ -89,9 +88,9 @@ std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAcces
   return steps;
 }
 
-// Adds to the drawing what its kind of picture shows of the request's files, of a kind that shows
-// all layers a map for each. Returns the names of the tensors that it leaves out. Throws
-// Error(input) or Error(file) naming the file.
+// Adds the maps of the request's files to the drawing, each layer by itself where the kind of
+// picture shows all. Returns the names of the tensors that are left out. Throws Error(input) or
+// Error(file) naming the file.
 std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess& access,
                                    Drawing& drawing) {
   const PictureKind& kind = picture_kind(request.kind);
@@ -172,7 +171,7 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
   const PictureKind& kind = picture_kind(request.kind);
-  // Of weights several files are layers of what one picture shows.
+  // Several files hold the layers of one picture, or are pictures of their own.
   const bool several = kind.info.most_files > 1;
   std::vector<std::filesystem::path> paths{request.input};
   if (several) paths.insert(paths.end(), request.others.begin(), request.others.end());

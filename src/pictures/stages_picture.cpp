@@ -67,7 +67,7 @@ std::vector<Stage> stages_of(const DrawnMap& drawn) {
     const std::string c = formulas.softcap ? with_digits(*formulas.softcap, 4) : "c";
     all.push_back({translated("Capped"), c + " · tanh(s / " + c + ")", map.capped});
   }
-  // What only adds by distance hides nothing.
+  // A mask of biases alone hides nothing.
   if (map.masked && (map.allowed || (map.capped && differ(map.capped, map.masked)))) {
     all.push_back({map.allowed ? translated("Masked") : translated("Biased"),
                    formulas.mask.empty() ? translated("after bias and mask") : formulas.mask,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,13 +14,13 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
-#include "result/file_tasks.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_english.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -38,7 +39,7 @@ bool show_stages(const std::vector<PlotKind>& plots) {
   });
 }
 
-// A map of bins has no single positions.
+// Refuses options for single positions, which a map of bins does not have.
 void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
   const auto refuse = [](const char* field) {
@@ -61,7 +62,7 @@ void check_pooled(const RunOptions& options) {
   }
 }
 
-// Of one kind; more than models have layers.
+// Pictures of one kind: more than models have layers.
 constexpr std::size_t most_pictures = 200;
 
 bool is_weights(std::string_view name) {
@@ -81,7 +82,7 @@ std::vector<std::string_view> names_of(const std::vector<std::pair<std::string, 
   return names;
 }
 
-// Whether these are the whole name, or the last parts of it.
+// Whether `parts` is the whole name, or the last parts of it.
 bool ends_in(std::string_view name, const std::string& parts) {
   return name == parts || name.ends_with("." + parts);
 }
@@ -105,13 +106,6 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-std::string extension(PictureFormat format) {
-  for (const auto& [name, value] : picture_formats()) {
-    if (value == format) return "." + std::string(name);
-  }
-  return "";
-}
-
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   AttentionOptions& attention = plan.options();
   if (attention.pool) check_pooled(options);
@@ -134,6 +128,27 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   attention.stages = options.stages || show_stages(plots);
   attention.threads = options.document.threads;
   return plots;
+}
+
+Tensor ShownMatrices::copied(const Tensor& matrix) {
+  if (!matrix) return matrix;
+  const std::size_t bytes = matrix.size() * size_of(matrix.dtype());
+  if (!room_) {
+    size_ = count_ * bytes;
+    room_ = new_elements<std::byte>(size_);
+  }
+  std::shared_ptr<std::byte> owner = room_;
+  std::byte* to = room_.get() + used_;
+  if (bytes > size_ - used_) {
+    owner = new_elements<std::byte>(bytes);
+    to = owner.get();
+  } else {
+    // The next matrix begins where a number of any type may.
+    constexpr std::size_t line = 64;
+    used_ = std::min(size_, (used_ + bytes + line - 1) / line * line);
+  }
+  std::memcpy(to, matrix.bytes(), bytes);
+  return Tensor::borrowed(matrix.shape(), matrix.dtype(), to, owner);
 }
 
 KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
@@ -200,7 +215,6 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   report_.shapes.insert(report_.shapes.end(), facts.shapes.begin(), facts.shapes.end());
 }
 
-// Every picture but the comparison: one for each attention, or for all layers.
 void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
   for (const PlotKind kind : plots_) {
     std::vector<NamedPicture> all = pictures_of(kind, plan_.attentions, report_.model.has_value());
@@ -273,7 +287,7 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   return file;
 }
 
-// Layers of one sort share what they see.
+// Seen keys of a model's attentions. Layers that share a mask have one entry.
 std::vector<SeenKeys> KindRun::seen_keys() const {
   std::vector<SeenKeys> all;
   std::vector<const void*> known;
@@ -306,7 +320,7 @@ void KindRun::write(const Provenance* provenance) {
     tasks.add(out_ / picture_names_[i],
               [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
   }
-  // The result comes last, so that it names only what is there.
+  // The result comes last, so that it names only files that are there.
   ResultFile file = result(provenance);
   file.places = stream_ ? stream_->finish(tasks)
                         : plan_tensors(file.tensors, options_.tensors,
@@ -340,7 +354,7 @@ std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest
   return tensors;
 }
 
-// Whether the tensors go into their files one by one.
+// Whether each tensor goes into its file as soon as it is computed.
 bool KindRun::streams() const {
   return !options_.answer && options_.only.empty() && wants_weights() &&
          TensorStream::takes(options_.tensors);
@@ -364,7 +378,7 @@ void KindRun::take(NamedTensor tensor) {
   if (stream_) stream_->put(name, numbers);
   const bool output = name == "output";
   if (output && is_written(name)) report_.output = numbers;
-  // What is in a file already, or in no file, is not kept.
+  // Elements that are in a file already, or in no file, are not kept.
   if (!is_written(name) || (stream_ && !output)) {
     numbers = shape_only(numbers.shape(), numbers.dtype());
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,40 +21,57 @@
 #include "pictures/picture_kinds.hpp"
 #include "result/provenance.hpp"
 #include "result/result_writer.hpp"
-#include "result/tensor_stream.hpp"
-#include "run/maps_file.hpp"
-#include "run/shown_matrices.hpp"
+#include "result/tensor_files.hpp"
+#include "run/document_run.hpp"
 
 namespace attn {
 
-/// Asks a plan's computation for what a run writes, draws and reports of it, and gives what is
-/// drawn. Warns of what is left out. Throws Error(usage) for options that have no meaning for it.
+/// Sets in a plan which results a run writes, draws and reports, and returns the kinds of pictures
+/// that it draws. Adds a warning for each picture that is left out. Throws Error(usage) for options
+/// that have no meaning for the plan.
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
-/// One kind of a document on its way from the request to files.
+/// Shown matrices of maps that are not kept. They are in one block of memory: small blocks between
+/// those of the layers would leave gaps that the maps of the next layer do not fit.
+class ShownMatrices {
+ public:
+  /// Expects the matrices of `count` maps.
+  explicit ShownMatrices(std::size_t count = 0) : count_(count) {}
+
+  /// A matrix with a copy of the elements, where it was a part of a tensor.
+  Tensor copied(const Tensor& matrix);
+
+ private:
+  std::size_t count_, size_ = 0, used_ = 0;
+  std::shared_ptr<std::byte> room_;
+};
+
+/// One kind of a document on its way from the request to files: a consumer of computed maps, which
+/// become a result, pictures and a report.
 class KindRun {
  public:
-  /// Keeps a reference to the options. `make` may be empty.
+  /// Keeps a reference to the options. `make` may be empty. Throws as choose_results() does.
   KindRun(const RunOptions& options, const Document& document, Plan plan, std::filesystem::path out,
           const MakeMapsFile& make = {});
-  /// Takes away a folder that was made for files which then were not written.
+  /// Removes a folder that was made for files which then were not written.
   ~KindRun();
   KindRun(const KindRun&) = delete;
   KindRun& operator=(const KindRun&) = delete;
 
+  /// Number of scores of all attentions.
   std::size_t scores() const { return plan_.scores_count(); }
 
-  /// A model's tensors go into their files meanwhile, which have no names yet.
+  /// Computes the plan. Tensors of a model go into their files meanwhile, which get their names in
+  /// write(). `progress` takes the number of scores that were computed since its last call.
   void compute(const std::function<void(std::size_t)>& progress);
 
-  /// Every picture but the comparison: one for each attention, or for all layers.
+  /// Adds the drawing of every picture but the comparison to the tasks.
   void plan_pictures(std::vector<std::function<void()>>& tasks);
 
-  /// Without the folder's files, into a text that is given piece by piece; `provenance` may be
-  /// null.
+  /// Writes the result into a text, in place of files. `provenance` may be null.
   void answer(JsonWriter& json, const Provenance* provenance);
 
-  /// All files; `provenance` may be null.
+  /// Writes all files. `provenance` may be null. Throws Error(file).
   void write(const Provenance* provenance);
 
   void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
@@ -63,15 +81,12 @@ class KindRun {
 
  private:
   bool wants_weights() const;
-  // Whether the result has the tensor.
   bool is_written(std::string_view name) const;
-  // Throws Error(input) if RunOptions::only names another tensor than these.
   void check_only(std::span<const std::string_view> names) const;
   ResultFile result(const Provenance* provenance) const;
   std::vector<SeenKeys> seen_keys() const;
 
   void make_folder();
-  // What computing a model gives, in that order; of most the elements are not there.
   std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
   bool streams() const;
   bool keeps_weights() const;
@@ -86,9 +101,10 @@ class KindRun {
   std::vector<PlotKind> plots_;
   Plan plan_;
   std::filesystem::path out_;
-  // Tensors of the result; those that it does not have, or has in a file already, are but shapes.
+  // Computed tensors. Those that the result does not have, or has in a file already, are but
+  // shapes.
   std::vector<std::pair<std::string, Tensor>> tensors_;
-  double seconds_ = 0;  // of the computation, without what was done with its results meanwhile
+  double seconds_ = 0;  // of the computation, without the work on its results
   RunReport report_;
   std::vector<DrawnMap> maps_;
   MapChoice choice_;
@@ -96,12 +112,9 @@ class KindRun {
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
   ShownMatrices shown_;
-  bool made_folder_ = false;  // and nothing is in it yet
+  bool made_folder_ = false;  // with nothing in it yet
   std::optional<TensorStream> stream_;
   MapsFile maps_file_;  // without a name if there is none
 };
-
-/// Of a picture's file, with its dot.
-std::string extension(PictureFormat format);
 
 }  // namespace attn

@@ -24,7 +24,7 @@
 namespace attn {
 namespace {
 
-// The first attention of each kind, if their maps are of one size.
+// Map of the first attention of each kind, if all have one size.
 std::vector<DrawnMap> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
   std::vector<DrawnMap> maps;
   const auto shown = [](const KindRun& run) {
@@ -38,7 +38,7 @@ std::vector<DrawnMap> compared(const std::vector<std::unique_ptr<KindRun>>& runs
   return maps;
 }
 
-// One object; of several kinds one that has theirs.
+// Writes the result as an object; results of several kinds as a list in an object.
 void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions& options,
             const Provenance* provenance) {
   JsonWriter json(options.answer, options.document.threads,
@@ -75,7 +75,7 @@ RunOutcome run_with_maps_file(const RunOptions& given, const MakeMapsFile& make)
 RunOutcome run_document(const RunOptions& given, Document document, const Provenance* provenance,
                         const MakeMapsFile& make) {
   RunOptions options = given;
-  // The file takes weights whoever else wants them.
+  // The file needs the weights, even if nothing else does.
   options.reported_weights = options.reported_weights || make;
   // 1. Read and check, all kinds before the first is computed.
   if (!options.weights) {
@@ -101,7 +101,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   for (const auto& run : runs) {
     run->compute([&](std::size_t scores) {
       const std::size_t now = done += scores;
-      // What single precision could not hold is computed, and counted, once more.
+      // Scores that single precision could not hold are computed, and counted, twice.
       if (options.progress) options.progress(std::min(now, all), all);
     });
   }
