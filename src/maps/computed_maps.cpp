@@ -61,7 +61,7 @@ void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
                          bin_size(from[0], queries), bin_size(from[1], keys));
 }
 
-// Map of an attention, of which nothing is computed yet.
+// Map of an attention, without its numbers.
 AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
   AttentionMap map;
   map.name = attention.name;
@@ -75,7 +75,7 @@ AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
   return map;
 }
 
-/// Hands over what is computed, and notes the facts.
+/// Results on their way to the consumer, and the facts of the computation.
 class Results {
  public:
   Results(const Plan& plan, const ComputedConsumer& consumer) : plan_(plan), consumer_(consumer) {
@@ -205,7 +205,7 @@ Tensor allowed_by(const PlannedAttention& attention,
   return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
 }
 
-// Whether masks of a model, which are causal or have a window, are the same.
+// Whether two masks of a model, which are causal or have a window, hide the same keys.
 bool alike(const Mask& a, const Mask& b) {
   const auto window = [](const Mask& mask) {
     return mask.window ? std::pair(mask.window->left, mask.window->right)
@@ -215,7 +215,7 @@ bool alike(const Mask& a, const Mask& b) {
          window(a) == window(b);
 }
 
-/// Maps of a model's attentions. Layers that see the same keys share what they see.
+/// Maps of a model's attentions. Layers that see the same keys share the tensor of these.
 class ModelMaps {
  public:
   ModelMaps(const Plan& plan, const ModelRequest& request)
@@ -319,7 +319,7 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
   std::vector<std::int64_t> ids(scores.size());
   std::iota(ids.begin(), ids.end(), std::int64_t{0});
   const std::size_t count = std::min(most_predicted, ids.size());
-  // The lower id first where two are alike.
+  // Of equal scores the lower id comes first.
   std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
                     [&](std::int64_t a, std::int64_t b) {
                       const double first = scores[static_cast<std::size_t>(a)];
@@ -332,7 +332,7 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
     Prediction::Token token;
     token.id = ids[i];
     if (folder.tokenizer) {
-      // After another token, so that a space before it stays.
+      // Behind another token, a space before the token is kept.
       const auto pair = written_tokens(folder, {ids[i], ids[i]});
       token.text = pair.back();
     }

@@ -172,7 +172,7 @@ void FiledMaps::add(ResultReader& file, const std::vector<std::string>& tensors)
   }
 }
 
-// Adds the names that are the pattern, in the order of their numbers.
+// Adds the tensors whose names fit the pattern, in the order of their numbers.
 void FiledMaps::add_numbered(ResultReader& file, const std::vector<std::string>& names,
                              const std::string& pattern) {
   std::vector<NumberedName> numbered = names_of_pattern(names, pattern);
@@ -258,7 +258,7 @@ void FiledMaps::find_by_values(ResultReader& file) {
   }
 }
 
-// Orders files, of which each is a layer, by the number in which their names differ, if they do.
+// Orders files of one layer each by the number in which their names differ, if they do.
 void FiledMaps::number_files() {
   is_stack_ = true;
   std::vector<std::string> names;
@@ -342,7 +342,7 @@ Tensor FiledMaps::numbers(const Layer& layer) {
   return tensor;
 }
 
-// The tensor with its axes in their usual order, of an axis of layers one.
+// Tensor with its axes in their usual order, or the part of one layer.
 Tensor FiledMaps::arranged(const Tensor& tensor, const Layer& layer) const {
   if (axes_.empty() || !tensor) return tensor;
   if (tensor.rank() != axes_.size()) {
@@ -368,7 +368,8 @@ Tensor FiledMaps::arranged(const Tensor& tensor, const Layer& layer) const {
   return part_of(usual, *layer.index * element_count(rest), rest);
 }
 
-// Names of programs do not say what a tensor is; rows of weights do, and axes that are named.
+// Meaning of a tensor by its name in a result; of another program's tensor by rows that are
+// weights, or by axes that the user names.
 TensorMeaning FiledMaps::meaning_of_numbers(const AttentionMap& map,
                                             const ResultReader& file) const {
   const TensorMeaning by_name = meaning_of(map.tensor);

@@ -164,7 +164,7 @@ std::vector<std::string> key_labels(const std::vector<std::string>& labels,
                                     const std::vector<std::size_t>& keys) {
   std::vector<std::string> part;
   const bool follow = keys.back() - keys.front() + 1 == keys.size();
-  if (labels.empty() && follow) return part;  // they can be counted
+  if (labels.empty() && follow) return part;  // pictures number them
   for (const std::size_t key : keys) {
     part.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
   }

@@ -42,14 +42,14 @@ void check_labels(const Labels& labels, const Maps& maps) {
   check(labels.key, maps.keys(), "key");
 }
 
-// A matrix on its way from one head to what is drawn.
+// Matrix on its way from the heads to the picture.
 struct Shown {
   std::size_t rows = 0, columns = 0;
   std::vector<double> weights;
   std::vector<std::uint8_t> allowed;  // empty = unknown
 };
 
-// Of all heads, for the mean or the largest; a cell is allowed if it is in any head.
+// Mean or largest of the heads. A cell is allowed if any head allows it.
 Shown of_heads(const SelectedMap& selected, std::size_t sample,
                const std::vector<std::size_t>& heads) {
   Shown shown{selected.numbers.queries(), selected.numbers.keys(), {}, {}};
@@ -62,7 +62,7 @@ Shown of_heads(const SelectedMap& selected, std::size_t sample,
     } else {
       for (std::size_t i = 0; i < values.size(); ++i) {
         double& weight = shown.weights[i];
-        // A NaN in any head shows.
+        // A NaN in any head is shown.
         weight = !largest ? weight + values[i]
                           : (values[i] > weight || std::isnan(values[i]) ? values[i] : weight);
       }
@@ -91,7 +91,7 @@ Shown part_of(const Shown& whole, const Positions& queries, const std::vector<st
   return part;
 }
 
-// A row of zeros stays one.
+// Divides rows by their sums; a row of zeros is left alone.
 void renormalize(Shown& shown) {
   for (std::size_t i = 0; i < shown.rows; ++i) {
     double* row = shown.weights.data() + i * shown.columns;
@@ -102,7 +102,7 @@ void renormalize(Shown& shown) {
   }
 }
 
-// What a word's keys weigh together, and what its queries look at on average.
+// Sums of the keys of a word, and means of its queries.
 Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::vector<Word>& keys) {
   Shown words{queries.size(), keys.size(), {}, {}};
   words.weights.reserve(words.rows * words.columns);
@@ -163,7 +163,8 @@ Maps numbers_of(const AttentionMap& map) {
   return Maps(map.numbers, map.heads_only);
 }
 
-// Labels are checked too. Those of a tensor that is no map name its rows if they fit.
+// Seen cells of a map of queries and keys, whose labels are checked too. Labels of another tensor
+// need not fit it.
 std::optional<Maps> allowed_of(const AttentionMap& map, const Maps& numbers) {
   if (!map.is_map()) return std::nullopt;
   check_labels(map.labels, numbers);
