@@ -9,8 +9,8 @@
 
 #include "attention/attention_name.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
+#include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -18,7 +18,7 @@
 #include "heads/row_reading.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
-#include "result/tensor_meaning.hpp"
+#include "result/tensor_names.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

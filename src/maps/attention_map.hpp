@@ -9,7 +9,7 @@
 #include "attention/attention_name.hpp"
 #include "document/labels.hpp"
 #include "document/plan.hpp"
-#include "result/tensor_meaning.hpp"
+#include "result/tensor_names.hpp"
 
 namespace attn {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pictures/drawing.hpp"
-#include "result/tensor_meaning.hpp"
+#include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

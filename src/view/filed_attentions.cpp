@@ -5,8 +5,8 @@
 
 #include "attention/attention_name.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/numbered_names.hpp"
 #include "maps/selected_map.hpp"
+#include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "view/hidden_reasons.hpp"
 #include "view/map_rows.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plot/colour/colour.hpp"
-#include "result/tensor_meaning.hpp"
+#include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
