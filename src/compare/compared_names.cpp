@@ -1,5 +1,3 @@
-#include "compare/compared_tensors.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "compare/compared_tensors.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"

@@ -313,7 +313,8 @@ const HiddenKeys& hidden_by(std::string_view name) {
     return row.part.name == name && row.hidden.legend != nullptr;
   });
   if (part == parts.end()) {
-    throw Error(ErrorKind::internal, "a part of a mask has no words for the keys it hides",
+    throw Error(ErrorKind::internal,
+                translated("a part of a mask has no words for the keys it hides"),
                 std::string(name), "");
   }
   return part->hidden;

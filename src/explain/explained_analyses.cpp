@@ -1,5 +1,3 @@
-#include "explain/explained_steps.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -10,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/term_norms.hpp"
