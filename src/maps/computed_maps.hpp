@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/io.hpp"
-#include "attn/run.hpp"
+#include "attn/model.hpp"
 #include "attn/tensor.hpp"
 
 #include "document/plan.hpp"
