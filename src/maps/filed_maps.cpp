@@ -438,6 +438,7 @@ AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
   AttentionMap all;
   std::vector<double> sum;
   std::vector<std::uint8_t> allowed;
+  bool hides = true;  // whether every layer has a mask
   std::vector<std::size_t> numbers;
   for (const Layer& layer : layers) {
     const AttentionMap one = read(layer);
@@ -458,7 +459,8 @@ AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
         sum[i] = !largest ? sum[i] + values[i] : shows ? values[i] : sum[i];
       }
     }
-    if (!one.allowed) continue;
+    hides = hides && one.allowed;
+    if (!hides) continue;
     const auto seen = one.allowed.values<std::uint8_t>();
     allowed.resize(seen.size());
     for (std::size_t i = 0; i < seen.size(); ++i) allowed[i] |= seen[i];
@@ -472,7 +474,7 @@ AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
   if (attention_of(all.tensor).empty()) all.name = AttentionName("", 0, "");
   all.place = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.numbers = Tensor(all.numbers.shape(), std::move(sum));
-  if (all.allowed) all.allowed = Tensor(all.allowed.shape(), std::move(allowed));
+  all.allowed = hides ? Tensor(all.allowed.shape(), std::move(allowed)) : Tensor();
   all.scores = all.capped = all.masked = Tensor();
   return all;
 }

@@ -11,6 +11,7 @@
 
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
+#include "tensor_is.hpp"
 
 namespace {
 
@@ -165,6 +166,21 @@ TEST_CASE("layers are taken together by their mean or the largest") {
   CHECK(places(request) == Texts{"Largest of 3 Layers"});
   CHECK(read_heatmap(request).title ==
         "Attention Weight Heatmap (Largest of 3 Layers, Sample 1, Head 1)");
+}
+
+TEST_CASE("layers together hide a cell that every layer hides") {
+  const TemporaryFolder folder;
+  const std::string rows = "[[1,0],[0.5,0.5]]", lower = "[[1,0],[1,1]]";
+  const auto request = [&](const std::string& second) {
+    PlotRequest mean = request_for(folder.write(
+        "w.json", "{\"tensors\":{\"layers.0.weights\":" + rows + ",\"layers.0.allowed\":" + lower +
+                      ",\"layers.1.weights\":" + rows + second + "}}"));
+    mean.selection.layers_together = MapSelection::Layers::mean;
+    return mean;
+  };
+  const auto both = chosen(request(",\"layers.1.allowed\":[[1,1],[1,1]]"));
+  CHECK(tensor_is<std::uint8_t>(both[0].allowed, {2, 2}, {1, 1, 1, 1}));
+  CHECK(!chosen(request(""))[0].allowed);
 }
 
 TEST_CASE("heads that are chosen keep their numbers, alone and together") {
