@@ -17,6 +17,7 @@
 #include "maps/filed_maps.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
+#include "result/tensor_names.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
 
@@ -226,7 +227,12 @@ bool holds_maps(const MappedFile& file, const Limits& limits) {
     return false;  // whoever reads it as a document tells what is wrong with it
   }
   if (root.is(JsonValue::Type::array) || root.find("tensors")) return true;
-  return root.find("weights") && !root.find("attention") && !root.find("model");
+  if (!root.is(JsonValue::Type::object) || root.find("attention") || root.find("model"))
+    return false;
+  const auto& members = root.members();
+  return std::any_of(members.begin(), members.end(), [](const JsonMember& member) {
+    return meaning_of(member.key) == TensorMeaning::weights;
+  });
 }
 
 ExplainOutcome explained_maps(const ExplainOptions& options,

@@ -141,6 +141,8 @@ TEST_CASE("a result, its folder and several files are explained without their do
   const std::string both = explained(several);
   CHECK(holds(both, "Layer 1, Head 1: where query 1 looks"));
   CHECK(holds(both, "Layer 2, Head 1: where query 1 looks"));
+  const auto named = folder.write("named.json", R"({"layers.foo.weights": [[1,0],[0,1]]})");
+  CHECK(holds(explained(options_for(named)), "Head 1: where query 1 looks"));
 }
 
 TEST_CASE("what is unlike a softmax is told") {
