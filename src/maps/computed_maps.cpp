@@ -319,7 +319,7 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
   std::vector<std::int64_t> ids(scores.size());
   std::iota(ids.begin(), ids.end(), std::int64_t{0});
   const std::size_t count = std::min(most_predicted, ids.size());
-  // Of equal scores the lower id comes first.
+  // The lower id comes first where scores are equal.
   std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
                     [&](std::int64_t a, std::int64_t b) {
                       const double first = scores[static_cast<std::size_t>(a)];

@@ -14,7 +14,7 @@
 
 namespace attn {
 
-/// Tensors of an attention that are read beside its weights.
+/// Tensors of an attention that are read in addition to its weights.
 enum class MapContents {
   weights,  ///< the mask
   stages,   ///< the mask and the stages of the scores
@@ -25,7 +25,7 @@ enum class MapContents {
 /// several files. Only maps that are wanted are read.
 class FiledMaps {
  public:
-  /// Opens the files, of which the first ones may be open already, and finds the tensors.
+  /// Opens the files that are not `opened`, and finds the tensors.
   /// `english`: places of layers are named in English, whatever the language is. Throws
   /// Error(file), or Error(input) if there are no tensors of the name, or no weights.
   explicit FiledMaps(MapRequest request, MapContents contents = MapContents::weights,
@@ -38,7 +38,7 @@ class FiledMaps {
   /// All that each() hands over.
   std::vector<AttentionMap> chosen();
 
-  /// The map that is drawn where a picture shows one: the first of a stack of which none is chosen.
+  /// Map for a picture that shows one: the chosen one, else the first of the stack.
   /// Throws Error(input) naming the field if several are.
   AttentionMap one();
 
@@ -100,8 +100,8 @@ class FiledMaps {
   } read_;
 };
 
-/// All stacks of the files, of which the first may be open already: that of FiledMaps and, each as
-/// a stack of its own, the maps that it leaves out. A tensor of five axes that are not named is a
+/// All stacks of the files: that of FiledMaps and, each as a stack of its own, the maps that it
+/// leaves out. `first` is the first file, or null. A tensor of five axes that are not named is a
 /// stack [layers,B,H,Lq,Lk]. Throws as FiledMaps() does.
 std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents contents,
                                   std::shared_ptr<ResultReader> first = nullptr);

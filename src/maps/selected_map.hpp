@@ -62,7 +62,7 @@ std::string heads_text(const SelectedMap& selected);
 /// to the keys.
 std::string place_text(const SelectedMap& selected);
 
-/// Warning if pieces of words are to be merged and none belong together.
+/// Warning where the choice merges pieces of words and no pieces belong together.
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);
 
 }  // namespace attn

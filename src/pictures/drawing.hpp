@@ -52,7 +52,7 @@ struct Drawing {
 };
 
 // Pictures by their kinds. They throw as the functions of plot.hpp do, and Error(input) where the
-// drawing does not hold what is to be shown.
+// drawing lacks the contents of the picture.
 Picture draw_map(const Drawing& drawing);
 Picture draw_map_grid(const Drawing& drawing);
 Picture draw_map_lines(const Drawing& drawing);
@@ -93,7 +93,7 @@ std::string pictured_name(const DifferenceMap& map);
 Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
                         const std::string& provenance);
 
-/// Mask of an input document, of which nothing is computed. Errors name the document.
+/// Mask of an input document, without computing it. Errors name the document.
 MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
                       const FileAccess& access);
 

@@ -22,8 +22,8 @@ struct PictureKind {
   /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
   /// the whole run, or several runs. Of kinds that a run does not draw, part of a file.
   enum class Unit { attention, stack, run, several } unit;
-  /// Throws as the functions of plot.hpp do, and Error(input) where the drawing does not hold what
-  /// is to be shown.
+  /// Throws as the functions of plot.hpp do, and Error(input) where the drawing lacks these
+  /// contents.
   Picture (*draw)(const Drawing& drawing);
 
   bool shows_weights() const { return shows == Shows::weights || shows == Shows::stages; }

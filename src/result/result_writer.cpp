@@ -5,7 +5,7 @@
 namespace attn {
 namespace {
 
-// A tensor whose elements are in files beside result.json.
+// A tensor whose elements are in files next to result.json.
 Fact facts_of(const Tensor& tensor, const TensorPlace& place) {
   return object({{"file", place.name ? Fact(place.files[0]) : Fact::absent()},
                  {"name", if_given(place.name)},

@@ -53,10 +53,10 @@ Tensor read_seen_keys(const JsonValue& seen, const std::string& prefix, const Sh
     }
     if (!meant) continue;
     const std::string keys_at = pointer_to(at, "keys");
-    const Tensor told = read(*ranges, keys_at);
-    fit(weights.size() == 4 && told.shape() == Shape{weights[0], weights[2], 2}, keys_at);
+    const Tensor given = read(*ranges, keys_at);
+    fit(weights.size() == 4 && given.shape() == Shape{weights[0], weights[2], 2}, keys_at);
     const std::size_t queries = weights[2], keys = weights[3];
-    const auto ends = told.values<double>();
+    const auto ends = given.values<double>();
     std::vector<std::uint8_t> allowed(weights[0] * queries * keys);
     for (std::size_t row = 0; row < weights[0] * queries; ++row) {
       const double first = ends[2 * row], end = ends[2 * row + 1];

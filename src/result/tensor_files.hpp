@@ -17,7 +17,7 @@
 
 namespace attn {
 
-/// Files beside a result that hold a tensor.
+/// Files next to a result that hold a tensor.
 struct TensorPlace {
   std::vector<std::string> files;  ///< relative to the result; one, unless it was cut into matrices
   std::optional<std::string> name;  ///< in that one file; absent for matrices

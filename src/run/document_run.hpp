@@ -15,7 +15,7 @@
 
 namespace attn {
 
-/// File beside a result that is made of all its maps while they are computed.
+/// File next to a result, made of all its maps while they are computed.
 struct MapsFile {
   std::string name;
   /// Takes the map of attention number `attention`, whose numbers may be freed afterwards.
@@ -33,7 +33,7 @@ using MakeMapsFile = std::function<MapsFile(const Plan& plan, const std::filesys
 RunOutcome run_document(const RunOptions& options, Document document,
                         const Provenance* provenance = nullptr, const MakeMapsFile& make = {});
 
-/// run() with such a file beside each result.
+/// run() with such a file next to each result.
 RunOutcome run_with_maps_file(const RunOptions& options, const MakeMapsFile& make);
 
 }  // namespace attn
