@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -8,33 +9,107 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/attention.hpp"
+#include "attn/layers.hpp"
 #include "attn/rotary.hpp"
 
 #include "io/json_value.hpp"
 
 namespace attn {
 
-/// How a model's norms are computed: mean and variance, root mean square, or the latter with a
-/// weight that counts from one (Gemma).
-enum class ModelNorm { layer, rms, rms_plus_one };
-
-/// gelu: x·Φ(x); gelu_tanh: its approximation by tanh; gelu_bloom: the same with BLOOM's rounded
-/// constant; quick_gelu: x·σ(1.702x).
-enum class ModelActivation { relu, gelu, gelu_tanh, gelu_bloom, quick_gelu, silu };
-
-/// Where positions enter.
+/// The ways in which positions enter a model.
 enum class ModelPositions { none, learned, sinusoidal, rotary, alibi, buckets };
 
-/// How a projection of query, key and value in one tensor is cut: one after the other; head by
-/// head, query, key and value of each; or by groups, the queries of a group, its key and its value.
+/// The order of the rows of a projection of query, key and value in one tensor: all queries, all
+/// keys, all values; head by head, query, key and value of each; or group by group, the queries,
+/// the key and the value of each.
 enum class FusedLayout { side_by_side, each_head, each_group };
 
-/// What a tensor is for, to the names that files may give it.
-using TensorNames = std::map<std::string, std::vector<std::string>, std::less<>>;
+/// The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
+/// tensors.
+enum class WeightPurpose {
+  tokens,
+  positions,
+  types,
+  embedding_norm,
+  embedding_projection,
+  output_projection,
+  layer,
+  query,
+  key,
+  value,
+  query_key_value,
+  output,
+  query_norm,
+  key_norm,
+  sinks,
+  buckets,
+  before_attention,
+  after_attention,
+  after_attention_sum,
+  cross_query,
+  cross_key,
+  cross_value,
+  cross_output,
+  before_cross,
+  after_cross_sum,
+  before_feed_forward,
+  after_feed_forward,
+  after_feed_forward_sum,
+  final_norm,
+  gate,
+  up,
+  gated_up,
+  gate_up,
+  down,
+  router,
+  experts
+};
+/// Their names in a row of the table of families, in the order of the enumeration.
+inline constexpr std::array<std::string_view, 36> weight_purposes{"tokens",
+                                                                  "positions",
+                                                                  "types",
+                                                                  "embedding_norm",
+                                                                  "embedding_projection",
+                                                                  "output_projection",
+                                                                  "layer",
+                                                                  "query",
+                                                                  "key",
+                                                                  "value",
+                                                                  "query_key_value",
+                                                                  "output",
+                                                                  "query_norm",
+                                                                  "key_norm",
+                                                                  "sinks",
+                                                                  "buckets",
+                                                                  "before_attention",
+                                                                  "after_attention",
+                                                                  "after_attention_sum",
+                                                                  "cross_query",
+                                                                  "cross_key",
+                                                                  "cross_value",
+                                                                  "cross_output",
+                                                                  "before_cross",
+                                                                  "after_cross_sum",
+                                                                  "before_feed_forward",
+                                                                  "after_feed_forward",
+                                                                  "after_feed_forward_sum",
+                                                                  "final_norm",
+                                                                  "gate",
+                                                                  "up",
+                                                                  "gated_up",
+                                                                  "gate_up",
+                                                                  "down",
+                                                                  "router",
+                                                                  "experts"};
 
-/// What may differ from layer to layer.
+/// The names that files may give a tensor, the first that is there counting.
+using TensorNames = std::map<WeightPurpose, std::vector<std::string>>;
+
+/// Rules that may differ from layer to layer.
 struct ModelLayer {
-  /// Causal: so many keys are seen, the query's own among them; else so many on either side of it.
+  /// The number of keys that are seen: with causality those up to the query, its own among them,
+  /// else those on either side of it.
   std::optional<std::size_t> window;
   std::optional<Rotary> rotary;
   double scale = 1;  ///< of the scores
@@ -48,7 +123,7 @@ struct ModelStack {
   std::vector<ModelLayer> layers;
 };
 
-/// Experts of a feed-forward, of which each token takes some.
+/// Experts of a feed-forward; each token takes `chosen` of `count`.
 struct ModelExperts {
   std::size_t count = 0, chosen = 0;
   double limit = 7;
@@ -58,23 +133,23 @@ struct ModelBuckets {
   std::size_t count = 32, max_distance = 128;
 };
 
-/// The head that gives logits. Names that are not there are left out, but where `dense` is named
-/// and not in the file there is no head.
+/// The names of the tensors of the head that gives logits. A file may lack them, but without a
+/// `dense` that is named it has no head.
 struct ModelHead {
   std::string dense, norm, weight;
   std::vector<std::string> bias;
-  std::optional<ModelActivation> activation;  ///< absent = that of the layers
+  std::optional<Activation> activation;  ///< absent = that of the layers
 };
 
-/// One model, normalised from its config.json by the row of its family: whatever the keys are
-/// called and whichever are left out.
+/// One model, as its config.json and the row of its family describe it.
 struct Architecture {
   std::string family;
   std::vector<std::string> prefixes;
   std::size_t width = 0, heads = 0, kv_heads = 0, head_width = 0, vocabulary = 0;
-  ModelNorm norm = ModelNorm::layer;
+  NormKind norm = NormKind::layer;
+  bool norm_weights_from_one = false;  ///< norms multiply by 1 + weight (Gemma)
   double eps = 1e-5;
-  ModelActivation activation = ModelActivation::gelu;
+  Activation activation = Activation::gelu;
   ModelPositions positions = ModelPositions::none;
   std::size_t first_position = 0;       ///< the row of the table that the first token takes
   std::optional<std::size_t> longest;   ///< text; absent = no limit
@@ -84,8 +159,8 @@ struct Architecture {
   bool whole_width_norms = false;       ///< of query and key: over all heads together
   bool stored_transposed = false;       ///< matrices are [in,out]
   FusedLayout fused = FusedLayout::side_by_side;
-  bool alibi_scaled = false;          ///< the bias of ALiBi is scaled with the scores
-  std::vector<std::string> optional;  ///< purposes of tensors that files may lack
+  bool alibi_scaled = false;            ///< the bias of ALiBi is scaled with the scores
+  std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   double embedding_scale = 1;
   std::optional<double> softcap, logit_softcap;
   bool tied = true;
@@ -104,11 +179,12 @@ struct Architecture {
 };
 
 /// Reads config.json by the row of its `model_type`, or by `row` if the user gives one. Throws
-/// Error(input) naming the key for what is missing, malformed or not supported: which value, and
-/// what would be computed wrongly.
+/// Error(input) at the key for what is missing, malformed or not supported, with what would be
+/// computed wrongly.
 Architecture read_architecture(const JsonValue& config, const JsonValue* row = nullptr);
 
-/// The row that read_architecture() takes, with all that it takes over, as JSON.
+/// The row that read_architecture() uses, complete with what it takes over from other rows, as
+/// JSON.
 std::string row_text(const JsonValue& config, const JsonValue* row = nullptr);
 
 /// All families, in the order of the table.

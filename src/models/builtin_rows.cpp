@@ -1,4 +1,4 @@
-#include "models/builtin_rows.hpp"
+#include "models/family_row.hpp"
 
 namespace attn {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // "part_sizes" stand for what the language part of a model of several parts leaves out.
 //
 // Every fact was read in the code that made the released checkpoints and held against what it
-// computes; docs/models.md tells for which families.
+// computes; docs/models.md lists the families.
 constexpr std::string_view rows = R"json({
 "bert": {
   "prefixes": ["bert."], "causal": false, "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_eps"],

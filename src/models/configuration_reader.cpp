@@ -54,7 +54,7 @@ std::size_t size_of_number(double number) noexcept {
 
 const JsonValue* ConfigurationReader::find(std::string_view key) const {
   const JsonValue* value = present_member(config_, key);
-  return value == nullptr && defaults_ != nullptr ? present_member(*defaults_, key) : value;
+  return value == nullptr ? present_member(row_.defaults, key) : value;
 }
 
 const JsonValue* ConfigurationReader::find(const std::string& key, JsonValue::Type type,
@@ -105,53 +105,48 @@ std::size_t ConfigurationReader::required(const std::string& meaning,
                     translated("it is looked for under {1}", names));
 }
 
-std::optional<std::string> ConfigurationReader::listed(const JsonValue& part,
-                                                       std::string_view list) const {
-  const JsonValue* keys = present_member(part, list);
-  if (keys == nullptr) return std::nullopt;
-  for (std::string& key : strings_of(*keys)) {
-    if (find(key) != nullptr) return std::move(key);
+std::optional<std::string> ConfigurationReader::listed(const std::vector<std::string>& keys) const {
+  for (const std::string& key : keys) {
+    if (find(key) != nullptr) return key;
   }
   return std::nullopt;
 }
 
-std::optional<double> ConfigurationReader::chosen(const JsonValue& part, const std::string& name,
-                                                  std::string_view list) const {
-  if (const auto key = listed(part, list)) return number(*key);
-  const JsonValue* own = present_member(part, name);
-  return own == nullptr ? std::nullopt : std::optional(own->number());
+std::optional<double> ConfigurationReader::value(const RowValue<double>& of) const {
+  const auto key = listed(of.keys);
+  return key ? number(*key) : of.own;
 }
 
-bool ConfigurationReader::chosen_boolean(const JsonValue& part, const std::string& name,
-                                         std::string_view list, bool otherwise) const {
-  if (const auto key = listed(part, list)) return *boolean(*key);
-  const JsonValue* own = present_member(part, name);
-  return own == nullptr ? otherwise : own->boolean();
+std::optional<std::size_t> ConfigurationReader::value(const RowValue<std::size_t>& of) const {
+  const auto key = listed(of.keys);
+  return key ? std::optional(size_of_number(*number(*key))) : of.own;
 }
 
-bool ConfigurationReader::given_as_null(const JsonValue& part, std::string_view list) const {
-  const JsonValue* keys = present_member(part, list);
-  if (keys == nullptr) return false;
-  const std::vector<std::string> names = strings_of(*keys);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& key) {
-    const JsonValue* value = config_.find(key);
-    return value != nullptr && value->is(JsonValue::Type::null);
+std::optional<bool> ConfigurationReader::value(const RowValue<bool>& of) const {
+  const auto key = listed(of.keys);
+  return key ? boolean(*key) : of.own;
+}
+
+bool ConfigurationReader::given_as_null(const std::vector<std::string>& keys) const {
+  return std::ranges::any_of(keys, [&](const std::string& key) {
+    const JsonValue* own = config_.find(key);
+    return own != nullptr && own->is(JsonValue::Type::null);
   });
 }
 
-ModelActivation activation_of(const std::string& name, const std::string& key) {
-  constexpr std::array<std::pair<std::string_view, ModelActivation>, 11> known{{
-      {"relu", ModelActivation::relu},
-      {"gelu", ModelActivation::gelu},
-      {"gelu_python", ModelActivation::gelu},
-      {"gelu_new", ModelActivation::gelu_tanh},
-      {"gelu_pytorch_tanh", ModelActivation::gelu_tanh},
-      {"gelu_fast", ModelActivation::gelu_tanh},
-      {"gelu_bloom", ModelActivation::gelu_bloom},
-      {"quick_gelu", ModelActivation::quick_gelu},
-      {"silu", ModelActivation::silu},
-      {"swish", ModelActivation::silu},
-      {"gelu_accurate", ModelActivation::gelu_tanh},
+Activation activation_of(const std::string& name, const std::string& key) {
+  constexpr std::array<std::pair<std::string_view, Activation>, 11> known{{
+      {"relu", Activation::relu},
+      {"gelu", Activation::gelu},
+      {"gelu_python", Activation::gelu},
+      {"gelu_new", Activation::gelu_tanh},
+      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh},
+      {"gelu_bloom", Activation::gelu_bloom},
+      {"quick_gelu", Activation::quick_gelu},
+      {"silu", Activation::silu},
+      {"swish", Activation::silu},
+      {"gelu_accurate", Activation::gelu_tanh},
   }};
   std::vector<std::string_view> names;
   for (const auto& [other, activation] : known) {
@@ -162,13 +157,9 @@ ModelActivation activation_of(const std::string& name, const std::string& key) {
              suggestion(name, names));
 }
 
-ModelActivation read_activation(const ConfigurationReader& reader, const JsonValue& part,
-                                const std::string& otherwise) {
-  if (const auto key = reader.listed(part, "activation_keys")) {
-    return activation_of(*reader.text(*key), *key);
-  }
-  const JsonValue* own = present_member(part, "activation");
-  return activation_of(own == nullptr ? otherwise : own->string(), "activation");
+Activation read_activation(const ConfigurationReader& reader, const RowValue<std::string>& of) {
+  if (const auto key = reader.listed(of.keys)) return activation_of(*reader.text(*key), *key);
+  return activation_of(of.own.value_or("gelu"), "activation");
 }
 
 }  // namespace attn

@@ -8,9 +8,9 @@
 #include "attn/model.hpp"
 
 #include "io/json_writer.hpp"
+#include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
-#include "models/weights_check.hpp"
 #include "support/display_width.hpp"
 #include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
@@ -33,7 +33,7 @@ struct Fact {
 std::string positions_text(const Architecture& model, const CheckpointWeights& weights) {
   const auto longest = [&]() -> std::string {
     const StackWeights names(weights, model, model.stacks.front(), find_prefix(weights, model));
-    const auto table = names.shape("positions", std::nullopt, "weight");
+    const auto table = names.shape(WeightPurpose::positions, std::nullopt, "weight");
     if (!table || table->empty() || (*table)[0] <= model.first_position) return "";
     return translated(", at most {1}", (*table)[0] - model.first_position);
   };
@@ -47,7 +47,8 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
     case ModelPositions::learned:
       // MPNet has both.
       return translated("learned") + longest() +
-             (model.stacks.front().names.contains("buckets") ? "; " + in_buckets() : "");
+             (model.stacks.front().names.contains(WeightPurpose::buckets) ? "; " + in_buckets()
+                                                                          : "");
     case ModelPositions::sinusoidal:
       return translated("sinusoidal") + longest();
     case ModelPositions::alibi:
@@ -70,30 +71,24 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
   return text;
 }
 
-const char* norm_text(ModelNorm norm) {
-  switch (norm) {
-    case ModelNorm::layer:
-      return to_translate("layer norm");
-    case ModelNorm::rms:
-      return to_translate("RMS norm");
-    case ModelNorm::rms_plus_one:
-      return to_translate("RMS norm, weights counted from 1");
-  }
-  return "";
+const char* norm_text(const Architecture& model) {
+  if (model.norm == NormKind::layer) return to_translate("layer norm");
+  return model.norm_weights_from_one ? to_translate("RMS norm, weights counted from 1")
+                                     : to_translate("RMS norm");
 }
 
-const char* activation_text(ModelActivation activation) {
+const char* activation_text(Activation activation) {
   switch (activation) {
-    case ModelActivation::relu:
+    case Activation::relu:
       return "relu";
-    case ModelActivation::gelu:
+    case Activation::gelu:
       return to_translate("gelu (exact)");
-    case ModelActivation::gelu_tanh:
-    case ModelActivation::gelu_bloom:
+    case Activation::gelu_tanh:
+    case Activation::gelu_bloom:
       return to_translate("gelu (by tanh)");
-    case ModelActivation::quick_gelu:
+    case Activation::quick_gelu:
       return "quick_gelu";
-    case ModelActivation::silu:
+    case Activation::silu:
       return "silu";
   }
   return "";
@@ -190,7 +185,7 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("vocabulary"), translated("{1} tokens", with_thousands(model.vocabulary, " "))},
       {to_translate("positions"), positions_text(model, folder.weights)},
       {to_translate("norm"),
-       translated("{1}, ε {2}", translated(norm_text(model.norm)), with_digits(model.eps, 6))},
+       translated("{1}, ε {2}", translated(norm_text(model)), with_digits(model.eps, 6))},
       {to_translate("activation"), translated(activation_text(model.activation))},
       {to_translate("mask"), mask},
       {to_translate("head"), head_text(folder)},
@@ -243,7 +238,7 @@ std::string model_json(const CheckpointFolder& folder) {
       json.member("head_width", model.head_width);
       json.member("vocabulary", model.vocabulary);
       json.member("positions", positions_text(model, found.weights));
-      json.member("norm", norm_text(model.norm));
+      json.member("norm", norm_text(model));
       json.member("eps", model.eps);
       json.member("activation", activation_text(model.activation));
       json.member("logits", has_head(model, found.weights));

@@ -1,5 +1,3 @@
-#include "models/family_rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -9,8 +7,8 @@
 #include "attn/error.hpp"
 
 #include "io/json_writer.hpp"
-#include "models/builtin_rows.hpp"
 #include "models/configuration_reader.hpp"
+#include "models/family_row.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"

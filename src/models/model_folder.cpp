@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/json_value.hpp"
-#include "models/row_check.hpp"
+#include "models/family_row.hpp"
 #include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
@@ -89,7 +89,7 @@ class TokenizerFolder {
   std::optional<std::string_view> decoder_;
 };
 
-// Whose text is `place`, as errors of the tokenizer name the file alone.
+// The error with its file's whole path, as errors of the tokenizer name the file alone.
 Error in_folder(const Error& error, const fs::path& folder) {
   if (error.where().empty()) return error.inside(folder.string());
   return {error.kind(), error.problem(), (folder / error.where()).string(), error.help()};
@@ -130,7 +130,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   if (row) {
     own_row = read_json(*row, access);
     try {
-      check_row(*own_row);
+      read_row(*own_row);
     } catch (const Error& problem) {
       throw problem.inside(row->string());
     }

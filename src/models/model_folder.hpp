@@ -17,30 +17,30 @@
 
 namespace attn {
 
-/// A checkpoint folder that was read: what its configuration says, its weights and its tokenizer.
+/// A checkpoint folder that was read: its architecture, its weights and its tokenizer.
 struct ModelFolder {
   std::filesystem::path path;
   Architecture architecture;
-  std::string row;  ///< of the table that it is computed by, as JSON
+  std::string row;  ///< the row of the table of families that describes it, as JSON
   CheckpointWeights weights;
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
-  std::optional<Error> no_tokenizer;           ///< why there is none
-  std::vector<std::filesystem::path> files;    ///< that were read
+  std::optional<Error> no_tokenizer;           ///< the reason why there is none
+  std::vector<std::filesystem::path> files;    ///< all that were read
 
   /// `row` is a file that describes the model in the place of a known row. Throws Error(file) or
-  /// Error(input) naming the file, the key and what is not supported. What is wrong with the
-  /// tokenizer's files is kept for who needs it.
+  /// Error(input) naming the file, the key and what is not supported. An error of the
+  /// tokenizer's files is kept in `no_tokenizer`, as token ids need no tokenizer.
   static ModelFolder open(const std::filesystem::path& path,
                           const std::optional<std::filesystem::path>& row,
                           const FileAccess& access);
 };
 
-/// Checkpoint folders that stay open from one document to the next, so that a batch reads each of
-/// them once.
+/// Checkpoint folders that stay open from one document to the next, so that a batch reads each
+/// once. May be used by several threads.
 class ModelFolders {
  public:
-  /// As ModelFolder::open. Folders are known by the path they are given by.
+  /// Opens a folder, or gives the one that was opened by this path. Throws as ModelFolder::open().
   std::shared_ptr<const ModelFolder> open(const std::filesystem::path& path,
                                           const std::optional<std::filesystem::path>& row,
                                           const FileAccess& access);

@@ -1,5 +1,3 @@
-#include "models/weights_check.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,8 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "models/logits_head.hpp"
-#include "models/stack_norms.hpp"
+#include "models/checkpoint.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
@@ -19,9 +16,9 @@
 namespace attn {
 namespace {
 
-using Layer = std::optional<std::size_t>;
+using LayerNumber = std::optional<std::size_t>;
 
-// Causal masks, numbers and tables that old files hold beside the weights.
+// Causal masks, numbers and tables that old files hold in addition to the weights.
 bool is_buffer(std::string_view name) {
   constexpr std::array<std::string_view, 7> ends{
       ".attn.bias",     ".attention.bias", ".masked_bias",
@@ -65,52 +62,55 @@ class StackCheck {
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
-      if (stack_.names.contains("query_key_value")) {
-        matrix("query_key_value", n, heads + 2 * groups, width);
+      if (stack_.names.contains(WeightPurpose::query_key_value)) {
+        matrix(WeightPurpose::query_key_value, n, heads + 2 * groups, width);
       } else {
-        matrix("query", n, heads, width);
-        matrix("key", n, groups, width);
-        matrix("value", n, groups, width);
+        matrix(WeightPurpose::query, n, heads, width);
+        matrix(WeightPurpose::key, n, groups, width);
+        matrix(WeightPurpose::value, n, groups, width);
       }
-      matrix("output", n, width, heads);
+      matrix(WeightPurpose::output, n, width, heads);
       if (stack_.crosses) {
-        matrix("cross_query", n, heads, width);
-        matrix("cross_key", n, groups, width);
-        matrix("cross_value", n, groups, width);
-        matrix("cross_output", n, width, heads);
+        matrix(WeightPurpose::cross_query, n, heads, width);
+        matrix(WeightPurpose::cross_key, n, groups, width);
+        matrix(WeightPurpose::cross_value, n, groups, width);
+        matrix(WeightPurpose::cross_output, n, width, heads);
       }
-      for (const char* norm : {"before_attention", "after_attention", "after_attention_sum",
-                               "before_cross", "after_cross_sum", "before_feed_forward",
-                               "after_feed_forward", "after_feed_forward_sum"}) {
+      using enum WeightPurpose;
+      for (const WeightPurpose norm :
+           {before_attention, after_attention, after_attention_sum, before_cross, after_cross_sum,
+            before_feed_forward, after_feed_forward, after_feed_forward_sum}) {
         vector(norm, n, width);
       }
       const bool whole = model_.whole_width_norms;
-      vector("query_norm", n, whole ? heads : model_.head_width);
-      vector("key_norm", n, whole ? groups : model_.head_width);
-      vector("sinks", n, model_.heads);
+      vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
+      vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
+      vector(WeightPurpose::sinks, n, model_.heads);
       feed_forward(n);
     }
-    vector("final_norm", std::nullopt, width);
-    if (names_.has("output_projection", std::nullopt)) {
-      matrix("output_projection", std::nullopt, embedded, width);
+    vector(WeightPurpose::final_norm, std::nullopt, width);
+    if (names_.has(WeightPurpose::output_projection, std::nullopt)) {
+      matrix(WeightPurpose::output_projection, std::nullopt, embedded, width);
     }
   }
 
  private:
   std::size_t check_embeddings() {
-    const Shape tokens = matrix("tokens", std::nullopt, model_.vocabulary, 0);
+    const Shape tokens = matrix(WeightPurpose::tokens, std::nullopt, model_.vocabulary, 0);
     const std::size_t embedded = tokens[1];
-    if (names_.has("embedding_projection", std::nullopt)) {
-      matrix("embedding_projection", std::nullopt, model_.width, embedded);
+    if (names_.has(WeightPurpose::embedding_projection, std::nullopt)) {
+      matrix(WeightPurpose::embedding_projection, std::nullopt, model_.width, embedded);
     } else if (embedded != model_.width) {
-      refuse_shape(weights_, *names_.found("tokens", std::nullopt, "weight"), tokens,
+      refuse_shape(weights_, *names_.found(WeightPurpose::tokens, std::nullopt, "weight"), tokens,
                    {tokens[0], model_.width});
     }
-    if (model_.positions == ModelPositions::learned) matrix("positions", std::nullopt, 0, 0);
-    if (names_.has("types", std::nullopt)) matrix("types", std::nullopt, 0, embedded);
-    vector("embedding_norm", std::nullopt, embedded);
-    if (stack_.names.contains("buckets")) {
-      matrix("buckets", std::nullopt, model_.buckets.count, model_.heads);
+    if (model_.positions == ModelPositions::learned)
+      matrix(WeightPurpose::positions, std::nullopt, 0, 0);
+    if (names_.has(WeightPurpose::types, std::nullopt))
+      matrix(WeightPurpose::types, std::nullopt, 0, embedded);
+    vector(WeightPurpose::embedding_norm, std::nullopt, embedded);
+    if (stack_.names.contains(WeightPurpose::buckets)) {
+      matrix(WeightPurpose::buckets, std::nullopt, model_.buckets.count, model_.heads);
     }
     return embedded;
   }
@@ -118,13 +118,13 @@ class StackCheck {
   void feed_forward(std::size_t n) {
     const std::size_t width = model_.width;
     if (model_.experts) {
-      matrix("router", n, model_.experts->count, width);
+      matrix(WeightPurpose::router, n, model_.experts->count, width);
       const std::size_t count = model_.experts->count;
       const auto part = [&](const char* end, const Shape& wanted) {
-        const auto name = names_.found("experts", n, end);
+        const auto name = names_.found(WeightPurpose::experts, n, end);
         if (!name) {
           throw input_error(translated("the weights have no tensor {1}",
-                                       in_quotes(names_.name("experts", n) + end)),
+                                       in_quotes(names_.name(WeightPurpose::experts, n) + end)),
                             weights_.place(),
                             translated("released weights hold the experts as MXFP4, which is not "
                                        "read: convert them to BF16"));
@@ -140,21 +140,23 @@ class StackCheck {
       return;
     }
     std::size_t hidden = 0;
-    if (stack_.names.contains("gate_up")) {
-      hidden = matrix("gate_up", n, 0, width)[0] / 2;
+    if (stack_.names.contains(WeightPurpose::gate_up)) {
+      hidden = matrix(WeightPurpose::gate_up, n, 0, width)[0] / 2;
     } else {
-      const bool gated = names_.has("gate", n) || !stack_.names.contains("up");
+      const bool gated =
+          names_.has(WeightPurpose::gate, n) || !stack_.names.contains(WeightPurpose::up);
       if (gated) {
-        hidden = matrix("gate", n, 0, width)[0];
-        matrix(names_.has("gated_up", n) ? "gated_up" : "up", n, hidden, width);
+        hidden = matrix(WeightPurpose::gate, n, 0, width)[0];
+        matrix(names_.has(WeightPurpose::gated_up, n) ? WeightPurpose::gated_up : WeightPurpose::up,
+               n, hidden, width);
       } else {
-        hidden = matrix("up", n, 0, width)[0];
+        hidden = matrix(WeightPurpose::up, n, 0, width)[0];
       }
     }
-    matrix("down", n, width, hidden);
+    matrix(WeightPurpose::down, n, width, hidden);
   }
 
-  [[noreturn]] void missing(std::string_view purpose, Layer layer) const {
+  [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer) const {
     const std::string wanted = names_.name(purpose, layer) + ".weight";
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
     throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
@@ -162,7 +164,7 @@ class StackCheck {
   }
 
   // A tensor with its bias, if the file has one. In all layers or in none.
-  void use(std::string_view purpose, Layer layer, const std::string& name, std::size_t rows) {
+  void use(WeightPurpose purpose, LayerNumber layer, const std::string& name, std::size_t rows) {
     take(name);
     const auto bias = names_.found(purpose, layer, "bias");
     if (bias) {
@@ -171,7 +173,7 @@ class StackCheck {
         refuse_shape(weights_, *bias, weights_.shape(*bias), {rows});
     }
     if (!layer) return;
-    const auto [first, is_first] = has_bias_.try_emplace(std::string(purpose), bias.has_value());
+    const auto [first, is_first] = has_bias_.try_emplace(purpose, bias.has_value());
     if (is_first || first->second == bias.has_value()) return;
     throw input_error(
         translated("the weights have biases for {1} in some layers and not in layer {2}",
@@ -191,7 +193,7 @@ class StackCheck {
   }
 
   // 0 = any number.
-  Shape matrix(std::string_view purpose, Layer layer, std::size_t rows, std::size_t columns) {
+  Shape matrix(WeightPurpose purpose, LayerNumber layer, std::size_t rows, std::size_t columns) {
     const auto name = names_.found(purpose, layer, "weight");
     if (!name) missing(purpose, layer);
     Shape shape = weights_.shape(*name);
@@ -208,17 +210,17 @@ class StackCheck {
   }
 
   // A norm or another vector that the model may name.
-  void vector(std::string_view purpose, Layer layer, std::size_t width) {
+  void vector(WeightPurpose purpose, LayerNumber layer, std::size_t width) {
     if (!stack_.names.contains(purpose)) return;
     const auto name = names_.found(purpose, layer, "weight");
     if (!name) {
       // Some models have it nowhere, some not in their first layer.
       const bool may_lack = std::ranges::count(model_.optional, purpose) > 0;
-      if (!may_lack || there_.contains(std::string(purpose))) missing(purpose, layer);
+      if (!may_lack || there_.contains(purpose)) missing(purpose, layer);
       return;
     }
-    if (layer && *layer > 1 && !there_.contains(std::string(purpose))) missing(purpose, 1);
-    there_.insert(std::string(purpose));
+    if (layer && *layer > 1 && !there_.contains(purpose)) missing(purpose, 1);
+    there_.insert(purpose);
     if (weights_.shape(*name) != Shape{width})
       refuse_shape(weights_, *name, weights_.shape(*name), {width});
     use(purpose, layer, *name, width);
@@ -229,8 +231,8 @@ class StackCheck {
   const ModelStack& stack_;
   StackWeights names_;
   std::set<std::string>& used_;
-  std::set<std::string> there_;
-  std::map<std::string, bool> has_bias_;
+  std::set<WeightPurpose> there_;
+  std::map<WeightPurpose, bool> has_bias_;
 };
 
 // The tensors of the head that gives logits, if it is there: of the sizes that it needs.
@@ -246,7 +248,7 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
     return expect_shape(weights, name, wanted);
   };
   const StackWeights names(weights, model, model.stacks.back(), prefix);
-  const auto projected = names.shape("output_projection", std::nullopt, "weight");
+  const auto projected = names.shape(WeightPurpose::output_projection, std::nullopt, "weight");
   std::size_t width = projected ? projected->front() : model.width;
   const auto expect_either = [&](const std::string& part, const char* end, const char* old_end) {
     const std::string old_name = part + old_end;
@@ -260,7 +262,7 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
       expect_either(head.norm, ".bias", ".beta");
     }
   }
-  const auto tokens = names.found("tokens", std::nullopt, "weight");
+  const auto tokens = names.found(WeightPurpose::tokens, std::nullopt, "weight");
   const bool own = !model.tied && !head.weight.empty();
   const std::string table = own ? head_weight(head, weights) : tokens.value_or("");
   used.insert(table);

@@ -4,7 +4,6 @@
 #include "io/json_value.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
-#include "models/weights_check.hpp"
 
 // The bytes up to the first zero are a config.json, those behind it a model.safetensors.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

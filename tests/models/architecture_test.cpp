@@ -1,12 +1,15 @@
 #include "models/architecture.hpp"
 
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "io/json_value.hpp"
+#include "models/family_row.hpp"
 
 namespace attn {
 namespace {
@@ -292,12 +295,13 @@ TEST_CASE("OPT's norms stand behind the residuals where the configuration says s
   const auto names = [](const std::string& config) {
     return architecture_of(config).stacks[0].names;
   };
-  CHECK(names(with_sizes("opt")).contains("before_attention"));
-  CHECK(names(with_sizes("opt")).contains("final_norm"));
+  CHECK(names(with_sizes("opt")).contains(WeightPurpose::before_attention));
+  CHECK(names(with_sizes("opt")).contains(WeightPurpose::final_norm));
   const TensorNames after = names(with_sizes("opt", R"("do_layer_norm_before": false)"));
-  CHECK_FALSE(after.contains("before_attention"));
-  CHECK_FALSE(after.contains("final_norm"));
-  CHECK(after.at("after_attention_sum") == std::vector<std::string>{"self_attn_layer_norm"});
+  CHECK_FALSE(after.contains(WeightPurpose::before_attention));
+  CHECK_FALSE(after.contains(WeightPurpose::final_norm));
+  CHECK(after.at(WeightPurpose::after_attention_sum) ==
+        std::vector<std::string>{"self_attn_layer_norm"});
 }
 
 TEST_CASE("a row of one's own can take over another and change it") {
@@ -305,9 +309,11 @@ TEST_CASE("a row of one's own can take over another and change it") {
       parse_json(R"({"like": "llama", "norm": "layer", "names": {"output": "self_attn.dense"}})");
   const Architecture model = read_architecture(parse_json(with_sizes("tomorrow")), &row);
   CHECK(model.family == "tomorrow");
-  CHECK(model.norm == ModelNorm::layer);
-  CHECK(model.stacks[0].names.at("output") == std::vector<std::string>{"self_attn.dense"});
-  CHECK(model.stacks[0].names.at("query") == std::vector<std::string>{"self_attn.q_proj"});
+  CHECK(model.norm == NormKind::layer);
+  CHECK(model.stacks[0].names.at(WeightPurpose::output) ==
+        std::vector<std::string>{"self_attn.dense"});
+  CHECK(model.stacks[0].names.at(WeightPurpose::query) ==
+        std::vector<std::string>{"self_attn.q_proj"});
 }
 
 TEST_CASE("what is not known or not computed is refused by its key") {
@@ -349,6 +355,79 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "expected a number, found a string\n"
         "  where: /rms_norm_eps\n"
         "  help:  this is no configuration as the libraries write it");
+}
+
+TEST_CASE("every row of the table is one that users may write") {
+  const JsonValue rows = parse_json(builtin_rows());
+  CHECK(rows.members().size() > 30);
+  for (const JsonMember& row : rows.members()) {
+    CAPTURE(row.key);
+    CHECK_NOTHROW(read_row(row.value));
+  }
+}
+
+TEST_CASE("what another row says may be taken away everywhere") {
+  CHECK_NOTHROW(read_row(parse_json(
+      R"({"like": "llama", "names": {"gate": null}, "window": null, "rotary": {"theta": null}})")));
+}
+
+TEST_CASE("values of a row that have another type than they must are refused where they stand") {
+  struct Wrong {
+    std::string row, expected, where;
+  };
+  const std::string count = "expected a whole number from 0 on, found ";
+  const std::string names = "expected a name or a list of names, found ";
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {R"({"norm": 5})", "expected a string, found a number", "/norm"},
+           {R"({"causal": 1})", "expected true or false, found a number", "/causal"},
+           {R"({"eps": "1e-5"})", "expected a number, found a string", "/eps"},
+           {R"({"kv_heads": -1})", count + "a number", "/kv_heads"},
+           {R"({"kv_heads": 1.5})", count + "a number", "/kv_heads"},
+           {R"({"window": {"size": true}})", count + "true", "/window/size"},
+           {R"({"position_offset": [2]})",
+            "expected a whole number from 0 on or a rule, found an array", "/position_offset"},
+           {R"({"eps_keys": 7})", names + "a number", "/eps_keys"},
+           {R"({"prefixes": ["model.", 3]})", "expected a name, found a number", "/prefixes/1"},
+           {R"({"rotary": []})", "expected an object, found an array", "/rotary"},
+           {R"({"defaults": 1})", "expected an object, found a number", "/defaults"},
+           {R"({"names": ["wte"]})", "expected an object, found an array", "/names"},
+           {R"({"names": {"query": {}}})", names + "an object", "/names/query"},
+           {R"({"names": {"layer": []}})", "there is no name", "/names/layer"},
+           {R"({"encoder": {"names": {"up": 1}}})", names + "a number", "/encoder/names/up"},
+           {R"({"cases": {}})", "expected a list of cases, found an object", "/cases"},
+           {R"({"cases": [5]})", "expected an object, found a number", "/cases/0"},
+           {R"({"cases": [{"key": "alibi", "is": true}]})", "the case has no \"row\"", "/cases/0"},
+           {R"({"cases": [{"key": null, "is": true, "row": {}}]})", "the case has no \"key\"",
+            "/cases/0"},
+           {R"({"cases": [{"key": "alibi", "is": "yes", "row": {}}]})",
+            "expected true, false or a number, found a string", "/cases/0/is"},
+           {R"({"cases": [{"key": "alibi", "is": 1, "row": {"tied": 2}}]})",
+            "expected true or false, found a number", "/cases/0/row/tied"}}) {
+    CAPTURE(wrong.row);
+    CHECK(error_from([&] { read_row(parse_json(wrong.row)); }) ==
+          wrong.expected + "\n  where: " + wrong.where +
+              "\n  help:  model_row() gives a row as it should be");
+  }
+  CHECK(error_from([] { read_row(parse_json("[]")); }) ==
+        "the row is an array, no object\n  help:  model_row() gives one");
+}
+
+TEST_CASE("a member that no row has is refused with the nearest that there is") {
+  struct Unknown {
+    std::string row, where, nearest;
+  };
+  for (const Unknown& unknown :
+       std::vector<Unknown>{{R"({"noorm": "rms"})", "/noorm", "norm"},
+                            {R"({"rotary": {"thetta": 3}})", "/rotary/thetta", "theta"},
+                            {R"({"names": {"qurey": "q_proj"}})", "/names/qurey", "query"},
+                            {R"({"cases": [{"key": "a", "is": 1, "row": {"scal": 2}}]})",
+                             "/cases/0/row/scal", "scale"}}) {
+    CAPTURE(unknown.row);
+    const std::string member = unknown.where.substr(unknown.where.rfind('/') + 1);
+    CHECK(error_from([&] { read_row(parse_json(unknown.row)); }) ==
+          "unknown key \"" + member + "\"\n  where: " + unknown.where +
+              "\n  help:  did you mean \"" + unknown.nearest + "\"?");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "models/checkpoint.hpp"
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "models/model_folder.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {
@@ -98,6 +101,88 @@ TEST_CASE("a folder without weights, or with a pickle, says what to do") {
             "\n  help:  convert it once where PyTorch is: python3 -c \"import torch, "
             "safetensors.torch as s; s.save_file({k: v.clone().contiguous() for k, v in "
             "torch.load('pytorch_model.bin', map_location='cpu').items()}, 'model.safetensors')\"");
+}
+
+const std::filesystem::path stored_models =
+    std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases";
+
+// What a checkpoint says whose header has `to` instead of `from`; FOLDER stands for its place.
+std::string refusal_with(const std::string& name, const std::string& from, const std::string& to) {
+  const TemporaryFolder folder;
+  for (const char* part : {"config.json", "model.safetensors"}) {
+    std::string text = read_text(stored_models / name / "checkpoint" / part);
+    if (part == std::string("model.safetensors")) {
+      const std::size_t at = text.find(from);
+      REQUIRE(at != text.npos);
+      text.replace(at, from.size(), to);
+      // The header's length stands before it.
+      std::uint64_t length = 0;
+      std::memcpy(&length, text.data(), sizeof(length));
+      length += to.size() - from.size();
+      std::memcpy(text.data(), &length, sizeof(length));
+    }
+    folder.write(part, text);
+  }
+  std::string said = error_from([&] {
+    const ModelFolder model = ModelFolder::open(folder.path(), std::nullopt, {});
+    check_weights(model.architecture, model.weights);
+  });
+  const std::size_t at = said.find(folder.path().string());
+  if (at != said.npos) said.replace(at, folder.path().string().size(), "FOLDER");
+  return said;
+}
+
+struct Spoilt {
+  std::string model, from, to, problem, help;
+};
+
+TEST_CASE("weights that do not fit the configuration are named before anything is computed") {
+  const std::string misfit = "the configuration and the weights do not belong together";
+  const std::string cut = "the file is not whole: fetch it again";
+  const std::string query = "model.layers.0.self_attn.q_proj";
+  const std::vector<Spoilt> all{
+      {"gpt2_bare_names", R"("wte.weight":{"dtype":"F32")", R"("wte.weight":{"dtype":"I32")",
+       "the weight \"wte.weight\" is stored as int32",
+       "what such elements stand for is not known: take the model's unquantised folder"},
+      {"gpt2_bare_names", R"("shape":[24,72])", R"("shape":[72,24])",
+       "h.0.attn.c_attn.weight [72,24] does not fit the configuration: expected [24,72]", misfit},
+      {"llama_grouped", R"("shape":[16,32])", R"("shape":[32,16])",
+       "model.layers.0.self_attn.k_proj.weight [32,16] does not fit the configuration: expected "
+       "[16,32]",
+       misfit},
+      {"qwen2_bias_bf16", R"("model.layers.0.self_attn.q_proj.bias":{"dtype":"BF16","shape":[32])",
+       R"("model.layers.0.self_attn.q_proj.bias":{"dtype":"F64","shape":[8])",
+       "model.layers.0.self_attn.q_proj.bias [8] does not fit the configuration: expected [32]",
+       misfit},
+      {"qwen2_bias_bf16", R"("model.layers.1.self_attn.q_proj.bias")",
+       R"("other.layers.1.self_attn.q_proj.bias")",
+       "the weights have biases for \"" + query + "\" in some layers and not in layer 1", cut},
+      {"qwen2_bias_bf16", R"("model.layers.0.self_attn.q_proj.bias")",
+       R"("other.layers.0.self_attn.q_proj.bias")",
+       "the weights have biases for \"" + query + "\" in some layers and not in layer 0", cut},
+      {"gpt_oss_sinks_bf16", R"("model.layers.1.mlp.experts.down_proj":)",
+       R"("other.layers.1.mlp.experts.down_proj":)",
+       "the weights have no tensor \"model.layers.1.mlp.experts.down_proj\"",
+       "released weights hold the experts as MXFP4, which is not read: convert them to BF16"},
+      {"qwen2_bias_bf16", R"("model.layers.2.self_attn.o_proj.weight")",
+       R"("model.layers.2.self_attn.x_proj.weight")",
+       "the weights have no tensor \"model.layers.2.self_attn.o_proj.weight\"",
+       "did you mean \"model.layers.0.self_attn.o_proj.weight\"?"},
+  };
+  for (const Spoilt& spoilt : all) {
+    CAPTURE(spoilt.model);
+    CAPTURE(spoilt.to);
+    CHECK(refusal_with(spoilt.model, spoilt.from, spoilt.to) ==
+          spoilt.problem + "\n  where: FOLDER/model.safetensors\n  help:  " + spoilt.help);
+  }
+}
+
+TEST_CASE("weights without a table of tokens are no model's") {
+  const std::string said = refusal_with("llama_grouped", "embed_tokens", "other_tokens");
+  CHECK(said ==
+        "the weights have no token embeddings: no tensor \"model.embed_tokens.weight\"\n"
+        "  where: FOLDER/model.safetensors\n"
+        "  help:  did you mean \"model.other_tokens.weight\"?");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-#include "models/rotary_reader.hpp"
+#include "models/position_rules.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,10 +53,7 @@ std::vector<double> factors(const JsonValue& scaling, const char* key, std::size
 }  // namespace
 
 RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_width)
-    : reader_(reader) {
-  const JsonValue* part = present_member(reader.row(), "rotary");
-  static const JsonValue empty{JsonValue::Object{}};
-  part_ = part == nullptr ? &empty : part;
+    : reader_(reader), row_(reader.row().rotary) {
   longest_ = reader.first_count({"max_position_embeddings", "n_positions", "n_ctx"}).value_or(0);
   const JsonValue* both = reader.find("rope_parameters");
   if (both != nullptr && !both->is(JsonValue::Type::object)) {
@@ -63,14 +62,12 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   for (const char* kind : {"full_attention", "sliding_attention"}) {
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
   }
-  double share = reader.chosen(*part_, "share", "share_keys").value_or(1);
+  double share = reader.value(row_.share).value_or(1);
   if (const JsonValue* flat = parameters(false)) {
     share = number_or(*flat, "partial_rotary_factor", share);
   }
   width_ = size_of_number(static_cast<double>(head_width) * share);
-  if (const auto whole = reader.chosen(*part_, "width", "width_keys")) {
-    width_ = size_of_number(*whole);
-  }
+  if (const auto whole = reader.value(row_.width)) width_ = *whole;
   if (width_ == 0 || width_ % 2 != 0 || width_ > head_width) {
     throw input_error(
         translated("of heads {1} wide {2} columns cannot be turned", head_width, width_), "",
@@ -81,27 +78,26 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
 Rotary RotaryReader::read(bool window) const {
   Rotary rotary;
   rotary.width = width_;
-  rotary.interleaved = reader_.chosen_boolean(*part_, "interleaved", "interleaved_keys", false);
-  rotary.theta = reader_.chosen(*part_, "theta", "theta_keys").value_or(10000);
-  const bool own_theta = window && (present_member(*part_, "window_theta") != nullptr);
-  if (own_theta) {
-    const auto theta = reader_.chosen(*part_, "window_theta", "window_theta_keys");
-    // A key that is there and null means that of the other layers.
-    if (!reader_.given_as_null(*part_, "window_theta_keys")) rotary.theta = *theta;
+  rotary.interleaved = reader_.value(row_.interleaved).value_or(false);
+  rotary.theta = reader_.value(row_.theta).value_or(10000);
+  const bool own_theta = window && row_.window_theta.own;
+  // A key that is there and null means that of the other layers.
+  if (own_theta && !reader_.given_as_null(row_.window_theta.keys)) {
+    rotary.theta = *reader_.value(row_.window_theta);
   }
   const JsonValue* scaling = reader_.find("rope_scaling");
-  if (window && reader_.chosen_boolean(*part_, "scaling_of_full_layers_alone", "", false)) {
-    scaling = nullptr;
-  }
+  if (window && row_.scaling_of_full_layers_alone) scaling = nullptr;
   if (const JsonValue* own = parameters(window)) {
     rotary.theta = number_or(*own, "rope_theta", rotary.theta);
     if (!(window && own_theta && !by_kind_)) scaling = own;
   }
-  positive(reader_.listed(*part_, "theta_keys").value_or("rope_theta"), rotary.theta);
+  positive(reader_.listed(row_.theta.keys).value_or("rope_theta"), rotary.theta);
   if (scaling != nullptr) rotary.scaling = read_scaling(*scaling);
   return rotary;
 }
 
+// The object that newest configurations have for all layers, or for those with and without a
+// window.
 const JsonValue* RotaryReader::parameters(bool window) const {
   const JsonValue* both = reader_.find("rope_parameters");
   if (both == nullptr || !by_kind_) return both;
@@ -170,6 +166,78 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   scale.short_factors = factors(scaling, "short_factor", width_ / 2);
   scale.long_factors = factors(scaling, "long_factor", width_ / 2);
   return scale;
+}
+
+WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
+    : reader_(reader), row_(reader.row().window), causal_(causal) {
+  read_types();
+  if (!row_) {
+    if (std::ranges::count(types_, true) > 0) {
+      refuse_key("layer_types", translated("models of this type have no layers with a window"),
+                 translated("their maps would be those of other layers"));
+    }
+    return;
+  }
+  if (const auto key = reader.listed(row_->keys)) {
+    size_ = reader.count(*key);
+  } else if (!reader.given_as_null(row_->keys)) {
+    size_ = row_->size;
+  }
+  if (!reader.value(row_->active).value_or(true)) size_.reset();
+  both_ways_ = reader.value(row_->both_sides).value_or(!causal_);
+}
+
+std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned) const {
+  if (!size_ || !row_ || !is_windowed(layer, turned)) return std::nullopt;
+  // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
+  const bool halved = row_->each_side_half || (causal_ && both_ways_);
+  return halved ? *size_ / 2 : *size_;
+}
+
+// The types of the layers: a list of them, or of types with how often they come (GPT-Neo).
+void WindowReader::read_types() {
+  const auto add = [&](const JsonValue& type, const std::string& key) {
+    const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
+    const bool window = name == "sliding_attention" || name == "local";
+    if (!window && name != "full_attention" && name != "global") {
+      refuse_key(key, translated("layers of the type {1} are not computed", in_quotes(name)),
+                 translated("their maps would be those of another attention"));
+    }
+    types_.push_back(window);
+  };
+  std::string key = "layer_types";
+  if (reader_.find(key) == nullptr && row_) key = reader_.listed(row_->types_keys).value_or("");
+  if (const JsonValue* types = key.empty() ? nullptr : reader_.find(key)) {
+    if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, translated("a list of types"));
+    for (std::size_t i = 0; i < types->size(); ++i) {
+      const JsonValue& entry = types->element(i);
+      if (!entry.is(JsonValue::Type::array)) {
+        add(entry, key);
+        continue;
+      }
+      if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
+          !entry.element(1).is(JsonValue::Type::number) || !entry.element(1).is_integer()) {
+        refuse_type(key, entry, translated("a list of types and how often they come"));
+      }
+      for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
+        for (std::size_t j = 0; j < entry.element(0).size(); ++j) {
+          add(entry.element(0).element(j), key);
+        }
+      }
+    }
+  }
+}
+
+bool WindowReader::is_windowed(std::size_t layer, bool turned) const {
+  if (layer < types_.size()) return types_[layer];
+  if (row_->where_not_turned) return !turned;
+  if (const auto first = reader_.value(row_->from)) return layer >= *first;
+  if (row_->alternating_from) return layer % 2 == 1;
+  if (const auto every = reader_.value(row_->full_every)) {
+    const std::size_t step = std::max<std::size_t>(*every, 1);
+    return row_->full_first ? layer % step != 0 : (layer + 1) % step != 0;
+  }
+  return true;
 }
 
 }  // namespace attn

@@ -1,0 +1,398 @@
+#include "models/family_row.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "io/json_object.hpp"
+#include "models/configuration_reader.hpp"
+#include "support/in_quotes.hpp"
+#include "support/nearest_name.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+std::string help() {
+  return translated("model_row() gives a row as it should be");
+}
+
+[[noreturn]] void refuse(const JsonValue& value, const std::string& wanted,
+                         const std::string& place) {
+  throw input_error(
+      translated("expected {1}, found {2}", translated(wanted), translated(type_text(value))),
+      place, help());
+}
+
+[[noreturn]] void refuse_member(const std::string& key, const std::vector<std::string_view>& known,
+                                const std::string& place) {
+  throw input_error(translated("unknown key \"{1}\"", key), place, suggestion(key, known));
+}
+
+bool is_null(const JsonValue& value) {
+  return value.is(JsonValue::Type::null);
+}
+
+bool is_count(const JsonValue& value) {
+  return value.is(JsonValue::Type::number) && value.is_integer() && value.integer() >= 0;
+}
+
+// ---- Values by their type -----------------------------------------------------------------------
+
+void read(bool& to, const JsonValue& value, const std::string& place) {
+  to = expect_boolean(value, place, help());
+}
+
+void read(double& to, const JsonValue& value, const std::string& place) {
+  to = expect_number(value, place, help());
+}
+
+void read(std::size_t& to, const JsonValue& value, const std::string& place) {
+  if (!is_count(value)) refuse(value, to_translate("a whole number from 0 on"), place);
+  to = static_cast<std::size_t>(value.integer());
+}
+
+void read(std::string& to, const JsonValue& value, const std::string& place) {
+  to = expect_string(value, place, help());
+}
+
+// An object with any members.
+void read(JsonValue& to, const JsonValue& value, const std::string& place) {
+  to = expect_object(value, place, help());
+}
+
+// One name, or a list of several.
+void read(std::vector<std::string>& to, const JsonValue& value, const std::string& place) {
+  if (!value.is(JsonValue::Type::string) && !value.is(JsonValue::Type::array)) {
+    refuse(value, to_translate("a name or a list of names"), place);
+  }
+  for (std::size_t i = 0; value.is(JsonValue::Type::array) && i < value.size(); ++i) {
+    if (value.element(i).is(JsonValue::Type::string)) continue;
+    refuse(value.element(i), to_translate("a name"), pointer_to(place, i));
+  }
+  to = strings_of(value);
+}
+
+WeightPurpose purpose_of(const std::string& name, const std::string& place) {
+  const auto found = std::ranges::find(weight_purposes, name);
+  if (found == weight_purposes.end())
+    refuse_member(name, {weight_purposes.begin(), weight_purposes.end()}, place);
+  return static_cast<WeightPurpose>(found - weight_purposes.begin());
+}
+
+void read(std::vector<WeightPurpose>& to, const JsonValue& value, const std::string& place) {
+  std::vector<std::string> names;
+  read(names, value, place);
+  for (const std::string& name : names) to.push_back(purpose_of(name, place));
+}
+
+void read(TensorNames& to, const JsonValue& value, const std::string& place) {
+  for (const JsonMember& tensor : expect_object(value, place, help()).members()) {
+    const std::string at = pointer_to(place, tensor.key);
+    const WeightPurpose purpose = purpose_of(tensor.key, at);
+    if (is_null(tensor.value)) continue;
+    std::vector<std::string>& names = to[purpose];
+    read(names, tensor.value, at);
+    if (names.empty()) throw input_error(translated("there is no name"), at, help());
+  }
+}
+
+template <class Meaning, std::size_t N>
+using Words = std::array<std::pair<std::string_view, Meaning>, N>;
+
+// The meaning of a word.
+template <class Meaning, std::size_t N>
+Meaning meaning_of(const JsonValue& value, const std::string& place,
+                   const Words<Meaning, N>& words) {
+  const std::string& word = expect_string(value, place, help());
+  std::vector<std::string_view> known;
+  for (const auto& [name, meaning] : words) {
+    if (name == word) return meaning;
+    known.push_back(name);
+  }
+  throw input_error(
+      translated("the row says \"{1}\": {2}", place.substr(place.rfind('/') + 1), in_quotes(word)),
+      place, suggestion(word, known));
+}
+
+void read(RowNorm& to, const JsonValue& value, const std::string& place) {
+  constexpr Words<RowNorm, 3> words{{{"layer", {NormKind::layer}},
+                                     {"rms", {NormKind::rms}},
+                                     {"rms_plus_one", {NormKind::rms, true}}}};
+  to = meaning_of(value, place, words);
+}
+
+void read(ModelPositions& to, const JsonValue& value, const std::string& place) {
+  constexpr Words<ModelPositions, 6> words{{{"none", ModelPositions::none},
+                                            {"learned", ModelPositions::learned},
+                                            {"sinusoidal", ModelPositions::sinusoidal},
+                                            {"rotary", ModelPositions::rotary},
+                                            {"alibi", ModelPositions::alibi},
+                                            {"buckets", ModelPositions::buckets}}};
+  to = meaning_of(value, place, words);
+}
+
+void read(FusedLayout& to, const JsonValue& value, const std::string& place) {
+  constexpr Words<FusedLayout, 3> words{{{"side_by_side", FusedLayout::side_by_side},
+                                         {"each_head", FusedLayout::each_head},
+                                         {"each_group", FusedLayout::each_group}}};
+  to = meaning_of(value, place, words);
+}
+
+void read(RowOffset& to, const JsonValue& value, const std::string& place) {
+  constexpr Words<bool, 1> words{{{"pad_plus_one", true}}};
+  if (is_count(value)) {
+    read(to.count, value, place);
+  } else if (value.is(JsonValue::Type::string)) {
+    to.behind_padding = meaning_of(value, place, words);
+  } else {
+    refuse(value, to_translate("a whole number from 0 on or a rule"), place);
+  }
+}
+
+// ---- Objects by the tables of their members -----------------------------------------------------
+
+template <class Part>
+struct RowField {
+  std::string_view key;
+  void (*read)(Part& part, const JsonValue& value, const std::string& place);
+  /// Reads the member "KEY_keys".
+  void (*read_keys)(Part& part, const JsonValue& value, const std::string& place) = nullptr;
+};
+
+template <class Part>
+void read_members(Part& to, std::span<const RowField<Part>> fields, const JsonValue& value,
+                  const std::string& place) {
+  for (const JsonMember& own : expect_object(value, place, help()).members()) {
+    const std::string at = pointer_to(place, own.key);
+    std::vector<std::string> known;
+    bool found = false;
+    for (const RowField<Part>& field : fields) {
+      known.emplace_back(field.key);
+      const bool names_it = own.key == field.key;
+      if (names_it && !is_null(own.value)) field.read(to, own.value, at);
+      found = found || names_it;
+      if (field.read_keys == nullptr) continue;
+      const bool names_keys = own.key == known.emplace_back(known.back() + "_keys");
+      if (names_keys && !is_null(own.value)) field.read_keys(to, own.value, at);
+      found = found || names_keys;
+    }
+    if (!found) refuse_member(own.key, {known.begin(), known.end()}, at);
+  }
+}
+
+void read(RowStack& to, const JsonValue& value, const std::string& place);
+void read(RowRotary& to, const JsonValue& value, const std::string& place);
+void read(RowWindow& to, const JsonValue& value, const std::string& place);
+void read(RowBuckets& to, const JsonValue& value, const std::string& place);
+void read(RowExperts& to, const JsonValue& value, const std::string& place);
+void read(RowHead& to, const JsonValue& value, const std::string& place);
+
+template <class T>
+void read(std::optional<T>& to, const JsonValue& value, const std::string& place) {
+  read(to.emplace(), value, place);
+}
+
+template <class Part, class T>
+Part part_of_member(T Part::*);
+template <auto member>
+using PartOf = decltype(part_of_member(member));
+
+// A member that a field is read to: as it is, as what the row itself gives, and as the keys of the
+// configuration.
+template <auto member>
+void put(PartOf<member>& part, const JsonValue& value, const std::string& place) {
+  read(part.*member, value, place);
+}
+template <auto member>
+void own(PartOf<member>& part, const JsonValue& value, const std::string& place) {
+  read((part.*member).own, value, place);
+}
+template <auto member>
+void keys(PartOf<member>& part, const JsonValue& value, const std::string& place) {
+  read((part.*member).keys, value, place);
+}
+
+constexpr auto stack_fields = std::to_array<RowField<RowStack>>(
+    {{"prefix", put<&RowStack::prefix>}, {"names", put<&RowStack::names>}});
+
+constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
+    {{"theta", own<&RowRotary::theta>, keys<&RowRotary::theta>},
+     {"window_theta", own<&RowRotary::window_theta>, keys<&RowRotary::window_theta>},
+     {"share", own<&RowRotary::share>, keys<&RowRotary::share>},
+     {"width", own<&RowRotary::width>, keys<&RowRotary::width>},
+     {"interleaved", own<&RowRotary::interleaved>, keys<&RowRotary::interleaved>},
+     {"off_every", own<&RowRotary::off_every>, keys<&RowRotary::off_every>},
+     {"off_where_zero_keys", put<&RowRotary::off_where_zero_keys>},
+     {"scaling_of_full_layers_alone", put<&RowRotary::scaling_of_full_layers_alone>}});
+
+constexpr auto window_fields = std::to_array<RowField<RowWindow>>(
+    {{"keys", put<&RowWindow::keys>},
+     {"size", put<&RowWindow::size>},
+     {"each_side_half", put<&RowWindow::each_side_half>},
+     {"both_sides", own<&RowWindow::both_sides>, keys<&RowWindow::both_sides>},
+     {"switch", own<&RowWindow::active>, keys<&RowWindow::active>},
+     {"types_keys", put<&RowWindow::types_keys>},
+     {"from", own<&RowWindow::from>, keys<&RowWindow::from>},
+     {"alternating_from", put<&RowWindow::alternating_from>},
+     {"full_every", own<&RowWindow::full_every>, keys<&RowWindow::full_every>},
+     {"full_first", put<&RowWindow::full_first>},
+     {"where_not_turned", put<&RowWindow::where_not_turned>}});
+
+constexpr auto bucket_fields = std::to_array<RowField<RowBuckets>>(
+    {{"count", own<&RowBuckets::count>, keys<&RowBuckets::count>},
+     {"distance", own<&RowBuckets::distance>, keys<&RowBuckets::distance>},
+     {"bidirectional", put<&RowBuckets::bidirectional>},
+     {"shared", put<&RowBuckets::shared>}});
+
+constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
+    {{"count", own<&RowExperts::count>, keys<&RowExperts::count>},
+     {"chosen", own<&RowExperts::chosen>, keys<&RowExperts::chosen>},
+     {"limit", own<&RowExperts::limit>, keys<&RowExperts::limit>}});
+
+constexpr auto head_fields = std::to_array<RowField<RowHead>>(
+    {{"dense", put<&RowHead::dense>},
+     {"norm", put<&RowHead::norm>},
+     {"weight", put<&RowHead::weight>},
+     {"bias", put<&RowHead::bias>},
+     {"activation", own<&RowHead::activation>, keys<&RowHead::activation>}});
+
+void read_cases(FamilyRow& row, const JsonValue& value, const std::string& place);
+
+// A member that row_of() has dealt with, or will.
+template <class T>
+void check(FamilyRow&, const JsonValue& value, const std::string& place) {
+  T ignored;
+  read(ignored, value, place);
+}
+
+void read_own_names(FamilyRow& row, const JsonValue& value, const std::string& place) {
+  read(row.stack.names, value, place);
+}
+
+void read_stored(FamilyRow& row, const JsonValue& value, const std::string& place) {
+  constexpr Words<bool, 1> words{{{"input_by_output", true}}};
+  row.stored_transposed = meaning_of(value, place, words);
+}
+
+void read_embedding_scale(FamilyRow& row, const JsonValue& value, const std::string& place) {
+  constexpr Words<bool, 1> words{{{"root_of_width", true}}};
+  row.embedding_scaled = meaning_of(value, place, words);
+}
+
+constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
+    {{"like", check<std::string>},
+     {"prefixes", put<&FamilyRow::prefixes>},
+     {"names", read_own_names},
+     {"encoder", put<&FamilyRow::encoder>},
+     {"decoder", put<&FamilyRow::decoder>},
+     {"head", put<&FamilyRow::head>},
+     {"optional", put<&FamilyRow::optional>},
+     {"defaults", put<&FamilyRow::defaults>},
+     {"part_sizes", check<JsonValue>},
+     {"cases", read_cases},
+     {"causal", put<&FamilyRow::causal>},
+     {"kv_heads", own<&FamilyRow::kv_heads>, keys<&FamilyRow::kv_heads>},
+     {"norm", put<&FamilyRow::norm>},
+     {"norm_first_keys", put<&FamilyRow::norm_first_keys>},
+     {"eps", own<&FamilyRow::eps>, keys<&FamilyRow::eps>},
+     {"whole_width_norms", put<&FamilyRow::whole_width_norms>},
+     {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
+     {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},
+     {"experts", put<&FamilyRow::experts>},
+     {"positions", put<&FamilyRow::positions>},
+     {"position_offset", put<&FamilyRow::position_offset>},
+     {"alibi_scaled", put<&FamilyRow::alibi_scaled>},
+     {"rotary", put<&FamilyRow::rotary>},
+     {"window", put<&FamilyRow::window>},
+     {"buckets", put<&FamilyRow::buckets>},
+     {"parallel", own<&FamilyRow::parallel>, keys<&FamilyRow::parallel>},
+     {"residual_after_norm", own<&FamilyRow::residual_after_norm>,
+      keys<&FamilyRow::residual_after_norm>},
+     {"stored", read_stored},
+     {"fused", put<&FamilyRow::fused>},
+     {"scale", put<&FamilyRow::scale>},
+     {"scale_of", own<&FamilyRow::scale_of>},
+     {"scale_keys", keys<&FamilyRow::scale_of>},
+     {"softcap", own<&FamilyRow::softcap>, keys<&FamilyRow::softcap>},
+     {"logit_softcap", own<&FamilyRow::logit_softcap>, keys<&FamilyRow::logit_softcap>},
+     {"tied", put<&FamilyRow::tied>},
+     {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
+     {"embedding_scale", read_embedding_scale},
+     {"embedding_scale_keys", put<&FamilyRow::embedding_scale_keys>}});
+
+void read(RowStack& to, const JsonValue& value, const std::string& place) {
+  read_members<RowStack>(to, stack_fields, value, place);
+}
+void read(RowRotary& to, const JsonValue& value, const std::string& place) {
+  read_members<RowRotary>(to, rotary_fields, value, place);
+}
+void read(RowWindow& to, const JsonValue& value, const std::string& place) {
+  read_members<RowWindow>(to, window_fields, value, place);
+}
+void read(RowBuckets& to, const JsonValue& value, const std::string& place) {
+  read_members<RowBuckets>(to, bucket_fields, value, place);
+}
+void read(RowExperts& to, const JsonValue& value, const std::string& place) {
+  read_members<RowExperts>(to, expert_fields, value, place);
+}
+void read(RowHead& to, const JsonValue& value, const std::string& place) {
+  read_members<RowHead>(to, head_fields, value, place);
+}
+
+// A part of a row that holds for configurations whose member `key` is `is`. row_of() merges it into
+// the row; here it is only checked.
+struct RowCase {
+  bool key = false, is = false, row = false;  // whether each is there
+};
+
+void read_case_key(RowCase& to, const JsonValue& value, const std::string& place) {
+  expect_string(value, place, help());
+  to.key = true;
+}
+
+void read_case_value(RowCase& to, const JsonValue& value, const std::string& place) {
+  if (!value.is(JsonValue::Type::boolean) && !value.is(JsonValue::Type::number)) {
+    refuse(value, to_translate("true, false or a number"), place);
+  }
+  to.is = true;
+}
+
+void read_case_row(RowCase& to, const JsonValue& value, const std::string& place) {
+  FamilyRow ignored;
+  read_members<FamilyRow>(ignored, row_fields, value, place);
+  to.row = true;
+}
+
+constexpr auto case_fields = std::to_array<RowField<RowCase>>(
+    {{"key", read_case_key}, {"is", read_case_value}, {"row", read_case_row}});
+
+void read_cases(FamilyRow&, const JsonValue& value, const std::string& place) {
+  if (!value.is(JsonValue::Type::array)) refuse(value, to_translate("a list of cases"), place);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = pointer_to(place, i);
+    RowCase there;
+    read_members<RowCase>(there, case_fields, value.element(i), at);
+    for (const auto& [name, found] :
+         {std::pair("key", there.key), std::pair("is", there.is), std::pair("row", there.row)}) {
+      if (!found) throw input_error(translated("the case has no \"{1}\"", name), at, help());
+    }
+  }
+}
+
+}  // namespace
+
+FamilyRow read_row(const JsonValue& row) {
+  if (!row.is(JsonValue::Type::object)) {
+    throw input_error(translated("the row is {1}, no object", translated(type_text(row))), "",
+                      translated("model_row() gives one"));
+  }
+  FamilyRow read;
+  read_members<FamilyRow>(read, row_fields, row, "");
+  return read;
+}
+
+}  // namespace attn

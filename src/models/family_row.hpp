@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json_value.hpp"
+#include "models/architecture.hpp"
+
+namespace attn {
+
+/// A value of a model: what the configuration has under the first of `keys` that is there, else the
+/// row's own.
+template <class T>
+struct RowValue {
+  std::optional<T> own;
+  std::vector<std::string> keys;
+};
+
+/// The tensors of one stack of a model.
+struct RowStack {
+  std::string prefix;  ///< before the names
+  std::optional<TensorNames> names;
+};
+
+struct RowRotary {
+  RowValue<double> theta, window_theta;
+  RowValue<double> share;       ///< of a head's columns that are rotated
+  RowValue<std::size_t> width;  ///< the number of those columns
+  RowValue<bool> interleaved;
+  RowValue<std::size_t> off_every;               ///< the last of that many layers is not rotated
+  std::vector<std::string> off_where_zero_keys;  ///< lists with 0 for layers that are not rotated
+  bool scaling_of_full_layers_alone = false;
+};
+
+struct RowWindow {
+  std::optional<std::size_t> size;
+  std::vector<std::string> keys;  ///< of the size
+  bool each_side_half = false;    ///< the size is that of both sides together
+  RowValue<bool> both_sides, active;
+  std::vector<std::string> types_keys;          ///< lists of the layers' types
+  RowValue<std::size_t> from;                   ///< the first layer with a window
+  std::optional<std::size_t> alternating_from;  ///< odd layers have one
+  RowValue<std::size_t> full_every;             ///< one of that many layers has none
+  bool full_first = false;                      ///< the first of those, not the last
+  bool where_not_turned = false;                ///< layers without rotation have none
+};
+
+struct RowBuckets {
+  RowValue<std::size_t> count, distance;
+  bool bidirectional = false, shared = false;
+};
+
+struct RowExperts {
+  RowValue<std::size_t> count, chosen;
+  RowValue<double> limit;
+};
+
+struct RowHead {
+  std::string dense, norm, weight;
+  std::vector<std::string> bias;
+  RowValue<std::string> activation;  ///< without one of its own that of the layers
+};
+
+struct RowNorm {
+  NormKind kind = NormKind::layer;
+  bool weights_from_one = false;  ///< as Architecture::norm_weights_from_one
+};
+
+/// The row of the table past which the positions of a text begin.
+struct RowOffset {
+  std::size_t count = 0;
+  bool behind_padding = false;  ///< behind the padding token's id
+};
+
+/// A row of the table of families: names of tensors, names of members of the configuration, and
+/// values that configurations leave out.
+struct FamilyRow {
+  std::vector<std::string> prefixes;
+  RowStack stack;
+  std::optional<RowStack> encoder, decoder;
+  std::optional<RowHead> head;
+  std::vector<WeightPurpose> optional;  ///< tensors that files may lack
+  JsonValue defaults;                   ///< of members of the configuration
+  bool causal = false;
+  RowValue<std::size_t> kv_heads;
+  RowNorm norm;
+  std::vector<std::string> norm_first_keys;
+  RowValue<double> eps;
+  bool whole_width_norms = false;
+  RowValue<std::string> activation;
+  std::vector<std::string> feed_forward_keys;
+  std::optional<RowExperts> experts;
+  ModelPositions positions = ModelPositions::none;
+  std::optional<RowOffset> position_offset;
+  bool alibi_scaled = false;
+  RowRotary rotary;
+  std::optional<RowWindow> window;
+  std::optional<RowBuckets> buckets;
+  RowValue<bool> parallel, residual_after_norm;
+  bool stored_transposed = false;
+  FusedLayout fused = FusedLayout::side_by_side;
+  std::optional<double> scale;
+  RowValue<double> scale_of, softcap, logit_softcap;
+  bool tied = true, tied_logits_by_root_of_width = false;
+  bool embedding_scaled = false;  ///< by the root of the width
+  std::vector<std::string> embedding_scale_keys;
+};
+
+/// Reads a row of the table or of a user. Members that are null count as absent. Throws
+/// Error(input) at the member's JSON pointer for an unknown one or a value of another type.
+FamilyRow read_row(const JsonValue& row);
+
+/// The part of a configuration that describes the language model; all of it if it has one part.
+const JsonValue& language_part(const JsonValue& config);
+
+/// Its "model_type"; empty if it has none.
+std::string family_of(const JsonValue& config);
+
+/// The row of the configuration's family, or the user's, complete with what it takes over from
+/// other rows, and with the cases that hold for the configuration. Throws Error(input) for a family
+/// that is not known.
+JsonValue row_of(const JsonValue& config, const JsonValue* row);
+
+/// The row with its "part_sizes" among its defaults: the language part of a model of several parts
+/// leaves out what equals them. Key heads go with the query heads, given or not.
+JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part);
+
+/// A JSON object of the rows of all known families, by "model_type", in the order of the table.
+std::string_view builtin_rows() noexcept;
+
+}  // namespace attn
