@@ -13,7 +13,6 @@
 #include "document/options.hpp"
 #include "document/reader.hpp"
 #include "explain/explained_layers.hpp"
-#include "explain/explained_model.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
@@ -190,18 +189,19 @@ class KindExplanation {
 
   void explain(const ProjectedAttentionRequest& request) {
     chosen_layer(1);
-    const AttentionResult result = attend_projected(request);
-    for_queries([&](Explanation& to) {
-      explain_projected(request, result, plan_.attentions[0], choice_, to);
-    });
+    const AttentionWeights weights = request.projections;
+    AttendedStates attended{
+        weights, request.states.query, project(request, request.states, weights), {}, {}, {}};
+    attended.result = attend(attended.request);
+    attended.joined = attended.result.output;
+    if (weights.output) attended.output = apply(weights.output, attended.joined, request.threads);
+    for_queries(
+        [&](Explanation& to) { explain_projected(attended, plan_.attentions[0], choice_, to); });
   }
 
   void explain(const TransformerRequest& request) {
-    const std::size_t layer = chosen_layer(request.layers.size());
-    const TransformerResult result = transform(request);
-    for_queries([&](Explanation& to) {
-      explain_layers(request, result, plan_.attentions, choice_, layer, to);
-    });
+    const ExplainedTransformer layers(request, chosen_layer(request.layers.size()));
+    for_queries([&](Explanation& to) { layers.explain(plan_.attentions, choice_, to); });
   }
 
   void explain(const ModelRequest& request) {

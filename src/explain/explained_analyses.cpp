@@ -10,8 +10,8 @@
 #include "attention/attention_name.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
+#include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
-#include "models/term_norms.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -100,11 +100,10 @@ class AnalysedPosition {
     request_.weights = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms);
     request_.layers.reset();
     request_.predicted.clear();
-    request_.watch = {};
     if (wants(HeadAnalysis::norms)) {
-      request_.block = [this](std::size_t, const AttentionName&, const AttendedBlock& block) {
-        const TermNorms norms =
-            term_norms(block, request_.folder->architecture.eps, request_.threads);
+      request_.inside = [this](std::size_t, const std::string&, const Layer& layer,
+                               const LayerStep& step) {
+        const TermNorms norms = term_norms(layer, step);
         norms_.push_back({row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
                           norms.mixing.values<double>()[query_]});
       };

@@ -1,17 +1,15 @@
 #include "explain/explained_layers.hpp"
 
-#include <cmath>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attention/head_rows.hpp"
-#include "attention/linear.hpp"
-#include "attention/transformer.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explanation.hpp"
+#include "layers/torch_layers.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -36,19 +34,27 @@ const ShownActivation& shown_activation(Activation activation) {
       "gelu_tanh", "gelu_tanh(h) = h/2 · (1 + tanh(√(2/π)·(h + 0.044715·h³)))",
       "\\mathrm{gelu}(h) \\approx \\tfrac{h}{2}\\left(1 + "
       "\\tanh\\left(\\sqrt{2/\\pi}\\,(h + 0.044715\\,h^3)\\right)\\right)"};
+  static const ShownActivation gelu_bloom{
+      "gelu", "gelu(h) = h/2 · (1 + tanh(0.79788456·(h + 0.044715·h³)))",
+      "\\mathrm{gelu}(h) \\approx \\tfrac{h}{2}\\left(1 + "
+      "\\tanh\\left(0.79788456\\,(h + 0.044715\\,h^3)\\right)\\right)"};
+  static const ShownActivation quick_gelu{
+      "quick_gelu", "quick_gelu(h) = h / (1 + exp(-1.702·h))",
+      "\\mathrm{gelu}(h) \\approx \\frac{h}{1 + e^{-1.702\\,h}}"};
   static const ShownActivation silu{"silu", "silu(h) = h / (1 + exp(-h))",
                                     "\\mathrm{silu}(h) = \\frac{h}{1 + e^{-h}}"};
   switch (activation) {
     case Activation::relu:
       return relu;
     case Activation::gelu:
-    case Activation::geglu:
       return gelu;
     case Activation::gelu_tanh:
-    case Activation::geglu_tanh:
       return gelu_tanh;
+    case Activation::gelu_bloom:
+      return gelu_bloom;
+    case Activation::quick_gelu:
+      return quick_gelu;
     case Activation::silu:
-    case Activation::swiglu:
       break;
   }
   return silu;
@@ -61,215 +67,239 @@ Numbers state_of(const Tensor& states, QueryChoice choice) {
   return {row.begin(), row.end()};
 }
 
-/// One layer for one query.
-class Layer {
+class LayerWalk {
  public:
-  Layer(const TransformerRequest& request, const TransformerResult& result,
-        std::span<const PlannedAttention> attentions, QueryChoice choice, std::size_t layer,
-        Explanation& explanation)
-      : request_(request),
-        layer_(request.layers[layer]),
-        result_(result.layers[layer]),
-        attentions_(attentions.subspan(layer * (request.decoder ? 2 : 1))),
+  LayerWalk(const ExplainedLayer& explained, QueryChoice choice, Explanation& explanation)
+      : explained_(explained),
+        spec_(explained.layer.spec),
+        weights_(explained.layer.weights),
+        step_(explained.step),
         choice_(choice),
-        layer_number_(layer + 1),
         to_(explanation) {}
 
   void explain() {
+    const std::optional<Norm> none;
     std::size_t at = 0;
-    sublayer(heading(translated("Self-attention"),
-                     translated("Layer {1}: self-attention", layer_number_)),
-             layer_.norm1, result_.sublayers[at], [&](const SubLayer& states) {
-               explain_projected(self_attention(request_, layer_, states.input), result_.self,
-                                 attentions_[0], choice_, to_);
-             });
-    if (request_.decoder) {
+    sublayer({heading(translated("Self-attention"), to_translate("{1}: self-attention")),
+              weights_.before_attention, weights_.after_attention,
+              spec_.parallel ? none : weights_.after_attention_sum},
+             step_.sublayers[at], [&](const SubLayer& states) { attention(true, states); });
+    if (weights_.cross.query) {
       ++at;
-      sublayer(heading(translated("Cross-attention"),
-                       translated("Layer {1}: cross-attention", layer_number_)),
-               layer_.norm2, result_.sublayers[at], [&](const SubLayer& states) {
-                 explain_projected(cross_attention(request_, layer_, states.input), result_.cross,
-                                   attentions_[1], choice_, to_);
-               });
+      sublayer({heading(translated("Cross-attention"), to_translate("{1}: cross-attention")),
+                weights_.before_cross, none, weights_.after_cross_sum},
+               step_.sublayers[at], [&](const SubLayer& states) { attention(false, states); });
     }
     ++at;
-    sublayer(
-        heading(translated("Feed-forward"), translated("Layer {1}: feed-forward", layer_number_)),
-        request_.decoder ? layer_.norm3 : layer_.norm2, result_.sublayers[at],
-        [&](const SubLayer& states) { explain_feed_forward(states); });
+    sublayer({heading(translated("Feed-forward"), to_translate("{1}: feed-forward")),
+              weights_.before_feed_forward, weights_.after_feed_forward,
+              spec_.parallel ? none : weights_.after_feed_forward_sum},
+             step_.sublayers[at], [&](const SubLayer& states) { feed_forward(states); });
   }
 
  private:
-  std::string heading(const std::string& of_one, const std::string& of_several) const {
-    return request_.layers.size() > 1 ? of_several : of_one;
+  struct Part {
+    std::string title;
+    const std::optional<Norm>&before, &of_branch, &of_sum;
+  };
+
+  std::string heading(const std::string& of_one, const char* of_several) const {
+    return explained_.name.empty() ? of_one : translated(of_several, explained_.name);
   }
   Numbers row(const Tensor& states) const { return state_of(states, choice_); }
+  void norm(const std::optional<Norm>& of, std::span<const double> x, std::span<const double> y) {
+    if (of) explain_norm(*of, spec_.self.eps, x, y, to_);
+  }
 
-  template <class Explain>
-  void sublayer(const std::string& title, const LayerNorm& norm, const SubLayer& states,
-                const Explain& explain_change) {
-    to_.part(title);
-    const bool before = request_.norm == NormPlace::pre;
-    if (before) explain_norm(norm, row(states.before), row(states.input));
+  template <class ExplainChange>
+  void sublayer(const Part& part, const SubLayer& states, const ExplainChange& explain_change) {
+    to_.part(part.title);
+    norm(part.before, row(states.before), row(states.input));
     explain_change(states);
-    // The sum with what went around the sub-layer.
+    const auto x = row(states.residual), branch = row(states.branch);
+    norm(part.of_branch, row(states.change), branch);
     to_.step(translated("The residual is added"));
-    const auto x = row(states.before), change = row(states.change);
     Numbers sum;
-    for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + change[d]);
-    to_.paragraph(
-        before
-            ? translated("What went into the sub-layer is added to what came out, past the norm.")
-            : translated("What went into the sub-layer is added to what came out."));
-    show_vectors({named_vector("x", x), named_vector(translated("change"), change),
+    for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + branch[d]);
+    to_.paragraph(residual_text(part, states));
+    show_vectors({named_vector("x", x), named_vector(translated("change"), branch),
                   named_vector(translated("sum"), sum)},
                  to_);
-    if (!before) explain_norm(norm, sum, row(states.after));
+    norm(part.of_sum, sum, row(states.after));
   }
 
-  void explain_rms_norm(const LayerNorm& norm, std::span<const double> x,
-                        std::span<const double> y) {
-    to_.step(translated("RMS norm"));
-    const Tensor weight = norm.weight.converted(DType::float64);
-    const std::string size = std::to_string(x.size());
-    Explanation::Sum squared{translated("sum of x²"), {}, ""};
-    double squares = 0;
-    for (const double value : x) {
-      const std::string text = shown_number(value);
-      squared.terms.push_back({false, (value < 0 ? "(" + text + ")" : text) + "²"});
-      squares += value * value;
+  std::string residual_text(const Part& part, const SubLayer& states) const {
+    if (spec_.parallel && &states != step_.sublayers.data()) {
+      return translated(
+          "What the attention has given is added to what came out: both read what entered the "
+          "layer.");
     }
-    squared.total = shown_number(squares);
-    const double mean = squares / static_cast<double>(x.size());
-    const double factor = 1 / std::sqrt(mean + request_.eps);
-    to_.formula(
-        translated("y = x / √(mean of x² + eps) · weight"),
-        "y = \\frac{x}{\\sqrt{\\frac{1}{" + size + "} \\sum_d x_d^2 + \\epsilon}} \\odot \\gamma");
-    to_.put(Explanation::Sums{{std::move(squared)}, Excerpt::all(1), {}});
-    to_.item(translated("mean of x² = {1} / {2} = {3}", shown_number(squares), size,
-                        shown_number(mean)));
-    to_.item(translated("factor = 1 / √(mean + eps) = 1 / √({1} + {2}) = {3}", shown_number(mean),
-                        shown_number(request_.eps), shown_number(factor)));
-    std::vector<Explanation::Vectors::Row> rows{named_vector("x", x)};
-    if (weight) rows.push_back(named_vector(translated("weight"), weight.values<double>()));
-    rows.push_back(named_vector("y", y));
-    show_vectors(std::move(rows), to_);
+    if (part.before && !spec_.residual_after_norm) {
+      return translated("What went into the sub-layer is added to what came out, past the norm.");
+    }
+    return translated("What went into the sub-layer is added to what came out.");
   }
 
-  void explain_norm(const LayerNorm& norm, std::span<const double> x, std::span<const double> y) {
-    if (request_.norm_kind == NormKind::rms) {
-      explain_rms_norm(norm, x, y);
+  void attention(bool self, const SubLayer& states) {
+    if (self ? !explained_.self : !explained_.cross) {
+      to_.step(self ? translated("The attention over the layer's own states")
+                    : translated("The attention over what the encoder gives"));
+      to_.paragraph(
+          translated("Its steps are left out here; they can be asked for by the stack "
+                     "\"{1}\".",
+                     self ? "decoder" : "cross"));
       return;
     }
-    to_.step(translated("Layer norm"));
-    const Tensor weight = norm.weight.converted(DType::float64),
-                 bias = norm.bias.converted(DType::float64);
-    const auto width = static_cast<double>(x.size());
-    const std::string size = std::to_string(x.size());
-    double sum = 0, squares = 0;
-    for (const double value : x) sum += value;
-    const double mean = sum / width;
-    Numbers deviations;
-    for (const double value : x) deviations.push_back(value - mean);
-    for (const double deviation : deviations) squares += deviation * deviation;
-    const double variance = squares / width, factor = 1 / std::sqrt(variance + request_.eps);
-    Numbers normalised;
-    for (const double deviation : deviations) normalised.push_back(deviation * factor);
-
-    Explanation::Sum total{translated("sum of x"), {}, shown_number(sum)};
-    for (const double value : x) total.terms.push_back(number_term(value));
-    to_.formula(translated("mean = sum of x / {1}, variance = sum of (x - mean)² / {1}", size),
-                "\\mu = \\frac{1}{" + size + "} \\sum_d x_d, \\qquad \\sigma^2 = \\frac{1}{" +
-                    size + "} \\sum_d (x_d - \\mu)^2");
-    Explanation::Sum squared{translated("sum of (x - mean)²"), {}, shown_number(squares)};
-    for (const double deviation : deviations) {
-      const std::string text = shown_number(deviation);
-      squared.terms.push_back({false, (deviation < 0 ? "(" + text + ")" : text) + "²"});
+    AttentionRequest request = self ? step_.self_request : step_.cross_request;
+    AttentionResult result = self ? step_.self : step_.cross;
+    const Tensor joined = result.output;
+    // A model's layers are computed without stages.
+    if (!result.scores) {
+      request.weights = request.stages = true;
+      request.progress = {};
+      result = attend(request);
     }
-    to_.put(Explanation::Sums{{std::move(total), std::move(squared)}, Excerpt::all(2), {}});
-    to_.item(translated("mean = {1} / {2} = {3}", shown_number(sum), size, shown_number(mean)));
-    to_.item(translated("variance = {1} / {2} = {3}", shown_number(squares), size,
-                        shown_number(variance)));
-    to_.item(translated("factor = 1 / √(variance + eps) = 1 / √({1} + {2}) = {3}",
-                        shown_number(variance), shown_number(request_.eps), shown_number(factor)));
-    to_.formula(translated("y = (x - mean) · factor · weight + bias"),
-                "y = \\frac{x - \\mu}{\\sqrt{\\sigma^2 + \\epsilon}} \\odot \\gamma + \\beta");
-    std::vector<Explanation::Vectors::Row> rows{named_vector(translated("x - mean"), deviations),
-                                                named_vector(translated("· factor"), normalised)};
-    if (weight) rows.push_back(named_vector(translated("weight"), weight.values<double>()));
-    if (bias) rows.push_back(named_vector(translated("bias"), bias.values<double>()));
-    rows.push_back(named_vector("y", y));
-    show_vectors(std::move(rows), to_);
+    const AttentionWeights& weights = self ? weights_.self : weights_.cross;
+    explain_projected({weights, states.input, std::move(request), std::move(result), joined,
+                       weights.output ? states.change : Tensor()},
+                      explained_.attentions[self ? 0 : 1], choice_, to_);
   }
 
-  void explain_feed_forward(const SubLayer& states) {
+  // "h = x W1ᵀ + b1"
+  void product_formula(const std::string& y, const std::string& x, const std::string& number,
+                       const StoredLinear& linear) {
+    const bool bias = linear.bias || explained_.of_document;
+    to_.formula(y + " = " + x + " W" + number + "ᵀ" + (bias ? " + b" + number : ""),
+                y + " = " + x + "\\,W_" + number + "^\\top" + (bias ? " + b_" + number : ""));
+  }
+
+  void feed_forward(const SubLayer& states) {
     const auto x = row(states.input), output = row(states.change);
+    if (weights_.experts) {
+      experts(x, output);
+      return;
+    }
     const Tensor input({1, x.size()}, Numbers(x.begin(), x.end()));
-    const Tensor hidden_states = apply(layer_.linear1, input, 1);
+    const StoredLinear& first = weights_.gate ? weights_.gate : weights_.up;
+    const Tensor hidden_states = apply(first, input, 1);
     const auto hidden = hidden_states.values<double>();
     Numbers active;
-    for (const double h : hidden) active.push_back(activated(h, curve_of(request_.activation)));
+    for (const double h : hidden) active.push_back(activated(h, curve_of(spec_.activation)));
 
     to_.step(translated("Into the wider space"));
-    to_.formula("h = x W1ᵀ + b1", "h = x\\,W_1^\\top + b_1");
+    product_formula("h", "x", "1", first);
     show_vectors({named_vector("x", x)}, to_);
-    explain_linear(layer_.linear1, x, 0, hidden, "h", to_);
+    explain_linear(first, x, 0, hidden, "h", to_);
     to_.step(translated("The activation"));
-    const ShownActivation& shown = shown_activation(request_.activation);
+    const ShownActivation& shown = shown_activation(spec_.activation);
     to_.formula(translated(shown.text), shown.latex);
     const std::string called = std::string(shown.name) + "(h)";
     show_vectors({named_vector("h", hidden), named_vector(called, active)}, to_);
-    if (gated(request_.activation)) {
+    if (weights_.gate) {
       to_.step(translated("The gate"));
-      to_.paragraph(translated(
-          "What linear3 makes of x is multiplied by the activated h, number by number."));
-      to_.formula(
-          "g = x W3ᵀ + b3, a = " + called + " · g",
-          "g = x\\,W_3^\\top + b_3, \\qquad a = " + std::string(shown.name) + "(h) \\odot g");
-      const Tensor gates = apply(layer_.linear3, input, 1);
+      to_.paragraph(
+          translated("What {1} makes of x is multiplied by the activated h, number by number.",
+                     explained_.of_document ? "linear3" : "W3"));
+      const bool bias = weights_.up.bias || explained_.of_document;
+      to_.formula("g = x W3ᵀ" + std::string(bias ? " + b3" : "") + ", a = " + called + " · g",
+                  "g = x\\,W_3^\\top" + std::string(bias ? " + b_3" : "") +
+                      ", \\qquad a = " + std::string(shown.name) + "(h) \\odot g");
+      const Tensor gates = apply(weights_.up, input, 1);
       const auto gate = gates.values<double>();
-      explain_linear(layer_.linear3, x, 0, gate, "g", to_);
+      explain_linear(weights_.up, x, 0, gate, "g", to_);
       for (std::size_t i = 0; i < active.size(); ++i) active[i] *= gate[i];
       show_vectors({named_vector("g", gate), named_vector("a", active)}, to_);
     }
     to_.step(translated("And back"));
-    to_.formula(translated("y = a W2ᵀ + b2, a being the activated h"), "y = a\\,W_2^\\top + b_2");
-    explain_linear(layer_.linear2, active, 0, output, "y", to_);
+    const bool bias = weights_.down.bias || explained_.of_document;
+    to_.formula(bias ? translated("y = a W2ᵀ + b2, a being the activated h")
+                     : translated("y = a W2ᵀ, a being the activated h"),
+                std::string("y = a\\,W_2^\\top") + (bias ? " + b_2" : ""));
+    explain_linear(weights_.down, active, 0, output, "y", to_);
     show_vectors({named_vector("y", output)}, to_);
   }
 
-  const TransformerRequest& request_;
-  const TransformerLayer& layer_;
-  const TransformerResult::Layer& result_;
-  std::span<const PlannedAttention> attentions_;  // from the layer's first on
+  void experts(std::span<const double> x, std::span<const double> output) {
+    const Experts& experts = *weights_.experts;
+    const Tensor scores =
+        apply(experts.router, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
+    to_.step(translated("The experts"));
+    to_.paragraph(
+        translated("The router gives each of the {1} feed-forwards a score. The best {2} "
+                   "are computed, weighed by a softmax over their scores:",
+                   experts.count, experts.chosen));
+    show_vectors({named_vector("x", x)}, to_);
+    explain_linear(experts.router, x, 0, scores.values<double>(), "s", to_);
+    Explanation::Column numbers{translated("expert"), {}, false, ""};
+    Numbers shown_scores, shares;
+    for (const ExpertShare& taken : best_experts(experts, scores.values<double>())) {
+      numbers.cells.push_back(std::to_string(taken.expert));
+      shown_scores.push_back(scores.values<double>()[taken.expert]);
+      shares.push_back(taken.share);
+    }
+    to_.put(
+        Explanation::Table{{std::move(numbers), number_column(translated("score"), shown_scores),
+                            number_column(translated("weight"), shares)},
+                           Excerpt::all(shares.size()),
+                           {}});
+    to_.paragraph(translated("Their results, weighed so, add up to:"));
+    show_vectors({named_vector("y", output)}, to_);
+  }
+
+  const ExplainedLayer& explained_;
+  const LayerSpec& spec_;
+  const LayerWeights& weights_;
+  const LayerStep& step_;
   QueryChoice choice_;
-  std::size_t layer_number_;
   Explanation& to_;
 };
 
 }  // namespace
 
-void explain_layers(const TransformerRequest& request, const TransformerResult& result,
-                    std::span<const PlannedAttention> attentions, QueryChoice choice,
-                    std::size_t layer, Explanation& explanation) {
-  Layer(request, result, attentions, choice, layer, explanation).explain();
-  if (request.layers.size() < 2) return;
+void explain_layer(const ExplainedLayer& explained, QueryChoice choice, Explanation& explanation) {
+  LayerWalk(explained, choice, explanation).explain();
+}
 
+void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std::size_t layer,
+                        Explanation& explanation) {
+  const std::size_t layers = states.size() - 1;
+  if (layers < 2) return;
   explanation.part(translated("All layers"));
   explanation.step(translated("What each layer makes of this hidden state"));
   explanation.paragraph(
       translated("The walk above is through layer {1}; any other can be asked for.", layer + 1));
   Explanation::Vectors block{
       {},
-      explanation.excerpt(request.layers.size(), most_layers, first_layers, last_layers),
+      explanation.excerpt(layers, most_layers, first_layers, last_layers),
       {to_translate("… {1} more layer …"), to_translate("… {1} more layers …")}};
   block.rows.include(layer);
-  show_vectors({{"x", state_of(result.layers[0].sublayers[0].before, choice)}}, explanation);
+  show_vectors({{"x", state_of(states[0], choice)}}, explanation);
   for (const std::size_t i : block.rows.indices()) {
-    block.vectors.push_back({translated("after layer {1}", i + 1),
-                             state_of(result.layers[i].sublayers.back().after, choice)});
+    block.vectors.push_back(
+        {translated("after layer {1}", i + 1), state_of(states[i + 1], choice)});
   }
   explanation.put(std::move(block));
+}
+
+ExplainedTransformer::ExplainedTransformer(const TransformerRequest& request, std::size_t layer)
+    : number_(layer), layer_(layer_of(request, layer)) {
+  states_.push_back(states_of(request, DType::float64));
+  const Tensor memory = request.memory.converted(DType::float64);
+  for (std::size_t i = 0; i < request.layers.size(); ++i) {
+    LayerStep done = step(layer_of(request, i), states_.back(), memory, {.inside = i == layer});
+    states_.push_back(done.states);
+    if (i == layer) step_ = std::move(done);
+  }
+}
+
+void ExplainedTransformer::explain(std::span<const PlannedAttention> attentions, QueryChoice choice,
+                                   Explanation& explanation) const {
+  const bool several = states_.size() > 2;
+  const std::size_t each = layer_.weights.cross.query ? 2 : 1;
+  explain_layer({layer_, step_, attentions.subspan(number_ * each, each),
+                 several ? translated("Layer {1}", number_ + 1) : "", true},
+                choice, explanation);
+  explain_all_layers(states_, choice, number_, explanation);
 }
 
 }  // namespace attn

@@ -2,20 +2,61 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "attn/layers.hpp"
 
 #include "document/plan.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
+#include "layers/layer.hpp"
 
 namespace attn {
 
-/// The steps of one layer of a transformer, sub-layer by sub-layer, and in a line each what the
-/// others make of the query's hidden state. `attentions` are those of all layers, `result` is that
-/// of transform() in float64 with stages.
-void explain_layers(const TransformerRequest& request, const TransformerResult& result,
-                    std::span<const PlannedAttention> attentions, QueryChoice choice,
-                    std::size_t layer, Explanation& explanation);
+/// One layer as it was computed in float64 with StepOptions::inside.
+struct ExplainedLayer {
+  const Layer& layer;
+  const LayerStep& step;
+  std::span<const PlannedAttention>
+      attentions;            ///< the layer's own: self, and cross if there is one
+  std::string name = {};     ///< "Layer 3", before the titles of its parts; empty for an only layer
+  bool of_document = false;  ///< parameters have the names of a document
+  /// Whether the steps of the self-attention and of the cross-attention are shown.
+  bool self = true, cross = true;
+};
+
+/// Shows the steps of one layer for the chosen query, sub-layer by sub-layer.
+void explain_layer(const ExplainedLayer& explained, QueryChoice choice, Explanation& explanation);
+
+/// Shows the chosen query's state before the first layer and after each. `states` holds these
+/// states
+/// [..,L,D]; `layer` is the one that was walked through.
+void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std::size_t layer,
+                        Explanation& explanation);
+
+/// The layers of a document, computed in float64.
+class ExplainedTransformer {
+ public:
+  /// Computes all layers and keeps what is inside `layer`. The request asks for stages.
+  ExplainedTransformer(const TransformerRequest& request, std::size_t layer);
+
+  /// `attentions` are those of all layers.
+  void explain(std::span<const PlannedAttention> attentions, QueryChoice choice,
+               Explanation& explanation) const;
+
+ private:
+  std::size_t number_;
+  Layer layer_;
+  LayerStep step_;
+  std::vector<Tensor> states_;  // before the first layer and after each
+};
+
+/// Shows the way of one token through a model: its embedding, the steps of one layer, the state
+/// after each layer, and the likeliest tokens at the end. `attention` is one like it in the plan:
+/// of the encoder, of the decoder, or of the decoder over what the encoder gives. Throws
+/// Error(input) naming the field if the sample has no such query.
+void explain_model(const ModelRequest& request, const PlannedAttention& attention,
+                   QueryChoice choice, std::size_t layer, Explanation& explanation);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "explain/explained_model.hpp"
-
 #include <map>
 #include <optional>
 #include <string>
@@ -11,8 +9,8 @@
 
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
+#include "explain/explained_layers.hpp"
 #include "explain/explained_linear.hpp"
-#include "explain/explained_projections.hpp"
 #include "explain/explanation.hpp"
 #include "maps/computed_maps.hpp"
 #include "support/translated.hpp"
@@ -20,7 +18,7 @@
 namespace attn {
 namespace {
 
-// One sample by itself, as the model computes it anyway.
+// Keeps one sample, as a model computes each by itself.
 void keep_sample(ModelTexts& texts, std::size_t sample) {
   const auto keep = [&](std::vector<std::vector<std::int64_t>>& lists) {
     if (!lists.empty()) lists = {lists[sample]};
@@ -80,29 +78,11 @@ class ModelWalk {
       }
       show("x", output_of(layer_ - 1));
     }
-    to_.part(crosses_ ? translated("Head {1} of {2} over what the encoder gives", choice_.head + 1,
-                                   layer)
-                      : translated("Head {1} of {2}", choice_.head + 1, layer));
     if (crosses_) encoder_output();
-    to_.paragraph(
-        translated("Left out here, as matrices of checkpoints are too large to read: the norm of "
-                   "what enters, and the projections that make queries, keys and values of it. "
-                   "What follows begins with what they give."));
-    attention();
+    explain();
     to_.part(translated("Out of {1}", layer));
     to_.step(translated("What leaves {1}", layer));
-    to_.paragraph(
-        crosses_   ? translated("What the layer's attention over itself adds to what entered, the "
-                                  "heads above joined and projected, and what the feed-forward adds:")
-        : decoder_ ? translated("The heads joined and projected, added to what entered, what the "
-                                "attention over the encoder's output adds, and what the "
-                                "feed-forward adds:")
-                   : translated("The heads joined and projected, added to what entered, and what "
-                                "the feed-forward adds:"));
     show("x", output_of(layer_));
-    to_.paragraph(
-        translated("Left out here: the other heads' steps, the output projection, the norms and "
-                   "the feed-forward's own steps, of which only the sum is shown."));
     if (gives_output()) {
       to_.step(translated("What leaves the model"));
       show("x", "output");
@@ -121,9 +101,11 @@ class ModelWalk {
     if (gives_output() && has_head(model, request_.folder->weights)) {
       request_.predicted = {{choice_.query}};
     }
-    const AttentionName wanted(stack_, layer_, crosses_ ? "cross" : "self");
-    request_.watch = [this, wanted](const AttentionName& name, const AttentionRequest& attention) {
-      if (name == wanted) attention_ = attention;
+    request_.inside = [this](std::size_t, const std::string& name, const Layer& layer,
+                             const LayerStep& step) {
+      if (name != layer_prefix(stack_, layer_)) return;
+      own_ = layer;
+      step_ = step;
     };
     run_model(
         model, request_.folder->weights, request_.texts, request_,
@@ -136,10 +118,10 @@ class ModelWalk {
   const std::vector<std::int64_t>& ids() const {
     return decoder_ ? request_.texts.decoder_ids[0] : request_.texts.ids[0];
   }
-  // Whether what leaves the last layer leaves the model.
+  // Whether this stack's last states leave the model.
   bool gives_output() const { return !both_ || decoder_; }
 
-  // What keys and values are made of.
+  // The states that keys and values of a cross-attention are made of.
   void encoder_output() {
     const Tensor& states = states_.at("encoder.output");
     const std::size_t width = states.shape().back();
@@ -162,16 +144,25 @@ class ModelWalk {
                  to_);
   }
 
-  void attention() {
-    AttentionRequest& request = *attention_;
-    request.weights = request.stages = true;
-    request.progress = {};
-    const Geometry geometry = check_geometry(request);
-    const PlannedAttention planned{{}, request.mask, geometry, {{labels_}, {key_labels_}}};
-    const AttentionResult result = attend(request);
-    explain_attention(
-        ExplainedQuery(request, result, planned, {0, choice_.head, choice_.query, choice_.full}),
-        to_);
+  // The layer's own steps, and the state after each layer in a line.
+  void explain() {
+    std::vector<PlannedAttention> attentions{planned(step_.self_request, labels_)};
+    if (own_.weights.cross.query) attentions.push_back(planned(step_.cross_request, key_labels_));
+    const std::string name = !both_     ? translated("Layer {1}", layer_ + 1)
+                             : decoder_ ? translated("Decoder layer {1}", layer_ + 1)
+                                        : translated("Encoder layer {1}", layer_ + 1);
+    const QueryChoice own{0, choice_.head, choice_.query, choice_.full};
+    explain_layer({own_, step_, attentions, name, false, !crosses_, crosses_}, own, to_);
+    std::vector<Tensor> states{states_.at(AttentionName(stack_).tensor("embedded"))};
+    while (states_.contains(output_of(states.size() - 1))) {
+      states.push_back(states_.at(output_of(states.size() - 1)));
+    }
+    explain_all_layers(states, own, layer_, to_);
+  }
+
+  PlannedAttention planned(const AttentionRequest& request,
+                           const std::vector<std::string>& key_labels) const {
+    return {{}, request.mask, check_geometry(request), {{labels_}, {key_labels}}};
   }
 
   void answer() {
@@ -204,7 +195,8 @@ class ModelWalk {
   bool both_, crosses_, decoder_;
   std::string_view stack_;  // name of the stack in names of results
   std::vector<std::string> labels_, key_labels_;
-  std::optional<AttentionRequest> attention_;
+  Layer own_;
+  LayerStep step_;
   std::optional<Tensor> logits_;
   std::map<std::string, Tensor> states_;
 };

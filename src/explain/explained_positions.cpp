@@ -25,9 +25,9 @@ const Tensor* found(const Plan& plan, std::string_view name) {
 }
 
 /// The embedding of one sequence: [B,L] ids and [B,L,E] states, or [L] and [L,E].
-class Embedding {
+class EmbeddedSample {
  public:
-  Embedding(const Tensor& ids, const Tensor& states, std::size_t sample)
+  EmbeddedSample(const Tensor& ids, const Tensor& states, std::size_t sample)
       : ids_(ids),
         states_(states.converted(DType::float64)),
         length_(ids.shape().back()),
@@ -46,7 +46,7 @@ class Embedding {
   std::size_t length_, first_;
 };
 
-void show_query(const Plan& plan, const Embedding& embedding, QueryChoice choice,
+void show_query(const Plan& plan, const EmbeddedSample& embedding, QueryChoice choice,
                 const PositionNames& names, Explanation& to) {
   const auto x = embedding.state(choice.query);
   to.paragraph(translated("{1} is the token {2} of the vocabulary. Its row of the table:",
@@ -73,7 +73,7 @@ void show_query(const Plan& plan, const Embedding& embedding, QueryChoice choice
       {named_vector(translated("row"), row), named_vector("PE", place), named_vector("x", x)}, to);
 }
 
-void show_others(const Embedding& embedding, const PositionNames& names, Explanation& to) {
+void show_others(const EmbeddedSample& embedding, const PositionNames& names, Explanation& to) {
   Explanation::Vectors states{{}, to.excerpt(embedding.length(), 16, 8, 4), keys_left_out};
   for (const std::size_t j : states.rows.indices())
     states.vectors.push_back(named_vector(names.in_table("x", j), embedding.state(j)));
@@ -91,7 +91,7 @@ void explain_embedding(const Plan& plan, QueryChoice choice, Explanation& to) {
   const PlannedAttention& first = plan.attentions[0];
   const PlannedAttention& last = plan.attentions.back();
   if (ids) {
-    const Embedding embedding(*ids, *found(plan, "embedded"), choice.sample);
+    const EmbeddedSample embedding(*ids, *found(plan, "embedded"), choice.sample);
     const PositionNames names(Labels::of_sample(first.labels.query, choice.sample),
                               first.geometry.queries, to_translate("query {1}"));
     show_query(plan, embedding, choice, names, to);
@@ -101,7 +101,7 @@ void explain_embedding(const Plan& plan, QueryChoice choice, Explanation& to) {
     }
   }
   if (memory_ids) {
-    const Embedding memory(*memory_ids, *found(plan, "memory_embedded"), choice.sample);
+    const EmbeddedSample memory(*memory_ids, *found(plan, "memory_embedded"), choice.sample);
     to.paragraph(plan.positions_added
                      ? translated("The tokens that keys and values are made of, rows of the table "
                                   "with their places added:")
@@ -118,8 +118,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-void explain_norm(const HeadNorm& norm, const ExplainedQuery& query, bool of_query,
-                  Explanation& to) {
+void explain_norm(const Norm& norm, const ExplainedQuery& query, bool of_query, Explanation& to) {
   const bool layer = norm.kind == NormKind::layer;
   to.step(of_query ? translated("The norm of the query") : translated("The norm of the key"));
   std::string text =

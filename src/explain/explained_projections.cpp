@@ -1,11 +1,11 @@
 #include "explain/explained_projections.hpp"
 
-#include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "attention/head_rows.hpp"
-#include "attention/projected_attention.hpp"
+#include "attention/layer_norm.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_steps.hpp"
 #include "support/translated.hpp"
@@ -13,33 +13,9 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
+using Numbers = std::vector<double>;
 
-// The outputs of all heads for this query, before the output projection, where its result has them:
-// the other rows stay 0.
-Tensor joined_heads(const AttentionRequest& request, const AttentionResult& result,
-                    const Geometry& geometry, QueryChoice choice) {
-  const Sequences& sequences = *sequences_of(request.score);
-  const HeadRows<double> values(sequences.value, geometry.kv_heads, sequences.past_value);
-  const Tensor& weights = result.dropped ? result.dropped : result.weights;
-  const std::size_t width = geometry.value_width;
-  std::vector<double> output(element_count(geometry.output_shape()));
-  double* row =
-      output.data() + (choice.sample * geometry.queries + choice.query) * geometry.heads * width;
-  for (std::size_t head = 0; head < geometry.heads; ++head) {
-    const std::size_t kv_head = head / (geometry.heads / geometry.kv_heads);
-    const std::size_t at =
-        ((choice.sample * geometry.heads + head) * geometry.queries + choice.query) * geometry.keys;
-    for (std::size_t j = 0; j < geometry.keys; ++j) {
-      if (result.masked.values<double>()[at + j] == -std::numeric_limits<double>::infinity())
-        continue;
-      const double weight = weights.values<double>()[at + j];
-      const auto value = values(choice.sample, kv_head, j);
-      for (std::size_t d = 0; d < width; ++d) row[head * width + d] += weight * value[d];
-    }
-  }
-  return {geometry.output_shape(), std::move(output)};
-}
+constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
 
 std::string rows_text(std::size_t head, std::size_t width) {
   return width == 1 ? translated("row {1}", head + 1)
@@ -48,16 +24,14 @@ std::string rows_text(std::size_t head, std::size_t width) {
 
 class Projected {
  public:
-  Projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
-            const PlannedAttention& attention, QueryChoice choice, Explanation& explanation)
-      : projections_(request.projections),
-        states_(request.states.query, 1),
+  Projected(const AttendedStates& attended, const PlannedAttention& attention, QueryChoice choice,
+            Explanation& explanation)
+      : attended_(attended),
+        weights_(attended.weights),
+        states_(attended.states, 1),
         choice_(choice),
-        inner_(project(request)),
         geometry_(attention.geometry),
-        inner_result_(with_joined_heads(result)),
-        query_(inner_, inner_result_, attention, choice),
-        result_(result),
+        query_(attended.request, attended.result, attention, choice),
         to_(explanation) {}
 
   void explain() {
@@ -65,45 +39,53 @@ class Projected {
     explain_keys_and_values();
     explain_attention(query_, to_);
     if (geometry_.heads > 1) explain_joining();
-    if (projections_.output.weight) explain_output();
+    if (weights_.output) explain_output();
   }
 
  private:
-  AttentionResult with_joined_heads(const AttentionResult& result) const {
-    AttentionResult inner = result;
-    inner.output = joined_heads(inner_, result, geometry_, choice_);
-    return inner;
-  }
-
   void explain_query() {
     to_.step(translated("The query is projected"));
     const auto x = states_(choice_.sample, 0, choice_.query);
     to_.paragraph(
         translated("The hidden state x of {1}:", query_.query_names().in_prose(choice_.query)));
     show_vectors({named_vector("x", x)}, to_);
-    to_.formula(projections_.query.bias ? "q = x W_qᵀ + b_q" : "q = x W_qᵀ",
-                projections_.query.bias ? "q = x\\,W_q^\\top + b_q" : "q = x\\,W_q^\\top");
+    to_.formula(weights_.query.bias ? "q = x W_qᵀ + b_q" : "q = x W_qᵀ",
+                weights_.query.bias ? "q = x\\,W_q^\\top + b_q" : "q = x\\,W_q^\\top");
     const std::size_t width = geometry_.query_width;
     if (geometry_.heads > 1) {
       const std::string rows = rows_text(choice_.head, width);
       to_.paragraph(
-          projections_.query.bias
+          weights_.query.bias
               ? translated("Head {1} of {2} has {3} of W_q to itself; the last term is the bias.",
                            choice_.head + 1, geometry_.heads, rows)
               : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head + 1,
                            geometry_.heads, rows));
-    } else if (projections_.query.bias) {
+    } else if (weights_.query.bias) {
       to_.paragraph(translated("The last term is the bias."));
     }
-    explain_linear(projections_.query, x, choice_.head * width, query_.given_query(), "q", to_);
+    const std::size_t first = choice_.head * width;
+    if (!weights_.query_norm) {
+      explain_linear(weights_.query, x, first, query_.given_query(), "q", to_);
+      return;
+    }
+    // The norm is of all heads together.
+    const Tensor bare =
+        apply(weights_.query, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
+    const double eps = attended_.request.eps;
+    const Tensor normed = apply(*weights_.query_norm, bare, eps, 1);
+    explain_linear(weights_.query, x, first, bare.values<double>().subspan(first, width), "q", to_);
+    explain_norm(*weights_.query_norm, eps, bare.values<double>(), normed.values<double>(), to_);
+    to_.paragraph(
+        translated("This norm is over the queries of all heads together; keys have one "
+                   "likewise. The query of this head:"));
+    show_vectors({named_vector("q", query_.given_query())}, to_);
   }
 
   void explain_keys_and_values() {
     to_.step(translated("Keys and values are projected"));
     const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
-    const std::string formulas = std::string("k = x W_kᵀ") +
-                                 (projections_.key.bias ? " + b_k" : "") + ", v = x W_vᵀ" +
-                                 (projections_.value.bias ? " + b_v" : "");
+    const std::string formulas = std::string("k = x W_kᵀ") + (weights_.key.bias ? " + b_k" : "") +
+                                 ", v = x W_vᵀ" + (weights_.value.bias ? " + b_v" : "");
     to_.paragraph(
         geometry_.kv_heads > 1
             ? translated("Likewise each position that is attended to: {1}; of W_k, this head has "
@@ -123,7 +105,7 @@ class Projected {
 
   std::span<const double> joined() const {
     const std::size_t width = geometry_.heads * geometry_.value_width;
-    return inner_result_.output.values<double>().subspan(
+    return attended_.joined.values<double>().subspan(
         (choice_.sample * geometry_.queries + choice_.query) * width, width);
   }
 
@@ -148,7 +130,7 @@ class Projected {
 
   void explain_output() {
     to_.step(translated("The output projection"));
-    const Linear& linear = projections_.output;
+    const StoredLinear& linear = weights_.output;
     const std::string o = geometry_.heads > 1 ? translated("joined W_oᵀ") : "out W_oᵀ";
     to_.formula("y = " + o + (linear.bias ? " + b_o" : ""),
                 "y = " +
@@ -157,20 +139,18 @@ class Projected {
                                          : std::string("o")) +
                     "\\,W_o^\\top" + (linear.bias ? " + b_o" : ""));
     const std::size_t width = linear.weight.shape()[0];
-    const auto output = result_.output.values<double>().subspan(
+    const auto output = attended_.output.values<double>().subspan(
         (choice_.sample * geometry_.queries + choice_.query) * width, width);
     explain_linear(linear, joined(), 0, output, "y", to_);
     show_vectors({named_vector("y", output)}, to_);
   }
 
-  const Projections& projections_;
+  const AttendedStates& attended_;
+  const AttentionWeights& weights_;
   HeadRows<double> states_;
   QueryChoice choice_;
-  AttentionRequest inner_;
   const Geometry& geometry_;
-  AttentionResult inner_result_;
   ExplainedQuery query_;
-  const AttentionResult& result_;
   Explanation& to_;
 };
 
@@ -184,10 +164,9 @@ void explain_attention(const ExplainedQuery& query, Explanation& explanation) {
   explain_weights(query, explanation);
 }
 
-void explain_projected(const ProjectedAttentionRequest& request, const AttentionResult& result,
-                       const PlannedAttention& attention, QueryChoice choice,
-                       Explanation& explanation) {
-  Projected(request, result, attention, choice, explanation).explain();
+void explain_projected(const AttendedStates& attended, const PlannedAttention& attention,
+                       QueryChoice choice, Explanation& explanation) {
+  Projected(attended, attention, choice, explanation).explain();
 }
 
 }  // namespace attn

@@ -28,6 +28,24 @@ TEST_CASE("explain prints every step of each kind") {
   }
 }
 
+TEST_CASE("explain prints every step of a layer of a model") {
+  struct Walk {
+    std::string name, model;
+    std::vector<std::string> choice;
+  };
+  for (const Walk& walk : std::vector<Walk>{
+           {"model", "llama_grouped", {"--layer", "1", "--head", "3", "--query", "2"}},
+           {"cross", "mbart_norms_first", {"--layer", "cross.0", "--query", "1"}},
+           {"experts", "gpt_oss_sinks_bf16", {"--layer", "1", "--head", "1", "--query", "3"}}}) {
+    CAPTURE(walk.name);
+    std::vector<std::string> command{"explain", "../../models/cases/" + walk.model + "/input.json"};
+    command.insert(command.end(), walk.choice.begin(), walk.choice.end());
+    const Outcome explain = attn_cli(command, explanations);
+    CHECK(explain.errors == "");
+    CHECK(explain.output == read_text(explanations / (walk.name + ".txt")));
+  }
+}
+
 TEST_CASE("explain --markdown prints tables and formulas") {
   const Outcome explain = attn_cli({"explain", "words.json", "--markdown"}, explanations);
   CHECK(explain.output == read_text(explanations / "words.md"));

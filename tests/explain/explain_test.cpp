@@ -41,6 +41,17 @@ std::vector<std::filesystem::path> documents() {
   return paths;
 }
 
+// A document of each family of models.
+std::vector<std::filesystem::path> model_documents() {
+  std::vector<std::filesystem::path> paths;
+  const std::filesystem::path cases = std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases";
+  for (const auto& entry : std::filesystem::directory_iterator(cases)) {
+    paths.push_back(entry.path() / "input.json");
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 std::string explained(const std::filesystem::path& document, const ExplainOptions& choice = {}) {
   ExplainOptions options = choice;
   options.document.input = document;
@@ -134,7 +145,9 @@ Added added(const std::string& terms) {
 
 TEST_CASE("no line of an explanation takes more than 80 columns") {
   std::size_t count = 0;
-  for (const auto& document : documents()) {
+  std::vector<std::filesystem::path> all = documents();
+  for (const auto& document : model_documents()) all.push_back(document);
+  for (const auto& document : all) {
     CAPTURE(document);
     for (const std::string& line_of : {explained(document)}) {
       std::istringstream lines(line_of);
@@ -211,26 +224,49 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
   CHECK(outputs_seen > 35);
 }
 
+// The number of sums whose terms are all shown, each of which was checked.
+std::size_t checked_sums(const std::filesystem::path& document, ExplainOptions choice) {
+  std::size_t count = 0;
+  CAPTURE(document);
+  choice.format = attn::ExplanationFormat::markdown;
+  for (const auto& row : rows_of(explained(document, choice))) {
+    if (row.size() != 3 || row[1] == "terms" || row[1].find("…") != std::string::npos) continue;
+    if (row[1].find("·") == std::string::npos && row[1].find("²") == std::string::npos) continue;
+    if (row[1].find("nan") != std::string::npos || row[1].find("inf") != std::string::npos)
+      continue;
+    CAPTURE(row[1]);
+    const Added terms = added(row[1]);
+    // Each factor is rounded by half a unit of its fourth decimal.
+    const double rounding = 0.5e-4 * static_cast<double>(1 + 8 * terms.count) + 1e-3 * terms.size;
+    CHECK(std::abs(terms.sum - std::stod(row[2])) <= rounding);
+    ++count;
+  }
+  return count;
+}
+
 TEST_CASE("the terms that are shown add up to the sums that are shown") {
   std::size_t count = 0;
-  for (const auto& document : documents()) {
+  for (const auto& document : documents()) count += checked_sums(document, {});
+  CHECK(count > 300);
+}
+
+TEST_CASE("norms, projections and feed-forward of every family of models add up") {
+  ExplainOptions choice;
+  choice.full = true;
+  for (const auto& document : model_documents()) {
     CAPTURE(document);
-    ExplainOptions choice;
-    choice.format = attn::ExplanationFormat::markdown;
-    for (const auto& row : rows_of(explained(document, choice))) {
-      if (row.size() != 3 || row[1] == "terms" || row[1].find("…") != std::string::npos) continue;
-      if (row[1].find("·") == std::string::npos && row[1].find("²") == std::string::npos) continue;
-      if (row[1].find("nan") != std::string::npos || row[1].find("inf") != std::string::npos)
-        continue;
-      CAPTURE(row[1]);
-      const Added terms = added(row[1]);
-      // Each factor is rounded by half a unit of its fourth decimal.
-      const double rounding = 0.5e-4 * static_cast<double>(1 + 8 * terms.count) + 1e-3 * terms.size;
-      CHECK(std::abs(terms.sum - std::stod(row[2])) <= rounding);
-      ++count;
+    choice.layer = 1;
+    choice.head = 1;
+    choice.query = 2;
+    choice.stack.clear();
+    CHECK(checked_sums(document, choice) > 60);
+    const std::string text = explained(document, choice);
+    for (const char* title : {"The query is projected", "The output projection",
+                              "The residual is added", "feed-forward\n"}) {
+      CAPTURE(title);
+      CHECK(text.find(title) != std::string::npos);
     }
   }
-  CHECK(count > 300);
 }
 
 TEST_CASE("of several kinds each is explained") {
@@ -300,17 +336,16 @@ TEST_CASE("all three attentions of an encoder-decoder are walked through, up to 
   options.head = 1;
   options.query = 2;
   const std::string encoder = explained(document, options);
-  CHECK(encoder.find("Head 2 of the encoder's layer 2\n") != std::string::npos);
+  CHECK(encoder.find("Encoder layer 2: self-attention\n") != std::string::npos);
   CHECK(encoder.find("What leaves the model") == std::string::npos);
   options.stack = "decoder";
   const std::string decoder = explained(document, options);
   CHECK(decoder.find("\"18\" is the token 18 of the vocabulary.") != std::string::npos);
-  CHECK(decoder.find("Head 2 of the decoder's layer 2\n") != std::string::npos);
+  CHECK(decoder.find("Decoder layer 2: self-attention\n") != std::string::npos);
   CHECK(decoder.find("   3 of 13 keys can be seen.") != std::string::npos);
   options.stack = "cross";
   const std::string cross = explained(document, options);
-  CHECK(cross.find("Head 2 of the decoder's layer 2 over what the encoder gives\n") !=
-        std::string::npos);
+  CHECK(cross.find("Decoder layer 2: cross-attention\n") != std::string::npos);
   // expected.json: decoder.layers.1.cross.weights[0][1][2][4] and logits[0][2][9].
   CHECK(cross.find("\n    5 24   1.5059    -3.1585          0.0425    0.0149\n") !=
         std::string::npos);
