@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # The layers, from the lowest to the highest.
-set(layers support tensor kernels attention statistics io report plot tokens models document result maps pictures run explain
+set(layers support tensor kernels attention statistics io report plot tokens layers models document result maps pictures run explain
   compare batch heads view program
   cli)
 
@@ -20,11 +20,12 @@ set(io_layers tensor support)
 # Reports for people and programs, of whatever room.
 set(report_layers io tensor support)
 set(plot_layers tensor support)
-# Checkpoints are files, and what computes them is attention.
 set(tokens_layers attention io kernels tensor support)
-set(models_layers tokens report io attention kernels tensor support)
+set(layers_layers attention kernels tensor support)
+# Checkpoints are files, and layers compute them.
+set(models_layers layers tokens report io attention kernels tensor support)
 # The way of a document: each room sees those before it.
-set(document_layers models tokens plot report io attention kernels tensor support)
+set(document_layers models layers tokens plot report io attention kernels tensor support)
 set(result_layers document ${document_layers})
 set(maps_layers result ${result_layers})
 set(pictures_layers maps ${maps_layers})
@@ -56,6 +57,7 @@ set(io_headers io)
 set(report_headers)
 set(plot_headers plot)
 set(tokens_headers)
+set(layers_headers)
 set(models_headers model)
 set(document_headers document)
 set(result_headers)

@@ -18,15 +18,15 @@ struct Dropout {
   std::function<Tensor(const Shape&)> draw;
 };
 
-/// x / √(mean x² + ε) · weight (Zhang and Sennrich 2019, section 4), or the layer norm: first the
-/// mean is taken away (Ba et al. 2016).
+/// layer: (x − mean) / √(variance + ε) · weight + bias with the biased variance (Ba et al. 2016);
+/// rms: x / √(mean x² + ε) · weight + bias (Zhang and Sennrich 2019, section 4).
 enum class NormKind { layer, rms };
 
-/// The norm of each head's query or key before it is turned and compared (Dehghani et al. 2023,
-/// section 2.1), ε being that of the options.
-struct HeadNorm {
-  Tensor weight, bias = {};  ///< [d], the width of a head; the bias is added after the weight
-  NormKind kind = NormKind::rms;
+/// A norm of rows of width d: of hidden states, or of each head's queries or keys before they are
+/// rotated and compared (Dehghani et al. 2023, section 2.1). ε is that of the options.
+struct Norm {
+  Tensor weight = {}, bias = {};  ///< [d]; absent ones count as ones and zeros
+  NormKind kind = NormKind::layer;
 };
 
 /// A learned bias per bucket of distances key − query (Raffel et al. 2020, section 2.1): each of
@@ -53,7 +53,7 @@ struct AttentionOptions {
   // offset.
   std::optional<Rotary> rotary =
       {};  ///< rotates queries and new keys; past keys are rotated already
-  std::optional<HeadNorm> query_norm = {},
+  std::optional<Norm> query_norm = {},
                           key_norm = {};           ///< of queries and new keys, before rotation
   double eps = 1e-5;                               ///< ε of every norm
   std::optional<RelativeBias> relative_bias = {};  ///< added with the mask's bias

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// A function of a feed-forward and the constant it has, if any, as kernels::Curve tells.
+/// A function of a feed-forward and its constant, if kernels::Curve has one.
 struct ActivationCurve {
   kernels::Curve curve;
   double constant = 0;
@@ -16,8 +16,8 @@ struct ActivationCurve {
 /// f(x) in double precision.
 double activated(double x, const ActivationCurve& by);
 
-/// Makes of a product its activation; that of `gates` times it; its sum with `base`. Both tensors
-/// have its shape and type.
+/// Replace a product by its activation, by the activation of `gates` times the product, by its sum
+/// with `base`. Both tensors have the product's shape and type.
 Finish activating(const ActivationCurve& by);
 Finish gating(const Tensor& gates, const ActivationCurve& by);
 Finish adding(const Tensor& base);

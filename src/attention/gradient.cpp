@@ -83,7 +83,7 @@ Gradients gradients(const AttentionRequest& request, const Tensor& output_gradie
 Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& output_gradient) {
   check_gradients(request, output_gradient);
   const Projections& p = request.projections;
-  AttentionRequest inner = project(request);
+  AttentionRequest inner = project(request, request.states, p);
   inner.stages = inner.weights = false;
   inner.pool.reset();
   // 1. Through the output projection.

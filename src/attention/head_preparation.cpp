@@ -24,10 +24,10 @@ namespace {
 
 using Positions = HeadPreparation::Positions;
 
-std::optional<HeadNorm> checked_norm(const std::optional<HeadNorm>& given, std::size_t width,
-                                     const std::string& name) {
+std::optional<Norm> checked_norm(const std::optional<Norm>& given, std::size_t width,
+                                 const std::string& name) {
   if (!given) return given;
-  HeadNorm norm = *given;
+  Norm norm = *given;
   const auto adopt = [&](Tensor& tensor, const std::string& part) {
     const std::string where = "/" + name + "/" + part,
                       help = translated("give it the shape {1}", text({width}));
@@ -149,7 +149,7 @@ std::int64_t largest(const Positions& positions) {
 }
 
 // Normalises one row of a head in place.
-void normalise(double* row, std::size_t width, const HeadNorm& norm, double eps) {
+void normalise(double* row, std::size_t width, const Norm& norm, double eps) {
   const double* weight = norm.weight.values<double>().data();
   const double* bias = norm.bias ? norm.bias.values<double>().data() : nullptr;
   double mean = 0, squares = 0;
@@ -360,7 +360,7 @@ RotaryAngles HeadPreparation::angles(std::size_t batch,
 
 // A task takes some rows of one sample in all heads, which share their angles.
 template <class T>
-Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
+Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<Norm>& norm,
                                       const Positions& positions, std::size_t heads) const {
   if (!norm && !rotary_) return rows;
   Shape shape = rows.shape();
@@ -399,7 +399,7 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<He
 
 // Double precision: row by row, as in the definition.
 void HeadPreparation::prepare_rows_of(const double* from, std::size_t count, std::size_t width,
-                                      std::size_t stride, const std::optional<HeadNorm>& norm,
+                                      std::size_t stride, const std::optional<Norm>& norm,
                                       const std::optional<RotaryAngles>& angles, double* to) const {
   for (std::size_t i = 0; i < count; ++i, from += stride, to += stride) {
     std::copy_n(from, width, to);
@@ -409,7 +409,7 @@ void HeadPreparation::prepare_rows_of(const double* from, std::size_t count, std
 }
 
 void HeadPreparation::prepare_rows_of(const float* from, std::size_t count, std::size_t width,
-                                      std::size_t stride, const std::optional<HeadNorm>& norm,
+                                      std::size_t stride, const std::optional<Norm>& norm,
                                       const std::optional<RotaryAngles>& angles, float* to) const {
   std::optional<kernels::RowNorm> row_norm;
   if (norm) {
@@ -426,7 +426,7 @@ void HeadPreparation::prepare_rows_of(const float* from, std::size_t count, std:
 }
 
 Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision) const {
-  const auto rows = [&](const Tensor& tensor, const std::optional<HeadNorm>& norm,
+  const auto rows = [&](const Tensor& tensor, const std::optional<Norm>& norm,
                         const Positions& positions, std::size_t heads) {
     return precision == DType::float32 ? prepared_rows<float>(tensor, norm, positions, heads)
                                        : prepared_rows<double>(tensor, norm, positions, heads);

@@ -93,19 +93,19 @@ class HeadPreparation {
   void adopt_frequencies(const Geometry& geometry);
   void check_in_tables(const Positions& positions, const char* name) const;
   template <class T>
-  Tensor prepared_rows(const Tensor& rows, const std::optional<HeadNorm>& norm,
+  Tensor prepared_rows(const Tensor& rows, const std::optional<Norm>& norm,
                        const Positions& positions, std::size_t heads) const;
   // Prepares `count` rows of one head, `stride` numbers apart.
   void prepare_rows_of(const double* from, std::size_t count, std::size_t width, std::size_t stride,
-                       const std::optional<HeadNorm>& norm,
-                       const std::optional<RotaryAngles>& angles, double* to) const;
+                       const std::optional<Norm>& norm, const std::optional<RotaryAngles>& angles,
+                       double* to) const;
   void prepare_rows_of(const float* from, std::size_t count, std::size_t width, std::size_t stride,
-                       const std::optional<HeadNorm>& norm,
-                       const std::optional<RotaryAngles>& angles, float* to) const;
+                       const std::optional<Norm>& norm, const std::optional<RotaryAngles>& angles,
+                       float* to) const;
   class AngleBlocks;
 
   std::optional<Rotary> rotary_;
-  std::optional<HeadNorm> query_norm_, key_norm_;  ///< their weights in float64
+  std::optional<Norm> query_norm_, key_norm_;  ///< their weights in float64
   double eps_;
   std::size_t threads_, batch_, heads_, kv_heads_;
   Positions query_positions_, key_positions_;

@@ -31,8 +31,8 @@ double sum(std::span<const T> values, const F& f) {
 }
 
 template <class T>
-Tensor normalised(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
-                  std::size_t threads, NormKind kind) {
+Tensor normalised(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
+                  std::size_t threads) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
@@ -52,7 +52,7 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, const Tensor& change, 
       }
       // 1. Mean, which the RMS norm leaves where it is.
       double mean = 0;
-      if (kind == NormKind::layer) {
+      if (norm.kind == NormKind::layer) {
         mean = sum(values, [](double value) { return value; }) / static_cast<double>(width);
       }
       // 2. Biased variance, from the deviations: no cancellation for large means.
@@ -74,18 +74,17 @@ Tensor normalised(const LayerNorm& norm, const Tensor& x, const Tensor& change, 
 
 }  // namespace
 
-Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
-             NormKind kind) {
-  return apply_to_sum(norm, x, {}, eps, threads, kind);
+Tensor apply(const Norm& norm, const Tensor& x, double eps, std::size_t threads) {
+  return apply_to_sum(norm, x, {}, eps, threads);
 }
 
-Tensor apply_to_sum(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
-                    std::size_t threads, NormKind kind) {
-  return x.dtype() == DType::float32 ? normalised<float>(norm, x, change, eps, threads, kind)
-                                     : normalised<double>(norm, x, change, eps, threads, kind);
+Tensor apply_to_sum(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
+                    std::size_t threads) {
+  return x.dtype() == DType::float32 ? normalised<float>(norm, x, change, eps, threads)
+                                     : normalised<double>(norm, x, change, eps, threads);
 }
 
-void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,
+void check_layer_norm(const Norm& norm, std::size_t width, const std::string& prefix,
                       const std::string& name) {
   const auto check = [&](const Tensor& tensor, const char* part) {
     if (!tensor || tensor.shape() == Shape{width}) return;

@@ -6,18 +6,17 @@
 
 namespace attn {
 
-/// x [..,D], float32 or float64, gives the same of that type, on any number of threads; sums are
-/// taken in double precision.
-Tensor apply(const LayerNorm& norm, const Tensor& x, double eps, std::size_t threads,
-             NormKind kind = NormKind::layer);
+/// The norm of x [..,D], float32 or float64; the result has its shape and type. Sums are taken in
+/// double precision, to the same bits on any number of threads.
+Tensor apply(const Norm& norm, const Tensor& x, double eps, std::size_t threads);
 
-/// The same of x + change, which has the shape and type of x and is rounded to it.
-Tensor apply_to_sum(const LayerNorm& norm, const Tensor& x, const Tensor& change, double eps,
-                    std::size_t threads, NormKind kind = NormKind::layer);
+/// The norm of x + change. Both have one shape and type, to which the sum is rounded.
+Tensor apply_to_sum(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
+                    std::size_t threads);
 
 /// Throws Error(input) at the parameter if weight or bias are there and not [D]. `name` is the
 /// norm's, such as "norm1"; `prefix` goes before it.
-void check_layer_norm(const LayerNorm& norm, std::size_t width, const std::string& prefix,
+void check_layer_norm(const Norm& norm, std::size_t width, const std::string& prefix,
                       const std::string& name);
 
 }  // namespace attn

@@ -362,11 +362,12 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
     Rows<T> rows{weight.rows, weight.columns, weight.side_by_side, weight.narrow, nullptr, 0, {}};
     Task<T>& task =
         tasks.emplace_back(Task<T>{std::move(rows), one.bias, finish_of<T>(one.finish), {}});
+    task.rows.stride = weight.stride;
     if constexpr (std::is_same_v<T, float>) {
       task.rows.in_memory = weight.in_memory;
-      task.rows.stride = weight.stride;
       task.rows.make = weight.floats;
     } else {
+      task.rows.in_memory = weight.doubles_in_memory;
       task.rows.make = weight.doubles;
     }
   }

@@ -10,24 +10,26 @@
 
 namespace attn {
 
-/// A matrix that a file holds, perhaps in another type: its rows are made some at a time, and there
-/// is never another copy of all of it.
+/// A matrix, perhaps of another type than its products: some rows at a time are converted, so that
+/// there is never a second copy of all of it.
 struct MatrixRows {
   std::size_t rows = 0, columns = 0;
-  /// Whether rows stand, and are made, side by side, as the columns of [columns, stride], and not
-  /// one after the other, as [count, columns].
+  /// Whether rows stand side by side, and are to be made so, as columns of [columns,stride], in
+  /// place of one after the other, [count,columns].
   bool side_by_side = false;
-  bool narrow = false;  ///< whether all numbers are bfloat16
-  /// Rows `first`…`first + count` − 1. Called by several threads at once.
+  bool narrow = false;  ///< all numbers are bfloat16
+  /// Makes rows `first` … `first + count` − 1. Called by several threads at once.
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, float* to)> floats;
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, double* to)> doubles;
-  /// All of them, if they are floats that lie in memory, `stride` numbers from line to line.
+  /// All of them, if they lie in memory as floats or as doubles, `stride` numbers from line to
+  /// line.
   const float* in_memory = nullptr;
+  const double* doubles_in_memory = nullptr;
   std::size_t stride = 0;
 };
 
-/// What is done with numbers of y as soon as their sums are there, while they are near: those
-/// `at`…`at + count` − 1 of all. Empty, or called by several threads at once.
+/// A function of numbers `at` … `at + count` − 1 of y, applied as soon as their sums are complete,
+/// while they are in the cache. May be empty. Called by several threads at once.
 struct Finish {
   std::function<void(std::size_t at, std::size_t count, float* y)> floats;
   std::function<void(std::size_t at, std::size_t count, double* y)> doubles;
@@ -44,7 +46,7 @@ struct Product {
   Finish finish = {};
 };
 
-/// A y for each product, which all threads share.
+/// The y of each product. All threads share the work of all of them.
 std::vector<Tensor> apply(std::span<const Product> products, const Tensor& x, std::size_t threads);
 
 /// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not

@@ -1,12 +1,14 @@
 #include "attention/projected_attention.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
 #include "attention/head_preparation.hpp"
+#include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
@@ -92,13 +94,12 @@ Tensor heads_apart(const Tensor& past, const Shape& shape) {
 
 namespace {
 
-// The same attention over tensors that are projected already.
-AttentionRequest projected(const ProjectedAttentionRequest& request, Tensor query, Tensor key,
-                           Tensor value) {
-  const Sequences& states = request.states;
+// The attention over tensors that are projected already.
+AttentionRequest projected(const AttentionOptions& options, const Sequences& states, Tensor query,
+                           Tensor key, Tensor value) {
   Tensor past_key = heads_side_by_side(states.past_key, key.rank());
   Tensor past_value = heads_side_by_side(states.past_value, value.rank());
-  return {request,
+  return {options,
           ScaledDotProduct{{std::move(query), std::move(key), std::move(value), std::move(past_key),
                             std::move(past_value), states.heads, states.kv_heads}}};
 }
@@ -135,36 +136,75 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   check_past(states.past_value, "past_value", v, kv_heads);
 
   const Geometry geometry =
-      check_geometry(projected(request, shape_only(q), shape_only(k), shape_only(v)));
+      check_geometry(projected(request, states, shape_only(q), shape_only(k), shape_only(v)));
   const Shape joined = geometry.output_shape();
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
   check_options(request, geometry);
   return geometry;
 }
 
+AttentionWeights::AttentionWeights(const Projections& projections)
+    : query(projections.query),
+      key(projections.key),
+      value(projections.value),
+      output(projections.output) {}
+
 namespace {
 
 // In a narrow type rows, weight and bias are rounded to it, and so is their sum.
-Tensor apply_in(DType precision, const Linear& linear, const Tensor& rows, std::size_t threads) {
-  if (!is_narrow(precision)) return apply(linear, rows.converted(precision), threads);
+Tensor apply_in_narrow(DType type, const StoredLinear& linear, const Tensor& rows,
+                       std::size_t threads) {
   const auto rounded = [&](const Tensor& tensor) {
-    return tensor.converted(precision).converted(DType::float64);
+    return tensor.converted(type).converted(DType::float64);
   };
-  return apply({rounded(linear.weight), rounded(linear.bias)}, rounded(rows), threads)
-      .converted(precision);
+  return apply(Linear{rounded(linear.weight.tensor()), rounded(linear.bias)}, rounded(rows),
+               threads)
+      .converted(type);
+}
+
+// y for each of the Linear layers.
+std::vector<Tensor> apply_in(DType precision, std::span<const StoredLinear* const> all,
+                             const Tensor& rows, std::size_t threads) {
+  if (!is_narrow(precision)) return apply(all, rows.converted(precision), threads);
+  std::vector<Tensor> results;
+  results.reserve(all.size());
+  for (const StoredLinear* linear : all) {
+    results.push_back(apply_in_narrow(precision, *linear, rows, threads));
+  }
+  return results;
+}
+
+Tensor apply_in(DType precision, const StoredLinear& linear, const Tensor& rows,
+                std::size_t threads) {
+  const StoredLinear* const one = &linear;
+  return apply_in(precision, std::span(&one, 1), rows, threads).front();
 }
 
 }  // namespace
 
-AttentionRequest project(const ProjectedAttentionRequest& request, DType precision) {
-  const Sequences& states = request.states;
-  const Projections& p = request.projections;
-  const auto projection = [&](const Linear& linear, const Tensor& rows) {
-    return apply_in(precision, linear, rows, request.threads);
+AttentionRequest project(const AttentionOptions& options, const Sequences& states,
+                         const AttentionWeights& weights, DType precision) {
+  // Products of the same states share the threads.
+  std::vector<Tensor> rows;
+  std::vector<const StoredLinear*> together;
+  const auto finish = [&](const Tensor& of) {
+    for (Tensor& one : apply_in(precision, together, of, options.threads)) {
+      rows.push_back(std::move(one));
+    }
+    together.clear();
   };
-  AttentionRequest inner = projected(request, projection(p.query, states.query),
-                                     projection(p.key, states.key_or_query()),
-                                     projection(p.value, states.value_or_key()));
+  together.push_back(&weights.query);
+  if (states.key) finish(states.query);
+  together.push_back(&weights.key);
+  if (states.value) finish(states.key_or_query());
+  together.push_back(&weights.value);
+  finish(states.value_or_key());
+  const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
+    return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
+  };
+  AttentionRequest inner =
+      projected(options, states, normed(weights.query_norm, std::move(rows[0])),
+                normed(weights.key_norm, std::move(rows[1])), std::move(rows[2]));
   inner.dtype = precision;
   return inner;
 }
@@ -183,10 +223,10 @@ double multiply_adds(const Linear& linear, const Tensor& states) {
 
 // Nothing is rounded to the dtype before the last step.
 AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& request) {
-  const Linear& last = request.projections.output;
-  AttentionResult result = attend(project(request, precision));
-  if (last.weight) {
-    result.output = apply_in(precision, last, result.output, request.threads);
+  const AttentionWeights weights = request.projections;
+  AttentionResult result = attend(project(request, request.states, weights, precision));
+  if (weights.output) {
+    result.output = apply_in(precision, weights.output, result.output, request.threads);
   }
   return result;
 }
@@ -203,7 +243,7 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
                       multiply_adds(p.value, request.states.value_or_key());
   if (single_precision_pays(request, work)) {
     AttentionResult result = attend_in(DType::float32, request);
-    // What leaves the range of single precision on its way may still be a number in double.
+    // Numbers may leave the range of single precision on their way to a result within it.
     if (all_finite(result.output)) return result;
   }
   AttentionResult result = attend_in(DType::float64, request);

@@ -1,32 +1,47 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "attn/layers.hpp"
 
 #include "attention/geometry.hpp"
+#include "attention/stored_matrix.hpp"
 
 namespace attn {
 
-/// All tensors of the result but `allowed` in that type.
+/// Converts all tensors of the result but `allowed` to that type.
 void round_to(DType dtype, AttentionResult& result);
 
-/// [B,P,G·d] as [B,G,P,d], and [P,G·d] as [G,P,d]: how a past may be given.
+/// A past [B,P,G·d] as `shape` [B,G,P,d], or [P,G·d] as [G,P,d].
 Tensor heads_apart(const Tensor& past, const Shape& shape);
 
 /// Checks hidden states, parameters, options and mask. `prefix` goes before the names of parameters
-/// ("layers.0.self_attn."). Gives the sizes of the attention and, in `output`, the shape of the
-/// result.
+/// ("layers.0.self_attn."). Returns the sizes of the attention and, in `output`, the shape of the
+/// result. Throws Error(input) as attend_projected() does.
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output);
 
-/// The attention over the projected queries, keys and values, in that precision: what is left to do
-/// before the output projection. The request must have been checked.
-AttentionRequest project(const ProjectedAttentionRequest& request,
-                         DType precision = DType::float64);
+/// The learned products around one attention. With H query heads and G key heads of width d: query
+/// [H·d,in], key [G·d,in], value [G·dv,in], output [out,H·dv].
+struct AttentionWeights {
+  StoredLinear query, key, value;
+  StoredLinear output;  ///< absent = none
+  /// Norms of a row of queries or keys, all heads together (OLMo et al. 2024, section 3.3).
+  std::optional<Norm> query_norm, key_norm;
 
-/// Whether so many multiply-adds of Linear layers for results of float32 are made in single
-/// precision: where speed matters more than the last digits and no step is to be shown.
+  AttentionWeights() = default;
+  AttentionWeights(const Projections& projections);  // NOLINT(google-explicit-constructor)
+};
+
+/// The attention over the queries, keys and values that the weights make of the hidden states, in
+/// that precision. What is left to do is the output projection. States, weights and options must
+/// fit each other.
+AttentionRequest project(const AttentionOptions& options, const Sequences& states,
+                         const AttentionWeights& weights, DType precision = DType::float64);
+
+/// Whether Linear layers of that many multiply-adds are computed in single precision: results are
+/// wanted in float32, no stages are to be shown, and single precision saves noticeable time.
 bool single_precision_pays(const AttentionOptions& attention, double multiply_adds);
 
 }  // namespace attn

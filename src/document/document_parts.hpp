@@ -29,6 +29,7 @@ struct DocumentParts {
   std::optional<TokenStates> first = {}, second = {};
   std::optional<std::size_t> feed_forward = {}, layers = {};
   std::optional<double> dropout = {};
+  NormKind norm_kind = NormKind::layer;  ///< of layers
 
   const KindInfo& kind() const { return info(plan.kind); }
   bool is(Family family) const { return kind().family == family; }

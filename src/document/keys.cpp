@@ -73,14 +73,14 @@ bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
-constexpr auto activations = std::to_array<Named<Activation>>({
-    {"relu", Activation::relu},
-    {"gelu", Activation::gelu},
-    {"gelu_tanh", Activation::gelu_tanh},
-    {"silu", Activation::silu},
-    {"swiglu", Activation::swiglu},
-    {"geglu", Activation::geglu},
-    {"geglu_tanh", Activation::geglu_tanh},
+constexpr auto activations = std::to_array<Named<GatedActivation>>({
+    {"relu", {Activation::relu}},
+    {"gelu", {Activation::gelu}},
+    {"gelu_tanh", {Activation::gelu_tanh}},
+    {"silu", {Activation::silu}},
+    {"swiglu", {Activation::silu, true}},
+    {"geglu", {Activation::gelu, true}},
+    {"geglu_tanh", {Activation::gelu_tanh, true}},
 });
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});

@@ -14,12 +14,18 @@
 
 namespace attn {
 
+/// An activation, and whether a gate multiplies what it gives.
+struct GatedActivation {
+  Activation function = Activation::relu;
+  bool gated = false;
+};
+
 /// What those keys say whose value is a number, a word or a switch.
 struct PlainValues {
   std::string title, description;
   AttentionOptions options;  ///< dtype, scale, softcap, ε, pool, and whether weights are wanted
   std::optional<std::size_t> heads, kv_heads, feed_forward, layers;
-  Activation activation = Activation::relu;
+  GatedActivation activation;
   NormPlace norm = NormPlace::post;
   NormKind norm_kind = NormKind::layer;
   std::optional<double> dropout;

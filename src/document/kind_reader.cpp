@@ -83,9 +83,10 @@ class KindReader {
     parts_.states.kv_heads = values.kv_heads;
     parts_.feed_forward = values.feed_forward;
     parts_.layers = values.layers;
-    parts_.transformer.activation = values.activation;
+    parts_.transformer.activation = values.activation.function;
+    parts_.transformer.gated = values.activation.gated;
     parts_.transformer.norm = values.norm;
-    parts_.transformer.norm_kind = values.norm_kind;
+    parts_.norm_kind = values.norm_kind;
     parts_.dropout = values.dropout;
   }
 
@@ -229,10 +230,10 @@ class KindReader {
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : parts_.kind().name);
         value = own ? &own->value : nullptr;
       }
-      parts_.learned = read_parameters(value, pointer, parts_.kind().kind, parts_.states, numbers(),
-                                       parts_.transformer.memory, parts_.layers.value_or(1),
-                                       parts_.feed_forward, gated(parts_.transformer.activation),
-                                       parts_.transformer.norm_kind, parts_.tensors);
+      parts_.learned =
+          read_parameters(value, pointer, parts_.kind().kind, parts_.states, numbers(),
+                          parts_.transformer.memory, parts_.layers.value_or(1), parts_.feed_forward,
+                          parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
                                   parts_.learned.warnings.end());
     });

@@ -12,7 +12,7 @@
 
 #include "document/keys.hpp"
 #include "io/json_object.hpp"
-#include "models/weights_check.hpp"
+#include "models/checkpoint.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
 
@@ -136,7 +136,7 @@ class ModelReader {
   std::optional<std::size_t> types_in_table() const {
     const StackWeights names(request_.folder->weights, model(), model().stacks.front(),
                              find_prefix(request_.folder->weights, model()));
-    const auto shape = names.shape("types", std::nullopt, "weight");
+    const auto shape = names.shape(WeightPurpose::types, std::nullopt, "weight");
     return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
   }
   bool has_types() const { return types_in_table().has_value(); }

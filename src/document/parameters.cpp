@@ -7,10 +7,10 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "attention/transformer.hpp"
 #include "document/parameter_set.hpp"
 #include "document/torch_initialisation.hpp"
 #include "io/json_object.hpp"
+#include "layers/torch_layers.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -170,9 +170,9 @@ struct LayerForm {
   std::size_t heads, kv_heads;
 };
 
-LayerNorm given_norm(ParameterSet& parameters, const std::string& name, NormKind kind,
-                     std::vector<std::string>& warnings) {
-  LayerNorm norm{parameters.find(name + ".weight"), {}};
+Norm given_norm(ParameterSet& parameters, const std::string& name, NormKind kind,
+                std::vector<std::string>& warnings) {
+  Norm norm{parameters.find(name + ".weight"), {}, kind};
   if (kind == NormKind::layer) norm.bias = parameters.find(name + ".bias");
   if (!norm.weight && !norm.bias) {
     warnings.push_back(
@@ -198,7 +198,7 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
   layer.linear1 = given_linear(parameters, prefix, {"linear1"});
   layer.linear2 = given_linear(parameters, prefix, {"linear2"});
   if (gated) layer.linear3 = given_linear(parameters, prefix, {"linear3"});
-  LayerNorm& last = decoder ? layer.norm3 : layer.norm2;
+  Norm& last = decoder ? layer.norm3 : layer.norm2;
   last = given_norm(parameters, prefix + (decoder ? "norm3" : "norm2"), norm_kind, warnings);
   return layer;
 }
@@ -258,7 +258,10 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
     const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,
                                     feed_forward, gated, tensors);
     if (transformer) {
-      for (std::size_t i = 0; i < layers; ++i) learned.layers.push_back(start.layer());
+      for (std::size_t i = 0; i < layers; ++i) {
+        TransformerLayer& layer = learned.layers.emplace_back(start.layer());
+        layer.norm1.kind = layer.norm2.kind = layer.norm3.kind = norm_kind;
+      }
     } else if (row.family == Family::projected) {
       learned.projections = start.projections();
     } else {

@@ -6,7 +6,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/projected_attention.hpp"
-#include "attention/transformer.hpp"
+#include "layers/torch_layers.hpp"
 
 namespace attn {
 namespace {

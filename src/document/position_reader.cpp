@@ -204,13 +204,13 @@ RelativeBias read_relative_bias(const JsonValue& value, const std::string& point
   return bias;
 }
 
-HeadNorm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
-                        TensorSource& tensors) {
+Norm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
+                    TensorSource& tensors) {
   constexpr std::array<std::string_view, 3> known{"weight", "bias", "kind"};
   const JsonValue& object = expect_object(value, pointer);
   Problems problems;
   problems.attempt([&] { expect_known_keys(value, known, pointer); });
-  HeadNorm norm;
+  Norm norm{.kind = NormKind::rms};
   for (const JsonMember& member : object.members()) {
     const std::string at = pointer_to(pointer, member.key);
     problems.attempt([&] {

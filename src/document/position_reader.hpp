@@ -17,8 +17,8 @@ Rotary read_rotary(const JsonValue& value, const std::string& pointer, DType dty
 Alibi read_alibi(const JsonValue& value, const std::string& pointer);
 RelativeBias read_relative_bias(const JsonValue& value, const std::string& pointer, DType dtype,
                                 TensorSource& tensors);
-HeadNorm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
-                        TensorSource& tensors);
+Norm read_head_norm(const JsonValue& value, const std::string& pointer, DType dtype,
+                    TensorSource& tensors);
 
 /// The norm that a document names "layer" or "rms".
 NormKind read_norm_kind(const JsonValue& value, const std::string& pointer);

@@ -11,8 +11,8 @@
 
 #include "attention/attention_name.hpp"
 #include "document/model_reader.hpp"
+#include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
-#include "models/term_norms.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -63,15 +63,15 @@ std::vector<std::vector<double>> predicted(const ModelRequest& request) {
 }  // namespace
 
 void watch_norms(ModelRequest& request, NamedTensors& tensors) {
-  struct Layer {
+  struct Norms {
     std::vector<Tensor> of_heads, of_all_heads, of_block, mixing;
   };
-  const auto layer = std::make_shared<Layer>();
-  const std::size_t samples = request.texts.ids.size(), threads = request.threads;
-  const double eps = request.folder->architecture.eps;
-  request.block = [=, &tensors](std::size_t sample, const AttentionName& name,
-                                const AttendedBlock& block) {
-    TermNorms norms = term_norms(block, eps, threads);
+  const auto layer = std::make_shared<Norms>();
+  const std::size_t samples = request.texts.ids.size();
+  request.inside = [=, &tensors](std::size_t sample, const std::string& layer_name,
+                                 const Layer& own, const LayerStep& step) {
+    const AttentionName name(layer_name + "self");
+    TermNorms norms = term_norms(own, step);
     const std::size_t n = norms.mixing.size(), heads = norms.of_heads.shape()[0];
     layer->of_heads.push_back(norms.of_heads.reshaped({1, heads, n, n}));
     layer->of_all_heads.push_back(norms.of_all_heads.reshaped({1, n, n}));
@@ -176,7 +176,7 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
   const std::size_t before = first ? 1 : 0;
   TorchRandom random(static_cast<std::uint64_t>(options.document.seed.value_or(0)));
   ModelRequest test = request;
-  test.block = {};
+  test.inside = {};
   test.lens = {};
   test.predicted.clear();
   test.logits = test.stages = false;
@@ -229,7 +229,7 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
   ModelRequest whole = request;
-  whole.block = {};
+  whole.inside = {};
   whole.lens = {};
   whole.logits = whole.stages = whole.weights = false;
   const std::vector<std::vector<double>> base = predicted(whole);

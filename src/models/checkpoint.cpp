@@ -123,7 +123,7 @@ CheckpointWeights CheckpointWeights::from_memory(std::span<const std::byte> byte
   return weights;
 }
 
-// `expected` tells which file holds which tensor; empty if there is only one.
+// `expected` maps the names of tensors to files; it is empty if there is only one file.
 void CheckpointWeights::add(const std::string& file, Safetensors tensors,
                             const std::map<std::string, std::string>& expected) {
   const std::string own = fs::path(file).filename().string();
@@ -162,6 +162,25 @@ RawArray CheckpointWeights::raw(const std::string& name) const {
   }
 }
 
+Tensor CheckpointWeights::stored(const std::string& name) const {
+  RawArray array = raw(name);
+  const auto borrowed = [&](DType dtype) {
+    return Tensor::borrowed(array.shape, dtype, array.bytes.data(), array.owner);
+  };
+  switch (array.type) {
+    case ElementType::float16:
+      return borrowed(DType::float16);
+    case ElementType::bfloat16:
+      return borrowed(DType::bfloat16);
+    case ElementType::float32:
+      return borrowed(DType::float32);
+    case ElementType::float64:
+      return borrowed(DType::float64);
+    default:
+      return read(name);
+  }
+}
+
 ElementType CheckpointWeights::type(const std::string& name) const {
   return raw(name).type;
 }
@@ -193,7 +212,7 @@ std::string of_layer(std::string text, std::size_t layer) {
   return at == std::string::npos ? text : text.replace(at, number.size(), std::to_string(layer));
 }
 
-// What files call a part of a tensor: norms of the first BERTs have gamma and beta, and some
+// The names of a part of a tensor in files: norms of the first BERTs have gamma and beta, and some
 // tensors have no parts.
 std::vector<std::string> spellings(const std::string& name, std::string_view part) {
   if (part == "weight") return {name + ".weight", name + ".gamma", name};
@@ -203,12 +222,12 @@ std::vector<std::string> spellings(const std::string& name, std::string_view par
 
 }  // namespace
 
-std::optional<std::string> StackWeights::found(std::string_view purpose,
+std::optional<std::string> StackWeights::found(WeightPurpose purpose,
                                                std::optional<std::size_t> layer,
                                                const char* part) const {
   const auto names = stack_.names.find(purpose);
   if (names == stack_.names.end()) return std::nullopt;
-  const auto layer_name = stack_.names.find("layer");
+  const auto layer_name = stack_.names.find(WeightPurpose::layer);
   for (const std::string& own : names->second) {
     std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
     for (std::string& base : bases) {
@@ -223,35 +242,37 @@ std::optional<std::string> StackWeights::found(std::string_view purpose,
   return std::nullopt;
 }
 
-Tensor StackWeights::find(std::string_view purpose, std::optional<std::size_t> layer,
+Tensor StackWeights::find(WeightPurpose purpose, std::optional<std::size_t> layer,
                           const char* part) const {
   const auto name = found(purpose, layer, part);
   return name ? weights_.read(*name) : Tensor();
 }
 
-std::optional<Shape> StackWeights::shape(std::string_view purpose, std::optional<std::size_t> layer,
+std::optional<Shape> StackWeights::shape(WeightPurpose purpose, std::optional<std::size_t> layer,
                                          const char* part) const {
   const auto name = found(purpose, layer, part);
   return name ? std::optional(weights_.shape(*name)) : std::nullopt;
 }
 
-bool StackWeights::has(std::string_view purpose, std::optional<std::size_t> layer) const {
+bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer) const {
   return found(purpose, layer, "weight").has_value();
 }
 
 std::string StackWeights::layer_prefix(std::size_t layer) const {
-  const auto names = stack_.names.find("layer");
+  const auto names = stack_.names.find(WeightPurpose::layer);
   return prefix_ + stack_.prefix +
          (names == stack_.names.end() ? "" : of_layer(names->second.front(), layer));
 }
 
-std::string StackWeights::name(std::string_view purpose, std::optional<std::size_t> layer) const {
+std::string StackWeights::name(WeightPurpose purpose, std::optional<std::size_t> layer) const {
   const auto names = stack_.names.find(purpose);
   const std::string name = layer ? layer_prefix(*layer) : prefix_ + stack_.prefix;
-  return name + (names == stack_.names.end() ? std::string(purpose) : names->second.front());
+  return name + (names == stack_.names.end()
+                     ? std::string(weight_purposes[static_cast<std::size_t>(purpose)])
+                     : names->second.front());
 }
 
-StoredLinear StackWeights::linear(std::string_view purpose, std::size_t layer) const {
+StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) const {
   const auto weight = found(purpose, layer, "weight");
   if (!weight) {
     const std::string wanted = name(purpose, layer) + ".weight";
@@ -259,22 +280,46 @@ StoredLinear StackWeights::linear(std::string_view purpose, std::size_t layer) c
     throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
                       weights_.place(), suggestion(wanted, known));
   }
-  RawArray stored = weights_.raw(*weight);
-  if (stored.shape.size() != 2) {
-    throw input_error(translated("{1} {2} is no matrix", *weight, text(stored.shape)),
+  Tensor stored = weights_.stored(*weight);
+  if (stored.rank() != 2) {
+    throw input_error(translated("{1} {2} is no matrix", *weight, text(stored.shape())),
                       weights_.place(), translated("the weights do not fit the configuration"));
   }
   return {StoredMatrix(std::move(stored), model_.stored_transposed), find(purpose, layer, "bias")};
 }
 
+void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,
+                  const Shape& expected) {
+  std::string sizes;
+  for (const std::size_t size : expected) {
+    sizes += (sizes.empty() ? "" : ",") + (size == 0 ? "any" : std::to_string(size));
+  }
+  throw input_error(translated("{1} {2} does not fit the configuration: expected [{3}]", name,
+                               text(shape), sizes),
+                    weights.place(),
+                    translated("the configuration and the weights do not belong together"));
+}
+
+std::string head_weight(const ModelHead& head, const CheckpointWeights& weights) {
+  const std::string name = head.weight + ".weight", part = "language_model." + name;
+  return !weights.has(name) && weights.has(part) ? part : name;
+}
+
+bool has_head(const Architecture& model, const CheckpointWeights& weights) {
+  const ModelHead& head = model.head;
+  if (!head.dense.empty()) return weights.has(head.dense + ".weight");
+  return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
+}
+
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {
   const ModelStack& stack = model.stacks.front();
   for (const std::string& prefix : model.prefixes) {
-    if (StackWeights(weights, model, stack, prefix).has("tokens", std::nullopt)) return prefix;
+    if (StackWeights(weights, model, stack, prefix).has(WeightPurpose::tokens, std::nullopt))
+      return prefix;
   }
-  const std::string wanted =
-      StackWeights(weights, model, stack, model.prefixes.front()).name("tokens", std::nullopt) +
-      ".weight";
+  const std::string wanted = StackWeights(weights, model, stack, model.prefixes.front())
+                                 .name(WeightPurpose::tokens, std::nullopt) +
+                             ".weight";
   const std::vector<std::string_view> known(weights.names().begin(), weights.names().end());
   throw input_error(
       translated("the weights have no token embeddings: no tensor {1}", in_quotes(wanted)),

@@ -15,13 +15,13 @@
 #include "attn/tensor.hpp"
 
 #include "attention/attention_name.hpp"
+#include "attention/stored_matrix.hpp"
 #include "io/safetensors.hpp"
 #include "models/architecture.hpp"
-#include "models/stored_matrix.hpp"
 
 namespace attn {
 
-/// Whether a file of a folder can be seen.
+/// Whether the file or folder exists.
 bool is_there(const std::filesystem::path& path);
 
 /// The weights of a checkpoint folder: `model.safetensors`, or the parts that
@@ -44,12 +44,13 @@ class CheckpointWeights {
   Tensor read(const std::string& name) const;
   const Shape& shape(const std::string& name) const;
   ElementType type(const std::string& name) const;
-  /// The elements as they are stored.
-  RawArray raw(const std::string& name) const;
-  /// Rows `first` … of the tensor's first axis alone, widened.
+  /// The tensor as it is stored if its elements are floating-point numbers, perhaps narrow and not
+  /// aligned; else as read() gives it.
+  Tensor stored(const std::string& name) const;
+  /// Rows `first` … `first + count` − 1 of the tensor's first axis, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
 
-  /// Where the weights stand, for errors.
+  /// The path of the weights, for errors.
   const std::string& place() const noexcept { return place_; }
 
  private:
@@ -61,6 +62,7 @@ class CheckpointWeights {
     std::size_t part, index;
   };
   const Place& find(const std::string& name) const;
+  RawArray raw(const std::string& name) const;
   void add(const std::string& file, Safetensors tensors,
            const std::map<std::string, std::string>& expected);
 
@@ -81,22 +83,22 @@ class StackWeights {
 
   /// The tensor for a purpose, of one layer if its name is that of a layer's; absent if the stack
   /// or the file has none.
-  Tensor find(std::string_view purpose, std::optional<std::size_t> layer, const char* part) const;
+  Tensor find(WeightPurpose purpose, std::optional<std::size_t> layer, const char* part) const;
 
   /// Weight [out,in] and bias of a projection. Throws Error(input) naming it if it is not there.
-  StoredLinear linear(std::string_view purpose, std::size_t layer) const;
-  bool has(std::string_view purpose, std::optional<std::size_t> layer) const;
-  /// Of a tensor that find() gives, without reading it.
-  std::optional<Shape> shape(std::string_view purpose, std::optional<std::size_t> layer,
+  StoredLinear linear(WeightPurpose purpose, std::size_t layer) const;
+  bool has(WeightPurpose purpose, std::optional<std::size_t> layer) const;
+  /// The shape of a tensor that find() gives, without reading it.
+  std::optional<Shape> shape(WeightPurpose purpose, std::optional<std::size_t> layer,
                              const char* part) const;
 
   /// The name that is looked for, for errors.
-  std::string name(std::string_view purpose, std::optional<std::size_t> layer) const;
-  /// What the names of a layer's tensors begin with.
+  std::string name(WeightPurpose purpose, std::optional<std::size_t> layer) const;
+  /// The beginning of the names of a layer's tensors.
   std::string layer_prefix(std::size_t layer) const;
 
   /// The name in the file of what find() gives.
-  std::optional<std::string> found(std::string_view purpose, std::optional<std::size_t> layer,
+  std::optional<std::string> found(WeightPurpose purpose, std::optional<std::size_t> layer,
                                    const char* part) const;
 
  private:
@@ -105,6 +107,23 @@ class StackWeights {
   const ModelStack& stack_;
   std::string prefix_;
 };
+
+/// Throws Error(input): the tensor `name` has a shape that does not fit the configuration. An
+/// expected size of 0 is any.
+[[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
+                               const Shape& shape, const Shape& expected);
+
+/// Whether the file holds the head that gives logits.
+bool has_head(const Architecture& model, const CheckpointWeights& weights);
+/// The name of the matrix of a head of its own; in models of several parts that of the language
+/// part.
+std::string head_weight(const ModelHead& head, const CheckpointWeights& weights);
+
+/// Checks the weights against the configuration. Throws Error(input) naming the first tensor that
+/// is missing, has another shape, holds elements that are no floating-point numbers, or stands in a
+/// layer without a place in the model. Returns the names of the tensors without a part in it: other
+/// heads, buffers, layers beyond the configuration's.
+std::vector<std::string> check_weights(const Architecture& model, const CheckpointWeights& weights);
 
 /// The prefix of the model's list behind which its token embeddings stand in the file. Throws
 /// Error(input) naming what was looked for if there are none.

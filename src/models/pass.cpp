@@ -8,18 +8,15 @@
 
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
-#include "models/elementwise.hpp"
-#include "models/logits_head.hpp"
-#include "models/stack_pass.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
-const std::vector<std::size_t>* heads_of(const HeadsByLayer& heads, std::size_t layer) {
+std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer) {
   const auto found = heads.find(layer);
-  return found == heads.end() ? nullptr : &found->second;
+  return found == heads.end() ? std::vector<std::size_t>() : found->second;
 }
 
 }  // namespace
@@ -34,7 +31,7 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   Mask mask;
   mask.causal = stack.causal;
   if (const auto window = stack.layers[layer].window) {
-    // Causal: so many keys with the query's own; else so many on either side.
+    // With causality the window counts the query's own key.
     mask.window = stack.causal ? Window{*window - std::min<std::size_t>(*window, 1), std::nullopt}
                                : Window{*window, *window};
   }
@@ -47,7 +44,7 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
   const auto check = [&](const ModelStack& stack, const auto& lists, const auto& types,
                          const std::string& place) {
     const StackWeights names(weights, model, stack, prefix);
-    const auto rows = [&](const char* purpose) -> std::optional<std::size_t> {
+    const auto rows = [&](WeightPurpose purpose) -> std::optional<std::size_t> {
       const auto shape = names.shape(purpose, std::nullopt, "weight");
       return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
     };
@@ -59,7 +56,8 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
                           pointer_to(where, i), translated("the model's table has no such row"));
       }
     };
-    const auto tokens = rows("tokens"), positions = rows("positions"), kinds = rows("types");
+    const auto tokens = rows(WeightPurpose::tokens), positions = rows(WeightPurpose::positions),
+               kinds = rows(WeightPurpose::types);
     for (std::size_t b = 0; b < lists.size(); ++b) {
       const std::string where = pointer_to(place, b);
       if (tokens) bound(lists[b], *tokens, translated("token id"), where);
@@ -89,10 +87,10 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
   for (const ModelStack& stack : model.stacks) {
     const bool encoder = model.encoder_decoder() && !stack.crosses;
     const std::string_view name_of_stack = model.result_stack(stack);
-    const StackPass pass(model, weights, stack, prefix, options);
+    const Stack own = read_stack(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     const std::size_t batch = ids.size(), length = longest_of(ids);
-    const std::size_t width = pass.embedding().width();
+    const std::size_t width = own.embedding.width();
     all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const std::string name = layer_prefix(name_of_stack, n);
@@ -104,12 +102,10 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
       }
       if (options.stages) all.emplace_back(name + "output", Shape{batch, length, width});
     }
-    all.emplace_back(encoder ? "encoder.output" : "output",
-                     Shape{batch, length, pass.finished_width()});
+    all.emplace_back(encoder ? "encoder.output" : "output", Shape{batch, length, own.width()});
     memory = length;
     if (encoder || !options.logits) continue;
-    const LogitsHead head(model, weights, pass.embedding().table(), options);
-    all.emplace_back("logits", Shape{batch, length, head.words()});
+    all.emplace_back("logits", Shape{batch, length, read_head(model, weights, prefix).size()});
   }
   return all;
 }
@@ -122,62 +118,69 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
   for (const ModelStack& stack : model.stacks) {
     const bool decoder = stack.crosses, encoder = model.encoder_decoder() && !decoder;
     const std::string_view name_of_stack = model.result_stack(stack);
-    const StackPass pass(model, weights, stack, prefix, options);
+    const Stack own = read_stack(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     std::vector<Tensor> states;
     for (std::size_t b = 0; b < ids.size(); ++b) {
       static const std::vector<std::int64_t> none;
-      states.push_back(
-          pass.embedding().embed(ids[b], decoder || texts.types.empty() ? none : texts.types[b]));
+      states.push_back(embed(own.embedding, ids[b],
+                             decoder || texts.types.empty() ? none : texts.types[b], own.options));
     }
     take(AttentionName(name_of_stack).tensor("embedded"), batched(states));
-    std::optional<LogitsHead> lens;
-    if (options.lens && !encoder) lens.emplace(model, weights, pass.embedding().table(), options);
+    std::optional<LogitsHead> head;
+    if (!encoder && (options.lens || options.logits || !options.predicted.empty())) {
+      head = read_head(model, weights, prefix);
+    }
+    const auto logits_of = [&](const Tensor& x) {
+      return head->logits(x, model.eps, options.threads);
+    };
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
-    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      const StackPass::Layer layer = pass.read_layer(n);
+    for (std::size_t n = 0; n < own.count; ++n) {
+      const Layer layer = own.layer(n);
+      const std::string name = layer_prefix(name_of_stack, n);
+      const bool wanted = options.wants(n);
+      StepOptions step_options{
+          options.inside && wanted, heads_of(off, n), heads_of(options.cross_heads_off, n), {}};
+      if (options.rows) {
+        step_options.rows = [&](std::size_t first, const Tensor& rows) {
+          options.rows(n, first, rows);
+        };
+      }
       std::vector<Tensor> self, cross;
       for (std::size_t b = 0; b < ids.size(); ++b) {
-        const AttentionName own(name_of_stack, n, "self");
-        StackPass::Step step =
-            pass.step(layer, states[b], memory.empty() ? Tensor() : memory[b],
-                      {heads_of(off, n), heads_of(options.cross_heads_off, n)}, options.wants(n),
-                      [&](const AttendedBlock& block) { options.block(b, own, block); });
-        states[b] = std::move(step.states);
-        if (options.wants(n) && !options.rows) {
-          self.push_back(std::move(step.self));
-          if (stack.crosses) cross.push_back(std::move(step.cross));
-        }
+        LayerStep done =
+            step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
+        if (step_options.inside) options.inside(b, name, layer, done);
+        states[b] = std::move(done.states);
+        if (!wanted || options.rows) continue;
+        self.push_back(std::move(done.self.weights));
+        if (stack.crosses) cross.push_back(std::move(done.cross.weights));
       }
-      const std::string name = layer_prefix(name_of_stack, n);
       if (!self.empty()) take(name + "self.weights", batched(self));
       if (!cross.empty()) take(name + "cross.weights", batched(cross));
       if (options.stages) take(name + "output", batched(states));
-      if (!lens) continue;
-      for (std::size_t b = 0; b < ids.size(); ++b) {
-        options.lens(b, n, lens->logits(pass.finish(states[b])));
+      for (std::size_t b = 0; options.lens && !encoder && b < ids.size(); ++b) {
+        options.lens(b, n, logits_of(own.finish(states[b])));
       }
     }
-    for (Tensor& x : states) x = pass.finish(x);
+    for (Tensor& x : states) x = own.finish(x);
     if (encoder) {
       take("encoder.output", batched(states));
       memory = states;
       continue;
     }
     take("output", batched(states));
-    if (!options.logits && options.predicted.empty()) continue;
-    const LogitsHead head(model, weights, pass.embedding().table(), options);
     for (std::size_t b = 0; b < options.predicted.size(); ++b) {
       for (const std::size_t position : options.predicted[b]) {
         const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});
         const Tensor row = rows_of(rows, position, 1);
-        take_logits(b, position, head.logits(row.reshaped({1, 1, row.size()})));
+        take_logits(b, position, logits_of(row.reshaped({1, 1, row.size()})));
       }
     }
     if (!options.logits) continue;
     std::vector<Tensor> logits;
     logits.reserve(states.size());
-    for (const Tensor& x : states) logits.push_back(head.logits(x));
+    for (const Tensor& x : states) logits.push_back(logits_of(x));
     take("logits", batched(logits));
   }
 }

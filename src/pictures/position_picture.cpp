@@ -9,8 +9,8 @@
 
 #include "document/kinds.hpp"
 #include "document/reader.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "models/checkpoint.hpp"
-#include "models/token_embedding.hpp"
 #include "pictures/drawing.hpp"
 #include "result/result_reader.hpp"
 #include "support/nearest_name.hpp"
@@ -44,7 +44,7 @@ PositionTable of_model(const ModelRequest& request) {
   }
   const StackWeights weights(folder.weights, model, model.stacks.front(),
                              find_prefix(folder.weights, model));
-  const Tensor table = weights.find("positions", std::nullopt, "weight");
+  const Tensor table = weights.find(WeightPurpose::positions, std::nullopt, "weight");
   if (!table || table.rank() != 2) {
     throw no_positions(translated("its model has no table of them"));
   }

@@ -120,7 +120,7 @@ AttentionRequest attention_of(const BenchRequest& request) {
   attention.mask.window = request.window;
   if (request.rotary) attention.rotary.emplace();
   if (request.norms) {
-    attention.query_norm = attention.key_norm = HeadNorm{random({width}, 10)};
+    attention.query_norm = attention.key_norm = Norm{random({width}, 10), {}, NormKind::rms};
   }
   if (request.alibi) attention.mask.alibi.emplace();
   if (request.relative_bias) {

@@ -127,9 +127,9 @@ TEST_CASE("queries and keys are normed and turned before every kernel, a past is
       request.rotary->width = 2 * random.number(1, sizes.width / 2);
       request.rotary->interleaved = random.number(0, 1) == 1;
       check_as_reference(request);
-      request.query_norm = attn::HeadNorm{random.normal({sizes.width})};
-      request.key_norm = attn::HeadNorm{random.normal({sizes.width}), random.normal({sizes.width}),
-                                        attn::NormKind::layer};
+      request.query_norm = attn::Norm{random.normal({sizes.width}), {}, attn::NormKind::rms};
+      request.key_norm = attn::Norm{random.normal({sizes.width}), random.normal({sizes.width}),
+                                    attn::NormKind::layer};
       request.mask.causal = true;
       check_as_reference(request);
     }

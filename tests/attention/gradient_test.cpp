@@ -265,7 +265,7 @@ TEST_CASE("what gradients are not offered for is refused") {
         "  where: /gradient/output\n"
         "  help:  give one number for each of the output");
   AttentionRequest normed = request;
-  normed.query_norm = attn::HeadNorm{random.normal({2})};
+  normed.query_norm = attn::Norm{random.normal({2}), {}, attn::NormKind::rms};
   CHECK(error(normed, gradient) ==
         "there are no gradients through norms of queries\n"
         "  where: /query_norm\n"

@@ -15,10 +15,10 @@ namespace {
 
 using namespace attn::testing;
 using attn::DType;
-using attn::LayerNorm;
+using attn::Norm;
 using attn::Tensor;
 
-std::string refusal(const LayerNorm& norm, std::size_t width) {
+std::string refusal(const Norm& norm, std::size_t width) {
   return error_from([&] { check_layer_norm(norm, width, "layers.1.", "norm2"); });
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("a layer norm gives the numbers of torch.nn.functional.layer_norm") {
 
 TEST_CASE("a layer norm without weight and bias gives rows of mean 0 and variance 1") {
   RandomRequests random(3);
-  const auto y = numbers(apply(LayerNorm{}, random.normal({4, 50}), 1e-12, 1));
+  const auto y = numbers(apply(Norm{}, random.normal({4, 50}), 1e-12, 1));
   for (std::size_t row = 0; row < 4; ++row) {
     double mean = 0, squares = 0;
     for (std::size_t i = 0; i < 50; ++i) {
@@ -47,7 +47,7 @@ TEST_CASE("a layer norm without weight and bias gives rows of mean 0 and varianc
 
 TEST_CASE("a layer norm of float32 is that of float64, rounded, on any number of threads") {
   RandomRequests random(5);
-  const LayerNorm norm{random.normal({70}), random.normal({70})};
+  const Norm norm{random.normal({70}), random.normal({70})};
   const Tensor x = random.normal({3, 37, 70}).converted(DType::float32);
   const Tensor exact = apply(norm, x.converted(DType::float64), 1e-5, 1);
   for (const std::size_t threads : {1, 2, 3, 7}) {

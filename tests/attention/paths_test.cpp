@@ -173,8 +173,8 @@ TEST_CASE("positions, norms, sinks and biases by distance are those of the whole
   Rotary rotary;
   rotary.width = 4;
   request.rotary = rotary;
-  request.query_norm = HeadNorm{random.normal({6})};
-  request.key_norm = HeadNorm{random.normal({6})};
+  request.query_norm = attn::Norm{random.normal({6}), {}, attn::NormKind::rms};
+  request.key_norm = attn::Norm{random.normal({6}), {}, attn::NormKind::rms};
   request.sinks = random.normal({4});
   check_rows(request, 1e-14);
   AttentionRequest biased = self_attention(random, DType::float64);

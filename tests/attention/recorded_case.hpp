@@ -49,8 +49,8 @@ struct RecordedCase {
   Linear linear(const std::string& layer) const {
     return {tensor(layer + ".weight"), tensor(layer + ".bias")};
   }
-  LayerNorm norm(const std::string& layer) const {
-    return {tensor(layer + ".weight"), tensor(layer + ".bias")};
+  Norm norm(const std::string& layer) const {
+    return {tensor(layer + ".weight"), tensor(layer + ".bias"), NormKind::layer};
   }
   Projections projections(const std::string& prefix) const {
     return {linear(prefix + "W_q"), linear(prefix + "W_k"), linear(prefix + "W_v"),

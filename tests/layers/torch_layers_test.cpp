@@ -1,4 +1,4 @@
-#include "attention/transformer.hpp"
+#include "layers/torch_layers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -191,8 +191,8 @@ TEST_CASE("the attention of a layer has all stages, as the attention alone has t
   request.stages = true;
   request.mask.causal = true;
   const attn::AttentionResult self = transform(request).layers[0].self;
-  const attn::ProjectedAttentionRequest alone =
-      self_attention(request, request.layers[0], request.x);
+  attn::ProjectedAttentionRequest alone{request, {request.x}, request.layers[0].self_attn};
+  alone.states.heads = request.heads;
   const attn::AttentionResult expected = attend_projected(alone);
   CHECK(same_bits(self.scores, expected.scores));
   CHECK(same_bits(self.masked, expected.masked));

@@ -1,4 +1,4 @@
-#include "models/term_norms.hpp"
+#include "layers/term_norms.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,10 +30,22 @@ double sum_of(const T* a, std::size_t count, const F& f) {
   return sum;
 }
 
-// What a norm does to a term of its input x: (term − its mean, of a layer norm) · weight / σ(x).
+/// One sample's self-attention in a layer, with all that its output is the sum of.
+struct AttendedBlock {
+  Tensor value;         ///< [1,L,G·d], of G heads of values
+  Tensor weights;       ///< [1,H,L,L]
+  Tensor heads;         ///< [1,L,H·d], before the output projection; zeros for heads that are off
+  StoredLinear output;  ///< the output projection
+  Tensor residual;      ///< [1,L,D], what the branch is added to
+  std::vector<std::size_t> heads_off;
+  std::optional<Norm> branch_norm, sum_norm;  ///< of the branch, and of the sum
+};
+
+// The effect of a norm on a term of its input x: (term − its mean) · weight / σ(x), the mean in a
+// layer norm alone.
 class NormOfTerms {
  public:
-  NormOfTerms(const std::optional<HeadNorm>& norm, std::size_t width, double eps)
+  NormOfTerms(const std::optional<Norm>& norm, std::size_t width, double eps)
       : centred_(norm && norm->kind == NormKind::layer), is_there_(norm), eps_(eps) {
     if (!norm) return;
     const Tensor weight = norm->weight.converted(DType::float64);
@@ -257,7 +269,7 @@ class TermReader {
       }
       kernels::pair_products(vectors.data(), heads_, padded, products.data() + k);
     }
-    // Those beside the diagonal stand for two.
+    // Each product off the diagonal stands for two of the form.
     std::size_t at = 0;
     for (std::size_t g = 0; g < heads_; ++g) {
       for (std::size_t h = 0; h <= g; ++h, at += keys) {
@@ -267,7 +279,7 @@ class TermReader {
     return products;
   }
 
-  // What the norms make of a term, but for σ.
+  // A term through both norms, but for the divisions by σ.
   template <class Number>
   void turn(Number* row) const {
     branch_norm_.turn(row, width_);
@@ -319,7 +331,18 @@ class TermReader {
 
 }  // namespace
 
-TermNorms term_norms(const AttendedBlock& block, double eps, std::size_t threads) {
+TermNorms term_norms(const Layer& layer, const LayerStep& step) {
+  const double eps = layer.spec.self.eps;
+  const std::size_t threads = layer.spec.self.threads;
+  AttendedBlock block{std::get<ScaledDotProduct>(step.self_request.score).value,
+                      step.self.weights,
+                      step.self.output,
+                      layer.weights.self.output,
+                      step.sublayers.front().residual,
+                      step.self_off,
+                      layer.weights.after_attention,
+                      {}};
+  if (!layer.spec.parallel) block.sum_norm = layer.weights.after_attention_sum;
   return block.weights.dtype() == DType::float32 ? TermReader<float>(block, eps, threads).read()
                                                  : TermReader<double>(block, eps, threads).read();
 }

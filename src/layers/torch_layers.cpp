@@ -1,21 +1,14 @@
-#include "attention/transformer.hpp"
+#include "layers/torch_layers.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <numbers>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
-#include "attention/projected_attention.hpp"
-#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
-#include "tensor/elements.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/operations.hpp"
 
@@ -31,11 +24,12 @@ void check_adds_up(const Shape& output, const Shape& x, const std::string& prefi
                     translated("give it as many rows as the hidden states are wide"));
 }
 
-// A gated feed-forward multiplies linear1 by linear3.
+// linear3 is there if the feed-forward has a gate, and as wide as linear1, which it is multiplied
+// by.
 void check_gate(const TransformerRequest& request, const TransformerLayer& layer, const Shape& x,
                 const Shape& wide, const std::string& prefix) {
   const std::string name = prefix + "linear3.weight";
-  if (!gated(request.activation)) {
+  if (!request.gated) {
     if (!layer.linear3.weight) return;
     throw input_error(
         translated("{1} has no meaning for this activation", name), "/parameters/" + name,
@@ -56,7 +50,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// The error of a cross-attention speaks of its keys and mask as the request names them.
+// An error of a cross-attention with its keys and mask named as the request names them.
 Error renamed_for_memory(const Error& error) {
   const std::string problem = replaced(error.problem(), "key [", "memory [");
   std::string where = error.where();
@@ -69,7 +63,7 @@ Error renamed_for_memory(const Error& error) {
   return {error.kind(), problem, where, error.help()};
 }
 
-// x [B,L,D]: a batch axis of 1 is repeated if the memory has more samples.
+// The shape of x, whose batch axis of 1 is repeated if the memory has more samples.
 Shape states_shape(const TransformerRequest& request) {
   Shape shape = request.x.shape();
   const Shape& memory = request.memory.shape();
@@ -79,66 +73,38 @@ Shape states_shape(const TransformerRequest& request) {
   return shape;
 }
 
-// What is added to it, if anything, is added while the numbers are near.
-Tensor feed_forward(const TransformerRequest& request, const TransformerLayer& layer,
-                    const Tensor& x, const Tensor& residual) {
-  const std::size_t threads = request.threads;
-  const ActivationCurve curve = curve_of(request.activation);
-  Tensor wide;
-  if (gated(request.activation)) {
-    wide = apply(layer.linear3, x, threads, gating(apply(layer.linear1, x, threads), curve));
-  } else {
-    wide = apply(layer.linear1, x, threads, activating(curve));
-  }
-  return apply(layer.linear2, wide, threads, residual ? adding(residual) : Finish());
+// The options of the cross-attention: the memory's mask, and nothing that is of the states
+// themselves.
+AttentionOptions cross_options(const TransformerRequest& request) {
+  AttentionOptions options = request;
+  options.mask = request.memory_mask;
+  options.rotary.reset();
+  options.query_norm.reset();
+  options.key_norm.reset();
+  options.relative_bias.reset();
+  options.sinks = {};
+  return options;
 }
 
-}  // namespace
-
-bool gated(Activation activation) noexcept {
-  return activation == Activation::swiglu || activation == Activation::geglu ||
-         activation == Activation::geglu_tanh;
-}
-
-ActivationCurve curve_of(Activation activation) {
-  using kernels::Curve;
-  switch (activation) {
-    case Activation::relu:
-      return {Curve::relu};
-    case Activation::gelu:
-    case Activation::geglu:
-      return {Curve::gelu};
-    case Activation::gelu_tanh:
-    case Activation::geglu_tanh:
-      return {Curve::gelu_by_tanh, std::numbers::sqrt2 * std::numbers::inv_sqrtpi};
-    case Activation::silu:
-    case Activation::swiglu:
-      break;
-  }
-  return {Curve::sigmoid, 1};
-}
-
+// The attentions of a layer over hidden states x, as check_projected() takes them.
 ProjectedAttentionRequest self_attention(const TransformerRequest& request,
-                                         const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest self{request, {std::move(x)}, layer.self_attn};
+                                         const TransformerLayer& layer, const Tensor& x) {
+  ProjectedAttentionRequest self{request, {x}, layer.self_attn};
   self.states.heads = request.heads;
   self.states.kv_heads = request.kv_heads;
   return self;
 }
 
 ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
-                                          const TransformerLayer& layer, Tensor x) {
-  ProjectedAttentionRequest cross = self_attention(request, layer, std::move(x));
+                                          const TransformerLayer& layer, const Tensor& x) {
+  ProjectedAttentionRequest cross = self_attention(request, layer, x);
+  static_cast<AttentionOptions&>(cross) = cross_options(request);
   cross.projections = layer.multihead_attn;
   cross.states.key = cross.states.value = request.memory;
-  cross.mask = request.memory_mask;
-  cross.rotary.reset();
-  cross.query_norm.reset();
-  cross.key_norm.reset();
-  cross.relative_bias.reset();
-  cross.sinks = {};
   return cross;
 }
+
+}  // namespace
 
 std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) {
   if (!(std::isfinite(request.eps) && request.eps > 0)) {
@@ -191,62 +157,60 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
   return layers;
 }
 
+Layer layer_of(const TransformerRequest& request, std::size_t at) {
+  const TransformerLayer& given = request.layers[at];
+  Layer layer;
+  layer.spec.self = request;
+  layer.spec.cross = cross_options(request);
+  layer.spec.heads = request.heads;
+  layer.spec.kv_heads = request.kv_heads;
+  layer.spec.activation = request.activation;
+  LayerWeights& weights = layer.weights;
+  weights.self = given.self_attn;
+  if (request.decoder) weights.cross = given.multihead_attn;
+  if (request.gated) weights.gate = given.linear1;
+  weights.up = request.gated ? given.linear3 : given.linear1;
+  weights.down = given.linear2;
+  const bool before = request.norm == NormPlace::pre;
+  (before ? weights.before_attention : weights.after_attention_sum) = given.norm1;
+  if (request.decoder) (before ? weights.before_cross : weights.after_cross_sum) = given.norm2;
+  (before ? weights.before_feed_forward : weights.after_feed_forward_sum) =
+      request.decoder ? given.norm3 : given.norm2;
+  return layer;
+}
+
+Tensor states_of(const TransformerRequest& request, DType precision) {
+  const std::size_t samples = states_shape(request)[0] / request.x.shape()[0];
+  return (samples == 1 ? request.x : repeated(request.x, samples)).converted(precision);
+}
+
 namespace {
 
-// No hidden state is rounded to the dtype before the last step. What is only shown of a layer is
-// rounded as soon as it is there, so that not all layers' weights are kept in double precision.
+// Hidden states stay in that precision up to the last layer. Tensors to look at are rounded as soon
+// as they are there, so that not all layers' weights are kept in double precision.
 TransformerResult transform_in(DType precision, const TransformerRequest& request) {
-  const std::size_t threads = request.threads;
-  TransformerRequest inner = request;
-  inner.dtype = precision;
-
   TransformerResult result;
-  const std::size_t samples = states_shape(request)[0] / request.x.shape()[0];
-  Tensor x = (samples == 1 ? request.x : repeated(request.x, samples)).converted(precision);
-  for (const TransformerLayer& layer : request.layers) {
-    TransformerResult::Layer& attentions = result.layers.emplace_back();
-    const bool before = request.norm == NormPlace::pre;
-    const auto normed = [&](const LayerNorm& norm, const Tensor& states) {
-      return apply(norm, states, request.eps, threads, request.norm_kind);
-    };
-    // One sub-layer with its residual: f(x) and the norm before or after the sum.
-    const auto add = [&](const LayerNorm& norm, const auto& sublayer) {
-      const Tensor input = before ? normed(norm, x) : x;
-      const Tensor change = sublayer(input);
-      const Tensor after =
-          before ? sum(x, change, threads)
-                 : apply_to_sum(norm, x, change, request.eps, threads, request.norm_kind);
-      if (request.stages) attentions.sublayers.push_back({x, input, change, after});
-      x = after;
-    };
-    // 1. Self-attention.
-    add(layer.norm1, [&](const Tensor& states) {
-      attentions.self = attend_projected(self_attention(inner, layer, states));
-      return attentions.self.output;
-    });
-    round_to(request.dtype, attentions.self);
-    // 2. A decoder's cross-attention.
-    if (request.decoder) {
-      add(layer.norm2, [&](const Tensor& states) {
-        attentions.cross = attend_projected(cross_attention(inner, layer, states));
-        return attentions.cross.output;
-      });
-      round_to(request.dtype, attentions.cross);
-    }
-    // 3. Feed-forward, whose change is only kept where it is shown.
-    const LayerNorm& last = request.decoder ? layer.norm3 : layer.norm2;
+  Tensor x = states_of(request, precision);
+  const Tensor memory = request.memory.converted(precision);
+  for (std::size_t i = 0; i < request.layers.size(); ++i) {
+    LayerStep done = step(layer_of(request, i), x, memory, {.inside = request.stages});
+    x = done.states;
+    TransformerResult::Layer& layer = result.layers.emplace_back();
+    layer.self = std::move(done.self);
+    layer.cross = std::move(done.cross);
+    layer.sublayers = std::move(done.sublayers);
     if (request.stages) {
-      add(last, [&](const Tensor& states) { return feed_forward(request, layer, states, {}); });
-    } else {
-      const Tensor total = feed_forward(request, layer, before ? normed(last, x) : x, x);
-      x = before ? total : normed(last, total);
+      layer.self.output = layer.sublayers[0].change;
+      if (request.decoder) layer.cross.output = layer.sublayers[1].change;
     }
+    round_to(request.dtype, layer.self);
+    round_to(request.dtype, layer.cross);
   }
   result.output = x;
   return result;
 }
 
-// Of the Linear layers that all hidden states pass through.
+// Multiply-adds of the Linear layers that all hidden states pass through.
 double multiply_adds(const TransformerRequest& request) {
   double each = 0;
   for (const TransformerLayer& layer : request.layers) {
@@ -264,14 +228,13 @@ double multiply_adds(const TransformerRequest& request) {
 
 TransformerResult transform(const TransformerRequest& request) {
   check_transformer(request);
-  const DType dtype = request.dtype;
   if (single_precision_pays(request, multiply_adds(request))) {
     TransformerResult result = transform_in(DType::float32, request);
-    // What leaves the range of single precision on its way may still be a number in double.
+    // Numbers may leave the range of single precision on their way to a result within it.
     if (all_finite(result.output)) return result;
   }
   TransformerResult result = transform_in(DType::float64, request);
-  result.output = result.output.converted(dtype);
+  result.output = result.output.converted(request.dtype);
   return result;
 }
 

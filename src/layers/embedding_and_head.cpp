@@ -1,0 +1,98 @@
+#include "layers/embedding_and_head.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// Rows of a table [1,L,E]. Each is read by itself, as most of a vocabulary plays no part.
+Tensor rows_for(const StoredMatrix& table, const std::vector<std::int64_t>& ids, DType dtype) {
+  const std::size_t width = table.shape()[1];
+  std::vector<double> rows;
+  rows.reserve(ids.size() * width);
+  for (const std::int64_t id : ids) {
+    const std::vector<double> row = table.row(static_cast<std::size_t>(id));
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return Tensor({1, ids.size(), width}, std::move(rows)).converted(dtype);
+}
+
+// The rows of the position table.
+std::vector<std::int64_t> learned_places(const Embedding& embedding,
+                                         const std::vector<std::int64_t>& ids) {
+  std::vector<std::int64_t> places;
+  auto next = static_cast<std::int64_t>(embedding.first_position);
+  for (const std::int64_t id : ids) places.push_back(embedding.padding == id ? id : next++);
+  return places;
+}
+
+}  // namespace
+
+Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
+             const std::vector<std::int64_t>& types, const AttentionOptions& options) {
+  const std::size_t threads = options.threads;
+  const DType dtype = options.dtype;
+  Tensor x = rows_for(embedding.tokens, ids, dtype);
+  if (embedding.scale != 1) {
+    x = mapped(
+        threads, [&](double v) { return v * embedding.scale; }, x);
+  }
+  const StoredMatrix& positions = embedding.positions;
+  // A table as wide as the states is added behind the projection.
+  const bool projected_first =
+      embedding.projection && positions && positions.shape()[1] != x.shape().back();
+  if (projected_first) x = apply(embedding.projection, x, threads);
+  if (positions) {
+    x = sum(x, rows_for(positions, learned_places(embedding, ids), dtype), threads);
+  } else if (embedding.sinusoidal) {
+    x = sum(x, sines_then_cosines(ids.size(), x.shape().back()).converted(dtype), threads);
+  }
+  if (embedding.types) {
+    const std::vector<std::int64_t> zeros(types.empty() ? ids.size() : 0, 0);
+    x = sum(x, rows_for(embedding.types, types.empty() ? zeros : types, dtype), threads);
+  }
+  if (embedding.norm) x = apply(*embedding.norm, x, options.eps, threads);
+  if (embedding.projection && !projected_first) x = apply(embedding.projection, x, threads);
+  return x;
+}
+
+Tensor sines_then_cosines(std::size_t length, std::size_t width) {
+  std::vector<double> x(length * width);
+  const std::size_t half = (width + 1) / 2;
+  for (std::size_t i = 0; i < length; ++i) {
+    for (std::size_t k = 0; k < width; ++k) {
+      const std::size_t pair = k < half ? k : k - half;
+      const double angle =
+          static_cast<double>(i) /
+          std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      x[i * width + k] = k < half ? std::sin(angle) : std::cos(angle);
+    }
+  }
+  return {{1, length, width}, std::move(x)};
+}
+
+Tensor LogitsHead::logits(Tensor x, double eps, std::size_t threads) const {
+  if (dense) x = apply(dense, x, threads, activating(curve_of(activation)));
+  if (norm) x = apply(*norm, x, eps, threads);
+  if (scale != 1) {
+    x = mapped(
+        threads, [&](double v) { return v * scale; }, x);
+  }
+  x = apply(words, x, threads);
+  if (!softcap) return x;
+  return mapped(
+      threads, [cap = *softcap](double v) { return cap * std::tanh(v / cap); }, x);
+}
+
+Tensor Stack::finish(const Tensor& x) const {
+  const Tensor y = final_norm ? apply(*final_norm, x, options.eps, options.threads) : x;
+  return output_projection ? apply(output_projection, y, options.threads) : y;
+}
+
+}  // namespace attn

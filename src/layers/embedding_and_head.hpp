@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "attn/layers.hpp"
+#include "attn/tensor.hpp"
+
+#include "attention/stored_matrix.hpp"
+#include "layers/layer.hpp"
+
+namespace attn {
+
+/// The tables that make states of token ids. D is the width of the states that enter the first
+/// layer, E that of the tables.
+struct Embedding {
+  StoredMatrix tokens;                  ///< [V,E]
+  double scale = 1;                     ///< of the tokens' rows
+  StoredMatrix positions;               ///< [P,E] or [P,D]; absent = not learned
+  std::size_t first_position = 0;       ///< the row of `positions` that the first token takes
+  std::optional<std::int64_t> padding;  ///< a token that takes the row of its own id (RoBERTa)
+  bool sinusoidal = false;              ///< positions are sines and cosines
+  StoredMatrix types;                   ///< [types,E]; absent = none
+  std::optional<Norm> norm;
+  StoredLinear projection;  ///< [D,E]; absent = none
+
+  /// D
+  std::size_t width() const {
+    return projection ? projection.weight.shape()[0] : tokens.shape()[1];
+  }
+};
+
+/// One text as states [1,L,D] of the type of `options`. `types` has a token type for each id, or
+/// nothing, which counts as 0. Ids, types and positions must be rows of their tables.
+Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
+             const std::vector<std::int64_t>& types, const AttentionOptions& options);
+
+/// Sinusoidal positions (Vaswani et al. 2017, section 3.5), all sines before all cosines, as Marian
+/// orders them: float64 [1,L,D].
+Tensor sines_then_cosines(std::size_t length, std::size_t width);
+
+/// The head that makes logits of the states that leave a model: (g(x) · scale) Wᵀ + b, capped. g is
+/// a Linear layer with an activation and a norm (BERT), or g(x) = x.
+struct LogitsHead {
+  StoredLinear dense;  ///< absent = no g
+  Activation activation = Activation::gelu;
+  std::optional<Norm> norm;
+  double scale = 1;
+  StoredLinear words;             ///< [V,D]
+  std::optional<double> softcap;  ///< c·tanh(logit/c)
+
+  /// V
+  std::size_t size() const { return words.weight.shape()[0]; }
+
+  /// Logits [..,V] of states [..,D].
+  Tensor logits(Tensor x, double eps, std::size_t threads) const;
+};
+
+/// A stack of layers between its embedding and its last norm.
+struct Stack {
+  Embedding embedding;
+  std::size_t count = 0;
+  /// Layer n, made when the states reach it, so that no more than one is in memory.
+  std::function<Layer(std::size_t n)> layer;
+  std::optional<Norm> final_norm;
+  StoredLinear output_projection;  ///< absent = none
+  AttentionOptions options;        ///< type of the states, threads, ε
+
+  /// The width of the states that leave it.
+  std::size_t width() const {
+    return output_projection ? output_projection.weight.shape()[0] : embedding.width();
+  }
+  /// The states [..,L,D] behind the last layer through norm and projection.
+  Tensor finish(const Tensor& x) const;
+};
+
+}  // namespace attn

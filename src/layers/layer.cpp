@@ -1,0 +1,251 @@
+#include "layers/layer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "attention/layer_norm.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// x [..,L,H·d] with zeros for some heads.
+Tensor without_heads(const Tensor& x, const std::vector<std::size_t>& off, std::size_t heads) {
+  if (off.empty()) return x;
+  const std::size_t row = x.shape().back(), width = row / heads;
+  return with_floats(x, [&]<class T>(std::span<const T> from) {
+    std::vector<T> y(from.begin(), from.end());
+    for (std::size_t at = 0; at < y.size(); at += row) {
+      for (const std::size_t head : off) {
+        std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(at + head * width), width, T(0));
+      }
+    }
+    return Tensor(x.shape(), std::move(y));
+  });
+}
+
+// x Wᵀ + b, and `base` if that is there.
+Tensor product(const StoredLinear& linear, const Tensor& x, std::size_t threads,
+               const Tensor& base) {
+  return apply(linear, x, threads, base ? adding(base) : Finish());
+}
+
+// The tokens that take an expert, and the share of it in each one's result.
+struct ExpertTokens {
+  std::vector<std::size_t> tokens;
+  std::vector<double> shares;
+};
+
+// The tokens of each expert by the scores [L,count].
+std::vector<ExpertTokens> tokens_by_expert(const Tensor& scores, const Experts& experts) {
+  std::vector<ExpertTokens> all(experts.count);
+  for (std::size_t t = 0; t < scores.size() / experts.count; ++t) {
+    const auto row = scores.values<double>().subspan(t * experts.count, experts.count);
+    for (const auto& [expert, share] : best_experts(experts, row)) {
+      all[expert].tokens.push_back(t);
+      all[expert].shares.push_back(share);
+    }
+  }
+  return all;
+}
+
+// The feed-forward of x [..,L,D]: for each token Σ share · down(g·σ(1.702 g)·(u + 1)) over its
+// experts, with the gate g at most `limit` and u within ±`limit`.
+Tensor chosen_experts(const Experts& experts, const Tensor& x, std::size_t threads) {
+  const std::size_t width = x.shape().back();
+  const Tensor scores = apply(experts.router, x, threads).converted(DType::float64);
+  const std::size_t tokens = x.size() / width;
+  std::vector<double> total(x.size(), 0);
+  const std::vector<ExpertTokens> by_expert = tokens_by_expert(scores, experts);
+  for (std::size_t e = 0; e < experts.count; ++e) {
+    const auto& [taken, shares] = by_expert[e];
+    if (taken.empty()) continue;
+    const Tensor in = picked(x.reshaped({tokens, width}), taken);
+    const Tensor both = apply(experts.gate_up(e), in, threads);
+    const std::size_t hidden = both.shape().back() / 2;
+    const Tensor numbers = both.converted(DType::float64);
+    std::vector<double> gated;
+    gated.reserve(taken.size() * hidden);
+    for (std::size_t i = 0; i < taken.size() * hidden; ++i) {
+      const double gate = std::min(numbers.values<double>()[2 * i], experts.limit);
+      const double other =
+          std::clamp(numbers.values<double>()[2 * i + 1], -experts.limit, experts.limit);
+      gated.push_back(gate / (1 + std::exp(-1.702 * gate)) * (other + 1));
+    }
+    const Tensor wide = Tensor({taken.size(), hidden}, std::move(gated)).converted(x.dtype());
+    const Tensor out = apply(experts.down(e), wide, threads).converted(DType::float64);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      for (std::size_t k = 0; k < width; ++k) {
+        total[taken[i] * width + k] += shares[i] * out.values<double>()[i * width + k];
+      }
+    }
+  }
+  return Tensor(x.shape(), std::move(total)).converted(x.dtype());
+}
+
+class LayerPass {
+ public:
+  LayerPass(const Layer& layer, const StepOptions& options)
+      : spec_(layer.spec),
+        weights_(layer.weights),
+        options_(options),
+        threads_(layer.spec.self.threads) {}
+
+  LayerStep pass(const Tensor& x, const Tensor& memory) {
+    const std::optional<Norm> none;
+    const auto feed = [&](const Tensor& states) {
+      return [&, states](const Tensor& base) { return feed_forward(states, base); };
+    };
+    const Tensor h = normed(weights_.before_attention, x);
+    Tensor y = sublayer({x, h, residual(x, h)}, weights_.after_attention,
+                        spec_.parallel ? none : weights_.after_attention_sum,
+                        [&](const Tensor& base) { return attention(true, h, {}, base); });
+    if (spec_.parallel) {
+      const Tensor in = normed(weights_.before_feed_forward, x);
+      step_.states = sublayer({x, in, y}, weights_.after_feed_forward, none, feed(in));
+      return std::move(step_);
+    }
+    if (weights_.cross.query) {
+      const Tensor in = normed(weights_.before_cross, y);
+      y = sublayer({y, in, y}, none, weights_.after_cross_sum,
+                   [&](const Tensor& base) { return attention(false, in, memory, base); });
+    }
+    const Tensor in = normed(weights_.before_feed_forward, y);
+    step_.states = sublayer({y, in, residual(y, in)}, weights_.after_feed_forward,
+                            weights_.after_feed_forward_sum, feed(in));
+    return std::move(step_);
+  }
+
+ private:
+  // The states that a sub-layer begins with, as in SubLayer.
+  struct Entry {
+    Tensor before, input, residual;
+  };
+
+  const Tensor& residual(const Tensor& x, const Tensor& normed_x) const {
+    return spec_.residual_after_norm ? normed_x : x;
+  }
+
+  Tensor normed(const std::optional<Norm>& norm, const Tensor& x) const {
+    return norm ? apply(*norm, x, spec_.self.eps, threads_) : x;
+  }
+
+  // `branch` gives what is added to the residual, or the sum if it gets the residual.
+  template <class Branch>
+  Tensor sublayer(const Entry& entry, const std::optional<Norm>& branch_norm,
+                  const std::optional<Norm>& sum_norm, const Branch& branch) {
+    if (!options_.inside && !branch_norm) return normed(sum_norm, branch(entry.residual));
+    const Tensor change = branch(Tensor()), added = normed(branch_norm, change);
+    Tensor after = normed(sum_norm, sum(entry.residual, added, threads_));
+    if (options_.inside) {
+      step_.sublayers.push_back({entry.before, entry.input, change, added, entry.residual, after});
+    }
+    return after;
+  }
+
+  // Attention of the states over themselves or over the memory, projected, added to `base` if that
+  // is there.
+  Tensor attention(bool self, const Tensor& states, const Tensor& memory, const Tensor& base) {
+    const AttentionWeights& weights = self ? weights_.self : weights_.cross;
+    AttentionResult& result = self ? step_.self : step_.cross;
+    Tensor heads;
+    {
+      Sequences sequences{states, memory};
+      sequences.heads = spec_.heads;
+      sequences.kv_heads = spec_.kv_heads;
+      AttentionRequest request =
+          project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype());
+      if (self && options_.rows && request.weights) {
+        heads = by_rows(request);
+      } else {
+        result = attend(request);
+        heads = std::exchange(result.output, {});
+      }
+      if (options_.inside) (self ? step_.self_request : step_.cross_request) = std::move(request);
+    }
+    heads = without_heads(heads, self ? options_.self_off : options_.cross_off,
+                          spec_.heads.value_or(1));
+    if (options_.inside) {
+      result.output = heads;
+      step_.self_off = options_.self_off;
+    }
+    if (weights.output) return product(weights.output, heads, threads_, base);
+    return base ? sum(base, heads, threads_) : heads;
+  }
+
+  Tensor by_rows(const AttentionRequest& request) const {
+    constexpr std::size_t weights_at_a_time = std::size_t{1} << 24U;
+    const std::size_t length = std::get<ScaledDotProduct>(request.score).query.shape()[1];
+    return attend_by_queries(
+        request, std::max<std::size_t>(16, weights_at_a_time / (spec_.heads.value_or(1) * length)),
+        options_.rows);
+  }
+
+  // down(f(gate x) ⊙ up x), or down(f(up x)) without a gate.
+  Tensor feed_forward(const Tensor& x, const Tensor& base) const {
+    if (weights_.experts) {
+      const Tensor y = chosen_experts(*weights_.experts, x, threads_);
+      return base ? sum(base, y, threads_) : y;
+    }
+    const ActivationCurve curve = curve_of(spec_.activation);
+    const Tensor wide = weights_.gate ? apply(weights_.up, x, threads_,
+                                              gating(apply(weights_.gate, x, threads_), curve))
+                                      : apply(weights_.up, x, threads_, activating(curve));
+    return product(weights_.down, wide, threads_, base);
+  }
+
+  const LayerSpec& spec_;
+  const LayerWeights& weights_;
+  const StepOptions& options_;
+  std::size_t threads_;
+  LayerStep step_;
+};
+
+}  // namespace
+
+std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores) {
+  std::vector<std::size_t> order(experts.count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(experts.chosen),
+                    order.end(), [&](std::size_t a, std::size_t b) {
+                      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+                    });
+  const auto taken = std::span(order).first(experts.chosen);
+  const auto power = [&](std::size_t e) { return std::exp(scores[e] - scores[taken.front()]); };
+  double sum = 0;
+  for (const std::size_t e : taken) sum += power(e);
+  std::vector<ExpertShare> shares;
+  for (const std::size_t e : taken) shares.push_back({e, power(e) / sum});
+  return shares;
+}
+
+LayerStep step(const Layer& layer, const Tensor& x, const Tensor& memory,
+               const StepOptions& options) {
+  return LayerPass(layer, options).pass(x, memory);
+}
+
+ActivationCurve curve_of(Activation activation) {
+  using kernels::Curve;
+  switch (activation) {
+    case Activation::relu:
+      return {Curve::relu};
+    case Activation::gelu:
+      return {Curve::gelu};
+    case Activation::gelu_tanh:
+      return {Curve::gelu_by_tanh, std::numbers::sqrt2 * std::numbers::inv_sqrtpi};
+    case Activation::gelu_bloom:
+      return {Curve::gelu_by_tanh, 0.79788456};
+    case Activation::quick_gelu:
+      return {Curve::sigmoid, 1.702};
+    case Activation::silu:
+      break;
+  }
+  return {Curve::sigmoid, 1};
+}
+
+}  // namespace attn

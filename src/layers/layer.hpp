@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attn/layers.hpp"
+#include "attn/tensor.hpp"
+
+#include "attention/finish.hpp"
+#include "attention/projected_attention.hpp"
+#include "attention/paths.hpp"
+#include "attention/stored_matrix.hpp"
+
+namespace attn {
+
+/// The rules of a layer: everything about it but its learned matrices and the norms of its states.
+struct LayerSpec {
+  /// Options of the self-attention and of the cross-attention: mask, positions, scale, softcap,
+  /// norms of heads, sinks. Threads and ε of `self` are those of the whole layer.
+  AttentionOptions self = {}, cross = {};
+  std::optional<std::size_t> heads = {}, kv_heads = {};
+  Activation activation = Activation::relu;
+  bool parallel = false;             ///< the feed-forward reads the layer's input too
+  bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
+};
+
+/// Several feed-forwards. Each token takes the best of them, weighed by a softmax over their scores
+/// (gpt-oss, its released code).
+struct Experts {
+  std::size_t count = 0, chosen = 0;
+  double limit = 7;     ///< of the gate from above, of what it multiplies on both sides
+  StoredLinear router;  ///< [count,D]
+  /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
+  std::function<StoredLinear(std::size_t expert)> gate_up, down;
+};
+
+/// An expert that a token takes, and its weight in the token's result.
+struct ExpertShare {
+  std::size_t expert = 0;
+  double share = 0;
+};
+/// The best experts by their scores [count], the best first. Among equal scores the lower number
+/// wins.
+std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores);
+
+/// The learned matrices and norms of a layer, by purpose. An absent norm leaves its states as they
+/// are. D is the width of the states, F that of the feed-forward.
+struct LayerWeights {
+  AttentionWeights self, cross;         ///< a layer without a cross-attention has no `cross.query`
+  StoredLinear gate;                    ///< [F,D]; absent in a feed-forward without a gate
+  StoredLinear up, down;                ///< [F,D] and [D,F]
+  std::optional<Experts> experts = {};  ///< in place of gate, up and down
+  /// Norms of what a sub-layer reads, of what it adds, and of the sum.
+  std::optional<Norm> before_attention = {}, after_attention = {}, after_attention_sum = {};
+  std::optional<Norm> before_cross = {}, after_cross_sum = {};
+  std::optional<Norm> before_feed_forward = {}, after_feed_forward = {},
+                      after_feed_forward_sum = {};
+};
+
+struct Layer {
+  LayerSpec spec;
+  LayerWeights weights;
+};
+
+/// Options of a step, which gives the states in any case.
+struct StepOptions {
+  bool inside = false;  ///< whether LayerStep keeps what is computed inside the layer
+  /// Heads of the attentions whose outputs are zeros.
+  std::vector<std::size_t> self_off = {}, cross_off = {};
+  /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
+  TakeRows rows = {};
+};
+
+/// The result of one layer.
+struct LayerStep {
+  Tensor states;  ///< [..,L,D]
+  /// The attentions with the results that their options ask for. Kept only with
+  /// StepOptions::inside: the requests, of projected queries, keys and values, and the outputs
+  /// [..,L,H·d], the heads joined but not projected.
+  AttentionRequest self_request, cross_request;
+  AttentionResult self, cross;
+  std::vector<std::size_t> self_off;  ///< heads of the self-attention whose outputs are zeros
+  /// Self-attention, cross-attention if there is one, feed-forward; with StepOptions::inside.
+  std::vector<SubLayer> sublayers;
+};
+
+/// Computes a layer of the states x [L,D] or [B,L,D], float32 or float64, in that type. A
+/// cross-attention reads `memory` [Lm,D'] or [B,Lm,D']. Weights, options and states must fit each
+/// other.
+LayerStep step(const Layer& layer, const Tensor& x, const Tensor& memory,
+               const StepOptions& options = {});
+
+/// The function that the kernels know the activation by, with its constant.
+ActivationCurve curve_of(Activation activation);
+
+}  // namespace attn

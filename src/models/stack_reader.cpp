@@ -1,0 +1,287 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "attention/position_bias.hpp"
+#include "models/pass.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// A weight that counts from one.
+Tensor plus_one(const Tensor& weight) {
+  const Tensor numbers = weight.converted(DType::float64);
+  std::vector<double> sums(numbers.values<double>().begin(), numbers.values<double>().end());
+  for (double& sum : sums) ++sum;
+  return {weight.shape(), std::move(sums)};
+}
+
+class StackReader {
+ public:
+  StackReader(const Architecture& model, const CheckpointWeights& checkpoint,
+              const ModelStack& stack, const std::string& prefix, const ModelOptions& options)
+      : model_(model),
+        checkpoint_(checkpoint),
+        stack_(stack),
+        options_(options),
+        weights_(checkpoint, model, stack, prefix),
+        bucket_table_(weights_.find(WeightPurpose::buckets, std::nullopt, "weight")) {}
+
+  Embedding embedding() const {
+    Embedding own;
+    own.tokens = table(WeightPurpose::tokens);
+    own.scale = model_.embedding_scale;
+    own.positions = table(WeightPurpose::positions);
+    own.first_position = model_.first_position;
+    if (model_.longest) own.padding = model_.pad_id;
+    own.sinusoidal = model_.positions == ModelPositions::sinusoidal;
+    own.types = table(WeightPurpose::types);
+    own.norm = norm(WeightPurpose::embedding_norm, std::nullopt);
+    own.projection = whole_linear(WeightPurpose::embedding_projection);
+    return own;
+  }
+
+  std::optional<Norm> final_norm() const { return norm(WeightPurpose::final_norm, std::nullopt); }
+  StoredLinear output_projection() const { return whole_linear(WeightPurpose::output_projection); }
+
+  Layer layer(std::size_t n) const {
+    Layer own;
+    own.spec = spec(n);
+    LayerWeights& weights = own.weights;
+    using enum WeightPurpose;
+    weights.self = weights_.has(query_key_value, n) ? fused_projections(n)
+                                                    : projections(query, key, value, output, n);
+    if (stack_.crosses) {
+      weights.cross = projections(cross_query, cross_key, cross_value, cross_output, n);
+    }
+    if (model_.whole_width_norms) {
+      for (AttentionWeights* attention : {&weights.self, &weights.cross}) {
+        attention->query_norm = norm(WeightPurpose::query_norm, n);
+        attention->key_norm = norm(WeightPurpose::key_norm, n);
+      }
+    }
+    weights.before_attention = norm(WeightPurpose::before_attention, n);
+    weights.after_attention = norm(WeightPurpose::after_attention, n);
+    weights.after_attention_sum = norm(WeightPurpose::after_attention_sum, n);
+    weights.before_cross = norm(WeightPurpose::before_cross, n);
+    weights.after_cross_sum = norm(WeightPurpose::after_cross_sum, n);
+    weights.before_feed_forward = norm(WeightPurpose::before_feed_forward, n);
+    weights.after_feed_forward = norm(WeightPurpose::after_feed_forward, n);
+    weights.after_feed_forward_sum = norm(WeightPurpose::after_feed_forward_sum, n);
+    read_feed_forward(n, weights);
+    return own;
+  }
+
+ private:
+  LayerSpec spec(std::size_t n) const {
+    LayerSpec own;
+    AttentionOptions& options = own.cross;
+    options.dtype = options_.dtype;
+    options.threads = options_.threads;
+    options.progress = options_.progress;
+    options.weights = options_.wants(n);
+    options.scale = stack_.layers[n].scale;
+    options.softcap = model_.softcap;
+    options.eps = model_.eps;
+    if (!model_.whole_width_norms) {
+      options.query_norm = norm(WeightPurpose::query_norm, n);
+      options.key_norm = norm(WeightPurpose::key_norm, n);
+    }
+    own.self = options;
+    own.self.rotary = stack_.layers[n].rotary;
+    own.self.mask = stack_mask(stack_, n);
+    own.self.sinks = weights_.find(WeightPurpose::sinks, n, "weight");
+    set_distance_bias(own.self);
+    own.heads = model_.heads;
+    own.kv_heads = model_.kv_heads;
+    own.activation = model_.activation;
+    own.parallel = model_.parallel;
+    own.residual_after_norm = model_.residual_after_norm;
+    return own;
+  }
+
+  // Biases of the scores by the distance of a key from its query.
+  void set_distance_bias(AttentionOptions& options) const {
+    if (model_.positions == ModelPositions::alibi) {
+      options.mask.alibi = Alibi{alibi_slopes(model_.heads)};
+      const double scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
+      for (double& slope : options.mask.alibi->slopes) slope *= scale;
+    }
+    if (!bucket_table_) return;
+    options.relative_bias = RelativeBias{bucket_table_, model_.buckets.count,
+                                         model_.buckets.max_distance, !stack_.causal};
+  }
+
+  // Absent if the file has no weights for it.
+  std::optional<Norm> norm(WeightPurpose purpose, std::optional<std::size_t> layer) const {
+    if (!weights_.has(purpose, layer)) return std::nullopt;
+    Norm own{weights_.find(purpose, layer, "weight"), {}, model_.norm};
+    if (model_.norm_weights_from_one) own.weight = plus_one(own.weight);
+    if (model_.norm == NormKind::layer) own.bias = weights_.find(purpose, layer, "bias");
+    return own;
+  }
+
+  StoredMatrix table(WeightPurpose purpose) const {
+    const auto name = weights_.found(purpose, std::nullopt, "weight");
+    return name ? StoredMatrix(checkpoint_.stored(*name)) : StoredMatrix();
+  }
+
+  // A Linear layer around the stack, widened as a whole.
+  StoredLinear whole_linear(WeightPurpose purpose) const {
+    const Tensor weight = weights_.find(purpose, std::nullopt, "weight");
+    return weight ? Linear{weight, weights_.find(purpose, std::nullopt, "bias")} : Linear();
+  }
+
+  AttentionWeights projections(WeightPurpose query, WeightPurpose key, WeightPurpose value,
+                               WeightPurpose output, std::size_t n) const {
+    AttentionWeights own;
+    own.query = weights_.linear(query, n);
+    own.key = weights_.linear(key, n);
+    own.value = weights_.linear(value, n);
+    own.output = weights_.linear(output, n);
+    return own;
+  }
+
+  // The parts of a projection of query, key and value in one.
+  AttentionWeights fused_projections(std::size_t n) const {
+    const StoredLinear fused = weights_.linear(WeightPurpose::query_key_value, n);
+    const std::size_t d = model_.head_width, heads = model_.heads, groups = model_.kv_heads;
+    AttentionWeights own;
+    own.output = weights_.linear(WeightPurpose::output, n);
+    if (model_.fused == FusedLayout::side_by_side) {
+      own.query = fused.rows(0, heads * d);
+      own.key = fused.rows(heads * d, groups * d);
+      own.value = fused.rows((heads + groups) * d, groups * d);
+      return own;
+    }
+    // Head by head or group by group: the queries, a key, a value.
+    const std::size_t queries = heads / groups;
+    std::vector<std::size_t> query, key, value;
+    for (std::size_t g = 0; g < groups; ++g) {
+      std::size_t row = g * (queries + 2) * d;
+      for (std::size_t i = 0; i < queries * d; ++i) query.push_back(row++);
+      for (std::size_t i = 0; i < d; ++i) key.push_back(row++);
+      for (std::size_t i = 0; i < d; ++i) value.push_back(row++);
+    }
+    own.query = fused.picked(query);
+    own.key = fused.picked(key);
+    own.value = fused.picked(value);
+    return own;
+  }
+
+  void read_feed_forward(std::size_t n, LayerWeights& weights) const {
+    if (model_.experts) {
+      weights.experts = experts(n);
+      return;
+    }
+    if (weights_.has(WeightPurpose::gate_up, n)) {
+      const StoredLinear both = weights_.linear(WeightPurpose::gate_up, n);
+      const std::size_t half = both.weight.shape()[0] / 2;
+      weights.gate = both.rows(0, half);
+      weights.up = both.rows(half, half);
+    } else if (weights_.has(WeightPurpose::gate, n)) {
+      weights.gate = weights_.linear(WeightPurpose::gate, n);
+      weights.up = weights_.linear(
+          weights_.has(WeightPurpose::gated_up, n) ? WeightPurpose::gated_up : WeightPurpose::up,
+          n);
+    } else {
+      weights.up = weights_.linear(WeightPurpose::up, n);
+    }
+    weights.down = weights_.linear(WeightPurpose::down, n);
+  }
+
+  Experts experts(std::size_t n) const {
+    const auto name = [&](const char* part) {
+      return weights_.found(WeightPurpose::experts, n, part).value_or("");
+    };
+    // Matrices [experts,in,out] and rows [experts,out], left in the file: most texts take some of
+    // the experts alone.
+    const auto linear = [&](const char* matrices, const char* rows) {
+      return [&checkpoint = checkpoint_, weight = checkpoint_.stored(name(matrices)),
+              bias = name(rows)](std::size_t e) {
+        const Shape matrix{weight.shape()[1], weight.shape()[2]};
+        const Tensor row = checkpoint.read_rows(bias, e, 1);
+        return StoredLinear(StoredMatrix(part_of(weight, e * matrix[0] * matrix[1], matrix), true),
+                            row.reshaped({row.size()}));
+      };
+    };
+    return {model_.experts->count,
+            model_.experts->chosen,
+            model_.experts->limit,
+            weights_.linear(WeightPurpose::router, n),
+            linear(".gate_up_proj", ".gate_up_proj_bias"),
+            linear(".down_proj", ".down_proj_bias")};
+  }
+
+  const Architecture& model_;
+  const CheckpointWeights& checkpoint_;
+  const ModelStack& stack_;
+  const ModelOptions& options_;
+  StackWeights weights_;
+  Tensor bucket_table_;
+};
+
+}  // namespace
+
+Stack read_stack(const Architecture& model, const CheckpointWeights& checkpoint,
+                 const ModelStack& stack, const std::string& prefix, const ModelOptions& options) {
+  const auto reader =
+      std::make_shared<const StackReader>(model, checkpoint, stack, prefix, options);
+  Stack own;
+  own.embedding = reader->embedding();
+  own.count = stack.layers.size();
+  own.layer = [reader](std::size_t n) { return reader->layer(n); };
+  own.final_norm = reader->final_norm();
+  own.output_projection = reader->output_projection();
+  own.options.dtype = options.dtype;
+  own.options.threads = options.threads;
+  own.options.eps = model.eps;
+  return own;
+}
+
+LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpoint,
+                     const std::string& prefix) {
+  const ModelHead& names = model.head;
+  const auto part = [&](const std::string& name, const char* end) {
+    return checkpoint.has(name + end) ? checkpoint.read(name + end) : Tensor();
+  };
+  LogitsHead head;
+  if (!names.dense.empty()) {
+    const std::string weight = names.dense + ".weight";
+    if (!checkpoint.has(weight)) {
+      throw input_error(
+          translated("the checkpoint has no head that gives logits: no tensor \"{1}.weight\"",
+                     names.dense),
+          checkpoint.place(), translated("leave the logits out"));
+    }
+    head.dense = {StoredMatrix(checkpoint.stored(weight)), part(names.dense, ".bias")};
+    head.activation = names.activation.value_or(model.activation);
+    head.norm.emplace();
+    for (const char* end : {".weight", ".gamma"}) {
+      if (!head.norm->weight) head.norm->weight = part(names.norm, end);
+    }
+    for (const char* end : {".bias", ".beta"}) {
+      if (!head.norm->bias) head.norm->bias = part(names.norm, end);
+    }
+  }
+  head.scale = model.tied_logit_scale;
+  const bool own = !model.tied && !names.weight.empty();
+  const std::string table = own ? head_weight(names, checkpoint)
+                                : StackWeights(checkpoint, model, model.stacks.back(), prefix)
+                                      .found(WeightPurpose::tokens, std::nullopt, "weight")
+                                      .value_or("");
+  Tensor bias;
+  for (const std::string& name : names.bias) {
+    if (!bias && checkpoint.has(name)) bias = checkpoint.read(name);
+  }
+  if (bias && bias.rank() == 2) bias = bias.reshaped({bias.size()});
+  head.words = {StoredMatrix(checkpoint.stored(table)), std::move(bias)};
+  head.softcap = model.logit_softcap;
+  return head;
+}
+
+}  // namespace attn

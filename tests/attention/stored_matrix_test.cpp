@@ -1,0 +1,77 @@
+#include "attention/stored_matrix.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attention/random_request.hpp"
+#include "attention/recorded_case.hpp"
+#include "tensor/narrow_number.hpp"
+#include "tensor/operations.hpp"
+
+namespace {
+
+using namespace attn::testing;
+using attn::DType;
+using attn::Linear;
+using attn::StoredLinear;
+using attn::StoredMatrix;
+using attn::Tensor;
+
+// The elements one byte further than they must be aligned.
+Tensor unaligned(const Tensor& tensor) {
+  const std::size_t size = tensor.size() * size_of(tensor.dtype());
+  const auto bytes = std::make_shared<std::vector<std::byte>>(size + 1);
+  const auto* from = static_cast<const std::byte*>(tensor.bytes());
+  std::copy(from, from + size, bytes->begin() + 1);
+  return Tensor::borrowed(tensor.shape(), tensor.dtype(), bytes->data() + 1, bytes);
+}
+
+TEST_CASE("a stored matrix gives the products of the tensor that it stores, to the bit") {
+  RandomRequests random(3);
+  for (const DType stored : {DType::float32, DType::float64, DType::bfloat16, DType::float16}) {
+    CAPTURE(name(stored));
+    const Tensor weight = random.normal({19, 7}).converted(stored);
+    const Tensor turned = permuted(weight.converted(DType::float64), {1, 0}).converted(stored);
+    const Linear linear{weight.converted(DType::float64), random.normal({19})};
+    for (const std::size_t rows : {1, 40}) {
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        const Tensor x = random.normal({rows, 7}).converted(dtype);
+        const Tensor y = apply(linear, x, 2);
+        for (const StoredMatrix& matrix :
+             {StoredMatrix(weight), StoredMatrix(unaligned(weight)), StoredMatrix(turned, true)}) {
+          const Tensor own = apply(StoredLinear(matrix, linear.bias), x, 2);
+          // Sums take another order for a few rows of matrices [in,out], and on matrix tiles.
+          if (rows == 1 || stored == DType::bfloat16) {
+            CHECK(difference(own, y) <= 1e-5);
+          } else {
+            CHECK(same_bits(own, y));
+          }
+        }
+      }
+    }
+    CHECK(same_bits(StoredMatrix(turned, true).tensor(), linear.weight));
+  }
+}
+
+TEST_CASE("rows of a stored matrix are those of its tensor, picked in any order") {
+  RandomRequests random(4);
+  const Tensor weight = random.normal({9, 5});
+  const Tensor turned = permuted(weight, {1, 0});
+  const std::vector<std::size_t> order{7, 0, 1, 2, 8};
+  for (const StoredMatrix& matrix : {StoredMatrix(weight), StoredMatrix(turned, true)}) {
+    CHECK(same_bits(matrix.rows(2, 3).tensor(), rows_of(weight, 2, 3)));
+    const StoredMatrix picked = matrix.picked(order);
+    CHECK(picked.shape() == attn::Shape{5, 5});
+    CHECK(same_bits(picked.tensor(), attn::picked(weight, order)));
+    CHECK(same_bits(picked.rows(1, 3).tensor(), rows_of(weight, 0, 3)));
+    const Tensor x = random.normal({11, 5});
+    CHECK(same_bits(apply(StoredLinear(picked, {}), x, 1),
+                    apply(Linear{attn::picked(weight, order), {}}, x, 1)));
+  }
+}
+
+}  // namespace
