@@ -15,46 +15,48 @@ namespace attn {
 
 enum class PictureFormat { png, svg, pdf };
 
-/// Their names, which are the extensions of files too.
+/// The formats by name; a name is the extension of files too.
 std::span<const Named<PictureFormat>> picture_formats() noexcept;
 
-/// `matplotlib` is the look of the usual matplotlib tutorials to the letter; `standard` departs
-/// from it only where it is better: values turn white on dark cells, turned labels end at their
-/// tick, hidden cells are told from zeros.
+/// Looks of figures. `matplotlib` is that of the usual matplotlib tutorials to the letter;
+/// `standard` departs from it only where it is better: values turn white on dark cells, turned
+/// labels end at their tick, hidden cells differ from zeros.
 enum class PlotStyle { standard, matplotlib };
 
+/// Whether values are written into cells; automatic = where they fit.
 enum class Annotate { automatic, on, off };
+/// Labels of rows and columns.
 enum class Ticks {
   automatic,
   labels,  ///< names, as many as there is room for
-  index,   ///< numbers that count from 0, as arrays do
+  index,   ///< numbers from 0, as in arrays
   all,     ///< every name, though they may overlap
 };
 
-/// What a picture stands on. Letters, lines and keys are such that they can be read there; what is
-/// transparent is meant for light paper. The matplotlib style knows white alone.
+/// Ground of a picture. Letters, lines and keys have colours that can be read on it; transparent
+/// pictures are meant for light paper. The matplotlib style knows white alone.
 enum class Background { white, dark, transparent };
 
-/// How vector formats hold letters: as text in named fonts that can be searched and changed, or as
-/// outlines that look alike everywhere.
+/// Letters in vector formats: text in named fonts, which can be searched and changed, or outlines,
+/// which look alike everywhere.
 enum class Letters { text, outlines };
 
-/// How colours are spread over the values: one range for all panels, one a panel, or the range
-/// given. By itself a range goes from 0 to the largest weight, at least to 0.1; for numbers of both
-/// signs it has 0 in its middle; other numbers have theirs, as all have in the matplotlib style.
+/// Values that colours are spread over: one range for all panels, one a panel, or a given range. A
+/// range that is not given goes from 0 to the largest weight, at least to 0.1; for numbers of both
+/// signs 0 is in its middle; other numbers span it, as all do in the matplotlib style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
-  double low = 0, high = 1;  ///< used by `given`
+  double low = 0, high = 1;  ///< of Scope::given
 };
 
-/// How values between the ends of the range take their colours: evenly, by their logarithms (for
-/// weights of which a few are large), or by a power of their distance from the low end.
+/// Spread of the colours within a range: even, by logarithms (for few large weights among small
+/// ones), or by a power of the distance from the low end.
 struct ColorNorm {
   enum class Kind { linear, log, power } kind = Kind::linear;
-  double gamma = 0.5;  ///< used by `power`
+  double gamma = 0.5;  ///< of Kind::power, above 0
 };
 
-/// What a pixel shows of the cells under it where there are more cells than pixels.
+/// Value of a pixel over several cells, where there are more cells than pixels.
 enum class PixelShows { mean, max };
 
 /// Options of every figure. Absent texts and sizes are those of the figure's kind.
@@ -143,15 +145,15 @@ struct Heatmap {
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
   /// [Lq,Lk] of 0 and 1, or absent: which cells do not exist, as where rows are of several lengths.
   Tensor missing = {};
-  std::vector<std::string> query_labels;  ///< Lq names, or empty: Q_1…
-  std::vector<std::string> key_labels;    ///< Lk names, or empty: K_1…
-  /// What stands in the cells in the place of their values, row by row; empty = the values.
+  std::vector<std::string> query_labels;  ///< Lq names; empty: Q_1…
+  std::vector<std::string> key_labels;    ///< Lk names; empty: K_1…
+  /// Lq × Lk texts in the place of the cells' values, row by row; empty = the values.
   std::vector<std::string> cell_texts = {};
-  std::string title;    ///< of the panel; FigureOptions::title goes before it
-  std::string caption;  ///< grid: below the panel
-  std::size_t first_query = 0, first_key = 0;  ///< the numbers that rows and columns count from
-  bool any_numbers = false;   ///< other numbers than weights, whose range need not begin at 0
-  bool of_positions = false;  ///< rows and columns are positions and dimensions instead
+  std::string title;                           ///< unless FigureOptions::title is given
+  std::string caption;                         ///< text below the panel of a grid
+  std::size_t first_query = 0, first_key = 0;  ///< numbers of the first row and column
+  bool any_numbers = false;   ///< not weights, so that the range need not begin at 0
+  bool of_positions = false;  ///< rows are positions and columns dimensions
 };
 
 /// Panels in rows × columns with shared axes; all weights of one shape. The last row may be
@@ -160,61 +162,63 @@ struct HeatmapGrid {
   std::size_t rows = 1, columns = 1;
   std::vector<Heatmap> panels;  ///< row by row
   double panel_side = 1.75;     ///< inches of the figure for each panel
-  /// One a row, left of it; the panels' titles stand above the first row alone then. In the
-  /// matplotlib style they stand before the titles of the panels. Empty = rows have none.
+  /// Titles left of the rows; the panels' titles then stand above the first row alone. In the
+  /// matplotlib style they precede the titles of the panels. Empty = none.
   std::vector<std::string> row_titles = {};
-  /// Brackets above each so many columns with their names: heads that share a key and value head.
+  /// Number of columns under each bracket, and the names of the brackets: heads that share a key
+  /// and value head. 0 = no brackets.
   std::size_t columns_a_group = 0;
   std::vector<std::string> group_titles = {};
 };
 
-/// Which parts of a mask hide each cell. A cell may be hidden by several.
+/// A mask by the parts that hide each cell, which may be several.
 struct MaskMap {
-  Tensor hidden_by;                ///< [Lq,Lk], int64: the sum of 2^i over the parts i that hide
-  std::vector<std::string> parts;  ///< their names, at most 32; none = it is not known which hide
+  Tensor hidden_by;                ///< [Lq,Lk], int64: sum of 2^i over the parts i that hide a cell
+  std::vector<std::string> parts;  ///< at most 32 names; empty = the parts are not known
   Tensor global;  ///< [Lq,Lk] of 0 and 1, or absent: cells seen only because a position is global
-  std::vector<std::string> query_labels, key_labels;  ///< as in a Heatmap
+  std::vector<std::string> query_labels, key_labels;  ///< Lq and Lk names, or empty
   std::string title;
   std::size_t first_query = 0, first_key = 0;
 };
 
 /// Two columns of tokens, queries and keys, with lines between them for the weights of each head.
 struct HeadLines {
-  std::vector<Heatmap> heads;  ///< of one shape; their titles name them, the first one's labels the
-                               ///< tokens
+  /// Weights of one shape [Lq,Lk]. Their titles are the heads' names, the labels of the first one
+  /// the tokens.
+  std::vector<Heatmap> heads;
   std::string title;
 };
 
-/// The sizes of the last two axes, length and width, of the tensors of one attention. An absent
+/// Shapes of the tensors of one attention, whose last two axes are length and width. An absent
 /// tensor has an empty shape, one whose length alone is known a shape of one axis.
 struct DimensionChart {
   Shape query, key, value, output;
   Shape weights = {};  ///< for draw_shapes() alone
 };
 
-/// A text whose tokens are tinted by what they weigh.
+/// A text whose tokens are tinted by their weights.
 struct TokenStrip {
   std::vector<std::string> tokens;
-  Heatmap weights;                   ///< [1,L], one a token; its labels and title are not looked at
-  std::optional<std::size_t> query;  ///< the token whose weights they are, if it is one of them
+  Heatmap weights;                   ///< [1,L], one a token; labels and title have no effect
+  std::optional<std::size_t> query;  ///< the token that gives the weights, if it is in the text
   std::string title;
 };
 
-/// Points in a plane that stand near each other if they are alike, such as heads.
+/// Points in a plane, near each other if the things they stand for are alike, such as heads.
 struct PointMap {
-  Tensor points;                    ///< [N,2]
-  std::vector<std::string> names;   ///< N, or empty
-  std::vector<std::size_t> groups;  ///< N numbers of groups, which have a colour each, in order
-  std::vector<std::string> group_names;  ///< such as layers
+  Tensor points;                         ///< [N,2]
+  std::vector<std::string> names;        ///< N names, or empty
+  std::vector<std::size_t> groups;       ///< N indices of group_names, each with a colour
+  std::vector<std::string> group_names;  ///< in order, such as layers
   std::string title;
 };
 
 /// A line of text in a picture. Sizes are in pixels, in points in vector formats.
 struct PictureText {
   std::string text;
-  double x = 0, y = 0;  ///< where its baseline begins, from the picture's upper left corner
-  double left = 0, top = 0, right = 0, bottom = 0;  ///< the level box around its ink, from x, y on
-  double degrees = 0;  ///< by which it is turned about x, y, anticlockwise
+  double x = 0, y = 0;  ///< start of its baseline, from the picture's upper left corner
+  double left = 0, top = 0, right = 0, bottom = 0;  ///< level box around its ink, relative to x, y
+  double degrees = 0;                               ///< turn about x, y, anticlockwise
 };
 
 /// The frame of a map, a chart or a colour bar, in the units of texts.
@@ -225,46 +229,47 @@ struct PictureFrame {
 /// A finished picture file.
 struct Picture {
   std::string bytes;
-  std::vector<std::string> warnings;  ///< what could not be drawn as asked: a missing glyph, …
-  std::vector<PictureText> texts;     ///< all that is written in it, and where
+  std::vector<std::string> warnings;  ///< departures from the options, such as missing glyphs
+  std::vector<PictureText> texts;     ///< all lines of text in it
   std::vector<PictureFrame> frames = {};
-  std::string description = {};  ///< what it shows, in words; vector files say it too
+  std::string description = {};  ///< its content in words; vector files hold it too
 };
 
-/// Each throws Error(usage) for an unknown colour map or colour and Error(input) for a matrix that
-/// cannot be drawn. The same input gives the same bytes.
+/// Pictures of maps and charts. Equal input gives equal bytes. Each function throws Error(usage)
+/// for an unknown colour map or colour and for an impossible size, and Error(input) for a matrix
+/// that cannot be drawn.
 Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format);
 Picture draw_grid(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format);
 Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,
                         PictureFormat format);
 Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format);
 Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureFormat format);
-/// Each tensor as a box, as wide and as high as it is wide and long, all to one scale.
+/// Draws each tensor as a box, as wide as the tensor and as high as it is long, all to one scale.
 Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
                     PictureFormat format);
 Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format);
-/// The columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some of them from
-/// the first to the last. Its key labels name the columns.
+/// Draws columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some from the
+/// first to the last. Its key labels are the names of the columns.
 Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format);
-/// Both axes have one scale.
+/// Draws points on axes of one scale.
 Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format);
 
-/// The colours a terminal shows: none, the 256 of xterm's palette, or all of 24 bits.
+/// Colours of a terminal: none, the 256 of xterm's palette, or all of 24 bits.
 enum class TerminalColors { none, palette, truecolor };
 
 struct TerminalOptions {
   TerminalColors colors = TerminalColors::none;
-  std::size_t columns = 80;  ///< of the terminal; at least 20
-  std::size_t lines = 0;  ///< of the terminal; 0 = unknown, about half as many as columns are used
-  std::optional<std::string> cmap;  ///< as that of ColorOptions
+  std::size_t columns = 80;         ///< width of the terminal, at least 20
+  std::size_t lines = 0;            ///< its height; 0 = unknown: about half of `columns` are used
+  std::optional<std::string> cmap;  ///< a name of colour_maps(); absent as in ColorOptions
 };
 
-/// The heatmap as lines of text: a terminal's colours and half blocks or, without colours, shades
-/// of ASCII. What takes more cells than the terminal has room for is averaged. Below stands the
-/// scale with the smallest and the largest value. Throws as draw_heatmap does.
+/// Draws a heatmap as lines of text: in a terminal's colours and half blocks or, without colours,
+/// in shades of ASCII. More cells than the terminal has room for are averaged. The last lines are
+/// the scale with the smallest and the largest value. Throws the errors of draw_heatmap().
 std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options);
 
-/// The names ColorOptions::cmap takes, in the order they are listed to users.
+/// Names of colour maps for ColorOptions::cmap, in the order of lists for users.
 std::vector<std::string_view> colour_maps();
 
 }  // namespace attn

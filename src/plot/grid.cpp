@@ -227,7 +227,7 @@ std::string GridFigure::described() const {
   return text;
 }
 
-// Of panels with very many cells the values need not be looked at.
+// Whether values might fit the cells of the panels, so that looking at them is worth while.
 bool GridFigure::may_hold_values() const {
   constexpr std::size_t most_cells = 100'000;
   return options_.annotation.when == Annotate::on ||
@@ -319,8 +319,8 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   return axes;
 }
 
-// In the standard style names of which some would have to be left out give way to numbers: tokens
-// out of their text tell nothing.
+// In the standard style names give way to numbers where some would have to be left out: single
+// tokens of a text mean nothing.
 void GridFigure::set_ticks(Axes& axes, std::size_t index) {
   const MapTicks& ticks = ticks_[index];
   const auto& [query, key] = ticks;
@@ -403,7 +403,7 @@ void GridFigure::place_as_matplotlib(const std::vector<Box>& places) {
   }
 }
 
-// What the texts of neighbouring panels take of the room between their places, and a margin.
+// Room that the texts of neighbouring panels take between their places, with a margin.
 Gaps GridFigure::gaps_taken(const std::vector<Box>& places) const {
   const double margin = figure_.pixels(least_gap);
   Gaps gaps;

@@ -15,9 +15,9 @@
 
 namespace attn::plot {
 
-/// A grid of heatmaps on its way to a picture. Where everything goes is one matter in the
-/// matplotlib style, whose places come from the size of the figure alone (grid.cpp), and another
-/// in the standard one, where panels take all the room that the texts leave (grid_layout.cpp).
+/// A grid of heatmaps on its way to a picture. In the matplotlib style the places of panels come
+/// from the size of the figure alone (grid.cpp); in the standard one panels take all the room that
+/// the texts leave (grid_layout.cpp).
 class GridFigure {
  public:
   GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format);
@@ -29,7 +29,7 @@ class GridFigure {
     std::vector<CellValue> values;
   };
 
-  /// How far texts reach beyond the panels: into the gaps between them, and around all of them.
+  /// Room of texts beyond the panels, in pixels: between them, and around all of them.
   struct Room {
     Gaps gaps;
     Box around;  ///< widths of the left, top, right and bottom margins
@@ -72,19 +72,19 @@ class GridFigure {
   std::vector<std::string> titles_;  ///< one a panel
   Figure figure_;
   std::vector<ColourScale> scales_;  ///< one, or one a panel
-  Paper paper_;                      ///< with one look of hidden cells for all panels
+  Paper paper_;                      ///< hidden cells look alike in all panels
   CellValueOptions value_options_;
   std::vector<MapTicks> ticks_;  ///< one a panel
   std::vector<LegendEntry> key_entries_;
 
-  // What is laid out.
+  // The layout.
   std::vector<Panel> panels_;
   std::optional<ColourBar> bar_;
   std::optional<Legend> key_;
-  std::vector<PlacedText> texts_;  ///< of the whole figure
+  std::vector<PlacedText> texts_;  ///< texts of the whole figure
   std::vector<Canvas::Tick> brackets_;
   Shown shown_{{}, 0};
-  std::string column_prefix_, row_prefix_;  ///< taken from titles that have no room for it
+  std::string column_prefix_, row_prefix_;  ///< words that titles have no room for
   bool names_left_out_ = false;
 };
 

@@ -115,7 +115,7 @@ bool GridFigure::lay_out(const Shown& shown) {
   return keeps_size && large && titled;
 }
 
-// Those that stand above each column once; none where panels have titles of their own.
+// Titles that stand once above each column; none where panels have titles of their own.
 std::vector<std::string> GridFigure::column_titles() const {
   for (std::size_t i = grid_.columns; i < titles_.size(); ++i) {
     if (!titles_[i].empty()) return {};
@@ -162,7 +162,7 @@ GridFigure::Room GridFigure::room_taken() {
     if (i % grid_.columns == 0) around.left = std::max(around.left, box.left - texts.left);
     if (i < grid_.columns) around.top = std::max(around.top, box.top - texts.top);
   }
-  // What stands farther out is measured by setting it.
+  // Texts farther out are measured by setting them.
   const Box last = panels_.back().axes.box;
   const Panel& corner = panels_[std::min(grid_.columns, panels_.size()) - 1];
   const Box panels = {panels_[0].axes.box.left, panels_[0].axes.box.top, corner.axes.box.right,

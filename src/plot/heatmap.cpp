@@ -71,7 +71,7 @@ std::vector<double> few(const std::vector<double>& sums) {
   return means;
 }
 
-// From zero to the largest sum, or from the smallest one below zero.
+// The values of bars: from zero, or the smallest sum below it, to the largest sum.
 Interval view_of(const std::vector<double>& sums) {
   Interval view = {0, 0};
   for (const double sum : sums) {
@@ -169,7 +169,7 @@ struct SumBars {
     if (!labelled || typesetter.text(translated(sum_label), sum_size).width > thick) {
       values.label.clear();
     }
-    // Where ends have no room beside each other, the higher one stays.
+    // Where both ends have no room, the higher one stays.
     while (values.ticks.size() > 1 && too_near(axes, figure.pixels(least_apart), typesetter)) {
       values.ticks.erase(values.ticks.begin(),
                          values.ticks.end() - (values.ticks.size() > 2 ? 2 : 1));
@@ -189,7 +189,7 @@ struct SumBars {
   }
 };
 
-// The place of a colour bar beside a map: as high as the map in the standard style.
+// The place of a colour bar right of a map: as high as the map in the standard style.
 Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) {
   Box place = split.colour_bar;
   if (!figure.standard()) return place;

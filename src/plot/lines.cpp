@@ -28,10 +28,10 @@ constexpr double least_height = 2.5, most_height = 16;               // inches
 constexpr double thinnest = 0.3, thickest = 4.5;
 constexpr double faint = 0.15;  // the opacity of a weight of 0
 constexpr std::array<double, 3> weights_in_legend{0.1, 0.5, 1};
-constexpr std::size_t long_input = 12;  // keys; of more only so many are drawn a query
+constexpr std::size_t long_input = 12;  // keys; longer inputs have few lines a query
 constexpr std::size_t usual_top = 3;
 constexpr std::size_t most_drawn = 4'000;     // more lines would only be an area
-constexpr std::size_t most_kept = 1'000'000;  // until the strongest are told
+constexpr std::size_t most_kept = 1'000'000;  // until all but the strongest are dropped
 constexpr double faintest = 0.005;            // of the full scale; fainter ones cannot be made out
 
 std::vector<Matrix> matrices_of(const HeadLines& lines) {

@@ -77,7 +77,7 @@ struct Tokens {
   }
 };
 
-// A bar beside the tokens.
+// The colour bar right of the tokens.
 ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourScale& scale,
                      const ColorNorm& norm, Figure& figure) {
   const double high_enough =

@@ -26,7 +26,7 @@ constexpr const char* axes_text = "; rows: queries, columns: keys";
 constexpr const char* plain_axes_text = "; rows: positions, columns: dimensions";
 constexpr std::string_view shades = ".:-=+*#%@";  // from the smallest value to the largest
 constexpr std::string_view upper_half = "▀", lower_half = "▄";
-// What has no place on the scale, in the order of its colours beside the map's.
+// Values without a place on the scale, in the order of ColourMap::apart.
 struct Apart {
   double value;
   const char* name;
@@ -104,7 +104,7 @@ TerminalCell mean(const Matrix& matrix, const PixelShares& down, const PixelShar
   return {infinite != 0 ? infinite : std::numeric_limits<double>::quiet_NaN(), false};
 }
 
-// A matrix averaged to at most so many rows and columns.
+// A matrix averaged to at most `most_rows` × `most_columns` cells.
 class TerminalCells {
  public:
   TerminalCells(const Matrix& matrix, std::size_t most_rows, std::size_t most_columns)
@@ -137,7 +137,7 @@ class TerminalCells {
   bool has_hidden() const { return has_hidden_; }
   bool has_nan() const { return has_nan_; }
   bool has_infinity(bool negative) const { return negative ? has_minus_infinity_ : has_infinity_; }
-  // Of the finite values that are shown; low > high if there are none.
+  // The range of finite values that are shown; low > high if there are none.
   Interval range() const { return range_; }
 
  private:
@@ -147,7 +147,7 @@ class TerminalCells {
   Interval range_;
 };
 
-// How many cells there are to be and how large each is.
+// Number and size of the cells.
 struct Layout {
   std::size_t rows = 0, columns = 0;  // cells
   std::size_t width = 1;              // columns of the terminal a cell
@@ -179,7 +179,7 @@ class TerminalHeatmap {
       header = header_of(layout);
     }
     const TerminalCells cells(matrix_, layout.rows, layout.columns);
-    // As in pictures, means have the range of what is shown.
+    // Means have the range of the values shown, as in pictures.
     if (averaged(layout) && cells.range().low <= cells.range().high) {
       narrow_to_shown(scale_.range, cells.range());
     }

@@ -136,7 +136,7 @@ TEST_CASE("in an SVG file the paper lies under images, and these under frames an
 }
 
 TEST_CASE("few cells stay rectangles that can be edited") {
-  // As Cairo 1.16 and 1.18 write them.
+  // Forms of Cairo 1.16 and 1.18.
   const std::string svg = svg_of(heatmap_of(8));
   CHECK((svg.find("<path style=\" stroke:none;") != svg.npos ||
          svg.find("<path fill-rule=\"nonzero\" fill=\"rgb(") != svg.npos));

@@ -22,13 +22,13 @@ struct DecodedPicture {
 
 DecodedPicture decode_png(const std::string& bytes);
 
-/// Width and height as a PNG file's header tells them.
+/// Width and height in the header of a PNG file.
 std::pair<double, double> png_size(const std::string& bytes);
 
 /// The whole file. Throws std::runtime_error if it cannot be read.
 std::string read_file(const std::string& path);
 
-/// The share of pixels of which a channel differs by more than `tolerance`; 1 if the sizes differ.
+/// Share of the pixels in which a channel differs by more than `tolerance`; 1 if the sizes differ.
 double differing_share(const DecodedPicture& a, const DecodedPicture& b, int tolerance);
 
 /// The white pixels left of, above, right of and below everything drawn.

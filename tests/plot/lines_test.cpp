@@ -39,7 +39,7 @@ std::string refusal(const HeadLines& lines) {
   return "drawn";
 }
 
-// How many lines an SVG file has, those of the legend of weights and of heads among them.
+// Number of lines in an SVG file, with those of the legend of weights and of heads.
 std::size_t lines_in(const HeadLines& lines, const LinesOptions& options) {
   const std::string svg = draw_lines(lines, options, PictureFormat::svg).bytes;
   std::size_t count = 0;

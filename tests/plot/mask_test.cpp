@@ -77,7 +77,7 @@ TEST_CASE("a mask without known reasons tells seen from hidden") {
 }
 
 TEST_CASE("what several parts hide has the mean of their colours, at every size of cells") {
-  // Of the orange of causality and the grey of padding.
+  // The mean of the orange of causality and the grey of padding.
   CHECK(has_colour(drawn(causal(300)), 200, 164, 85));
   CHECK(has_colour(drawn(causal(4)), 200, 164, 85));
 }
@@ -112,7 +112,7 @@ TEST_CASE("every cause has strokes of its own, which are told apart without colo
         CAPTURE(size);
         CAPTURE(a);
         CAPTURE(b);
-        // Of their strokes, not of their colours: each against its own lightest pixel.
+        // Strokes, not colours, are compared: each against its own lightest pixel.
         const std::vector<int> other = greys_of(b, size);
         const int lightest = *std::max_element(other.begin(), other.end());
         std::size_t differing = 0;

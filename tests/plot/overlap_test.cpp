@@ -52,7 +52,7 @@ bool overlap(const Corners& a, const Corners& b) {
   return true;
 }
 
-// What overlaps or is cut in a picture, in words; nothing if all is well.
+// Faults of a picture in words: texts that overlap or are cut; empty if there are none.
 std::string faults(const Picture& picture) {
   const auto header = attn::test::png_size(picture.bytes);
   std::vector<Corners> boxes;
@@ -329,7 +329,7 @@ double share_of_maps(const Picture& picture) {
   return area / (width * height);
 }
 
-// The same of maps with square cells, or of a chart, that had the whole figure.
+// Share of the area that a map with square cells, or a chart, would have on the whole figure.
 double largest_share(const std::string& kind, const std::pair<double, double>& size) {
   const double height = kind == "grid"                             ? 1.0 / 2
                         : kind == "stages"                         ? 1.0 / 3

@@ -37,7 +37,7 @@ class Decorator {
     return placed;
   }
 
-  // The same for a text of several lines; the box is around all of them.
+  // Adds a text of several lines and returns the box around all of them.
   Box add_lines(const std::string& text, double size, Point anchor, const Alignment& alignment) {
     const auto placed = placed_lines(text, size, anchor, alignment, typesetter_);
     result_.texts.insert(result_.texts.end(), placed.begin(), placed.end());
@@ -146,7 +146,7 @@ constexpr double room_across = 1.1, room_along = 1.15;
 // The longest label, in widths or heights of the figure; the matplotlib style shortens only absurd
 // ones.
 constexpr double longest_label = 0.25, longest_label_in_matplotlib = 3;
-// Where labels thin out, those up to so many heights of a line wide stay level.
+// Heights of a line; where labels thin out, those no wider than this stay level.
 constexpr double short_label = 5;
 // Labels of the matplotlib style that are closer than this share of a line's height give way to
 // indices.

@@ -113,8 +113,8 @@ MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
 /// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
 /// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
 /// (unless all are asked for), and long ones are shortened; in the matplotlib style labels stay as
-/// they are, thin out where they would overlap, and give way to indices where there are so many
-/// that they would be unreadable. Returns the number of cells from one tick to the next.
+/// they are, thin out where they would overlap, and give way to indices where they would be too
+/// many to be read. Returns the number of cells from one tick to the next.
 std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                            Figure& figure);
 

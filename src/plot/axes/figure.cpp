@@ -198,8 +198,8 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
 }
 
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
-  // By way of inches from the lower left corner: the same numbers as in matplotlib, so that they
-  // round to the same pixels.
+  // Inches from the lower left corner give the numbers of matplotlib, so that they round to its
+  // pixels.
   const double scale = pixels(points_per_inch), inches = 1 / scale;
   const double left = bounds.left * inches - crop_margin;
   const double right = bounds.right * inches + crop_margin;

@@ -57,8 +57,8 @@ class Figure {
   /// last call of `fits` is the layout that stays. The matplotlib style calls it once.
   void fit(std::span<const Part> order, const std::function<bool(const Shown&)>& fits);
 
-  /// A title or an axis label of which no line is absurdly longer than the figure, shortened if
-  /// need be. `points` is the size of its letters.
+  /// A title or an axis label whose lines are shortened where they are absurdly longer than the
+  /// figure. `points` is the size of its letters.
   std::string bounded(const std::string& text, double points);
 
   /// The name of an axis `length` pixels long; in the standard style its lines are broken at spaces

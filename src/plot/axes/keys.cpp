@@ -100,7 +100,7 @@ void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
   }
 }
 
-// How many cells stand under one pixel or rectangle, at most.
+// The most cells under one pixel or rectangle, along both axes.
 struct CellsShown {
   std::size_t down, across;
 };
@@ -224,26 +224,27 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   std::vector<LegendEntry> entries;
   if (colours.style == PlotStyle::matplotlib) return entries;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const Oddities odd = oddities(matrices);
+  const SpecialCells special = special_cells(matrices);
   const auto add = [&](bool there, const std::string& name, double value) {
     if (there) entries.push_back({name, colours.of_no_place(value)});
   };
-  if (odd.hidden)
+  if (special.hidden)
     entries.push_back({translated("hidden"),
                        colours.paper.hidden,
                        {Canvas::Hatch::rising},
                        colours.paper.hidden_hatch,
                        true});
-  if (odd.missing)
+  if (special.missing)
     entries.push_back({translated("not there"),
                        colours.paper.missing,
                        {Canvas::Hatch::dotted},
                        colours.paper.missing_dots,
                        true});
-  add(odd.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
-  add(odd.minus_infinity, "\u2212\u221e", -infinity);
-  add(odd.infinity, "\u221e", infinity);
-  add(odd.not_positive && colours.norm.kind == ColorNorm::Kind::log, translated("0 or less"), 0);
+  add(special.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
+  add(special.minus_infinity, "\u2212\u221e", -infinity);
+  add(special.infinity, "\u221e", infinity);
+  add(special.not_positive && colours.norm.kind == ColorNorm::Kind::log, translated("0 or less"),
+      0);
   return entries;
 }
 

@@ -32,7 +32,7 @@ class Legend {
 
   /// Width of a legend with these entries, in pixels.
   static double width(const std::vector<LegendEntry>& entries, Figure& figure);
-  /// Pixels that so many entries take below the corner.
+  /// Pixels that a number of entries take below the corner.
   static double height(std::size_t entries, const Figure& figure);
 
   const Box& bounds() const { return bounds_; }

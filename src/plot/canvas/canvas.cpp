@@ -24,7 +24,7 @@ namespace {
 
 constexpr double longest_pixels = 30000;  // pixels; Cairo's rasters end at 32767
 constexpr double largest_area = 250e6;    // pixels
-// Pixels: a larger raster is drawn in bands of so many, but of no more than so many bands.
+// Pixels of a raster that is drawn as a whole and of a band of a larger one, and the most bands.
 constexpr int undivided = 1 << 20, pixels_a_band = 372'000, most_bands = 16;
 constexpr std::size_t large_pages = std::size_t{4} << 20U;  // what two such bands and a file take
 

@@ -22,59 +22,59 @@
 
 namespace attn::plot {
 
-/// The memory that drawing takes beyond what C++ allocates. GLib and Fontconfig end the program
-/// where there is none left, so that it must be known before. Where the system limits the memory of
-/// the program, one figure is drawn at a time: as long as its room is there.
+/// A turn to draw, with the memory that GLib, Pango and Fontconfig need for it. These libraries end
+/// the program where memory runs out, so that it is checked before. Where the system limits the
+/// memory of the program, one figure is drawn at a time, while its turn lives.
 class DrawingRoom {
  public:
   /// Throws std::bad_alloc if fonts and glyphs might not find their memory.
   DrawingRoom();
 
-  /// Throws std::bad_alloc if so many bytes, and what a figure needs besides, cannot be had now.
+  /// Throws std::bad_alloc if these bytes and those of a figure's fonts cannot be had now.
   static void check(std::size_t bytes);
 
  private:
   std::unique_lock<std::recursive_mutex> turn_;
 };
 
-/// 0xXXRRGGBB each.
+/// Pixels, 0xXXRRGGBB each.
 using Pixels = std::vector<std::uint32_t, BlockAllocator<std::uint32_t>>;
 
-/// Rows of pixels, of which many may be alike: each is one of some lines.
+/// Rows of pixels, of which many may be alike. Row y is line line_of_row[y] of `lines`.
 struct PixelRows {
   Pixels lines;
   std::vector<std::size_t> line_of_row;
 };
 
-/// What is drawn on: a raster or a vector file. Places are those of the figure; only the part of it
-/// inside the crop is kept. On a raster, edges and lines are moved to whole pixels, so that they
-/// are sharp and equally thick. A large raster is drawn in bands, from top to bottom, so that only
-/// one or two are in memory, near the processor.
+/// A picture on its way to a file: a raster or vectors. Places are pixels of the figure (points in
+/// vector formats); only the part of it inside the crop is kept. On a raster, edges and lines move
+/// to whole pixels, so that they are sharp and equally thick. A large raster is drawn in bands,
+/// from top to bottom, so that only one or two are in memory, near the processor.
 class Canvas {
  public:
-  /// The crop is `width` × `height` pixels from its lower left corner. Throws Error(usage) if the
-  /// picture would be too large.
+  /// A picture of `width` × `height` pixels from the crop's lower left corner on. Throws
+  /// Error(usage) if it would be too large.
   Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
          const Paper& paper, Letters letters);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
 
-  /// Pixels per point at which to lay out a figure for a format: vector formats have no pixels but
-  /// points.
+  /// Pixels per point of a figure's layout: dpi / 72 for rasters, 1 for vector formats, whose
+  /// pixels are points.
   static double pixels_per_point(PictureFormat format, double dpi);
 
   bool is_raster() const { return format_ == PictureFormat::png; }
 
-  /// Calls `draw_all` once for each band. While it draws on one, another of so many threads writes
-  /// the one before, if it has nothing else to do; 0 = as many as the machine has.
+  /// Calls `draw_all` once for each band. While it draws on one, another of `threads` threads
+  /// encodes the one before; 0 = as many as the machine has.
   void draw(const std::function<void(Canvas&)>& draw_all, std::size_t threads);
 
   void fill(const Box& box, Colour colour);
   void stroke(const Box& box, Colour colour, double line_width);
-  /// The same for what frames() is to tell of.
+  /// Strokes a box and adds it to frames().
   void frame(const Box& box, Colour colour, double line_width);
   void triangle(Point a, Point b, Point c, Colour colour);
-  /// A tick of an axis: a line from `from` that leads `dx`, `dy` away, one of them 0.
+  /// A level or upright line from `from` to `from` + (`dx`, `dy`); `dx` or `dy` is 0.
   struct Tick {
     Point from;
     double dx = 0, dy = 0;
@@ -83,20 +83,20 @@ class Canvas {
   void tick(Point from, double dx, double dy, Colour colour, double line_width) {
     ticks({{from, dx, dy}}, colour, line_width);
   }
-  /// Strokes over all boxes: parallel ones from lower left to upper right or in another direction,
-  /// both ways at once, or dots.
+  /// Directions of the strokes that fill boxes; dotted ones are rows of dots.
   enum class Hatch { rising, falling, upright, level, crossed, squared, dotted };
+  /// Draws strokes of `line_width` pixels, `distance` pixels apart, over all boxes.
   void hatch(const std::vector<Box>& boxes, Colour colour, double line_width, double distance,
              Hatch hatch = Hatch::rising);
-  /// How a line is drawn. Opacity goes from 0 to 1; what is below shines through. The dashes are
-  /// lengths drawn and left out by turns; none = a whole line.
+  /// Look of a line: opacity from 0 to 1, width in pixels, and dashes, lengths in pixels that are
+  /// drawn and left out by turns; none = a whole line.
   struct Stroke {
     Colour colour;
     double opacity = 1, width = 1;
     std::span<const double> dashes = {};
   };
   void line(Point from, Point to, const Stroke& stroke);
-  /// Straight from point to point.
+  /// Draws straight lines from point to point.
   void curve(std::span<const Point> points, const Stroke& stroke);
   void text(const PlacedText& text, Colour colour);
 
@@ -106,7 +106,7 @@ class Canvas {
   };
   PixelArea pixel_area(const Box& box) const;
 
-  /// The same box on the canvas after edges have been moved to whole pixels.
+  /// The box on the canvas, on a raster with its edges moved to whole pixels.
   Box snapped(const Box& box) const;
 
   /// The rows of an area that lie on the band and, by their height, in `clip`.
@@ -122,7 +122,7 @@ class Canvas {
   /// The finished file. Nothing can be drawn after it.
   std::string finish(const FileText& words = {});
 
-  /// All that was written and framed.
+  /// Lines of text and frames drawn so far, at their places on the canvas.
   std::vector<PictureText> texts() const { return texts_; }
   std::vector<PictureFrame> frames() const { return frames_; }
 
@@ -137,18 +137,18 @@ class Canvas {
     void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
     void operator()(cairo_t* cairo) const { cairo_destroy(cairo); }
   };
-  /// What is drawn on.
+  /// A surface of Cairo: a band of a raster or a whole vector file.
   struct Sheet {
-    std::uint32_t* pixels = nullptr;  ///< of a raster
+    std::uint32_t* pixels = nullptr;  ///< null for vectors
     std::unique_ptr<cairo_surface_t, Release> surface;
     std::unique_ptr<cairo_t, Release> cairo;
   };
-  /// The first or the second raster that bands are drawn on, by turns.
+  /// The first (0) or the second (1) raster; bands are drawn on them by turns.
   Sheet raster_sheet(std::size_t number) const;
   void begin_raster();
   void draw_on(Sheet sheet);
   void begin_band();
-  /// Adds the rows of the raster from `top` on that a band has.
+  /// Adds a band that begins at row `top` of the raster to the file.
   void add_to_file(const Sheet& band, int top);
   /// Whether anything between two heights of the canvas is on the band.
   bool on_band(double top, double bottom) const;
@@ -162,17 +162,17 @@ class Canvas {
   Colour ground_;
   Letters letters_;
   double dx_ = 0, dy_ = 0;  ///< from the figure to the canvas
-  double text_dy_ = 0;      ///< the same for texts
+  double text_dy_ = 0;      ///< from the figure to the canvas, for texts
   std::string stream_;
   std::vector<PictureText> texts_;
   std::vector<PictureFrame> frames_;
   SvgFile svg_;
-  int width_ = 0, height_ = 0;               ///< of a raster
-  int band_top_ = 0, band_rows_ = 0;         ///< the last band may reach beyond the raster
-  std::unique_ptr<void, FreeBlock> memory_;  ///< of the sheets and the file
-  std::optional<PngFile> file_;              ///< what bands are added to
+  int width_ = 0, height_ = 0;               ///< pixels of a raster
+  int band_top_ = 0, band_rows_ = 0;         ///< rows; the last band may reach beyond the raster
+  std::unique_ptr<void, FreeBlock> memory_;  ///< pixels of the sheets, and the file's rows
+  std::optional<PngFile> file_;              ///< file of a raster in bands
   Sheet sheet_;
-  std::uint32_t* pixels_ = nullptr;  ///< those of the sheet, as are the next
+  std::uint32_t* pixels_ = nullptr;  ///< members of sheet_, as are the next two
   cairo_surface_t* surface_ = nullptr;
   cairo_t* cairo_ = nullptr;
   GlyphOutlines outlines_;

@@ -18,27 +18,27 @@
 
 namespace attn::plot {
 
-/// What a file says of itself: SVG and PDF all of it, PNG its provenance. Empty texts are left out.
+/// Words in a file's metadata: SVG and PDF hold all, PNG the provenance. Empty ones are left out.
 struct FileText {
   std::string title, description, provenance;
 };
 
-/// The program that made it.
+/// Name and version of the program, for metadata.
 inline constexpr const char* maker = "attn-cli " ATTN_VERSION;
 
-/// How the bytes of a picture lie: `pixel` bytes from one pixel to the next, `row` bytes from one
-/// row to the next, the byte that names a row's filter included.
+/// Distances in the bytes of a picture: from one pixel to the next, and from one row to the next
+/// with the byte that names a row's filter.
 struct PictureRows {
   std::size_t pixel, row;
 };
 
-/// The zlib stream (RFC 1950, RFC 1951) of a figure's filtered rows, which may come in parts. It is
-/// made for flat areas and slanted lines: a byte is looked for in the row above, there or a pixel
-/// beside, and one pixel before, and only where little is found among what was seen elsewhere.
+/// A zlib stream (RFC 1950, RFC 1951) of a figure's filtered rows, which may come in parts. It is
+/// made for flat areas and slanted lines: repetitions are looked for in the row above, there or a
+/// pixel beside, and one pixel before, and only where little is found among bytes seen elsewhere.
 /// Equal bytes in equal parts give equal streams.
 class PictureStream {
  public:
-  /// How many bytes before a byte those may begin that it repeats.
+  /// The farthest that a repetition looks back, in bytes.
   static constexpr std::size_t reach = 32768;
 
   explicit PictureStream(const PictureRows& rows);
@@ -46,13 +46,13 @@ class PictureStream {
   PictureStream(const PictureStream&) = delete;
   PictureStream& operator=(const PictureStream&) = delete;
 
-  /// Adds bytes. Before them in memory stand the last `reach` that were added, or all.
+  /// Adds bytes. The last `reach` bytes added before them, or all, must precede them in memory.
   void add(std::span<const unsigned char> bytes);
 
-  /// Adds bytes `count` times that were the last to be added, at most `reach`.
+  /// Adds `count` copies of the last bytes that were added, at most `reach` of them.
   void repeat(std::span<const unsigned char> bytes, std::size_t count);
 
-  /// The whole stream. Nothing can be added after it.
+  /// The whole stream; nothing may be added after this call.
   std::string finish();
 
  private:
@@ -60,7 +60,7 @@ class PictureStream {
   std::unique_ptr<State> state_;
 };
 
-/// The stream of all rows at once.
+/// The zlib stream of all rows of a picture.
 std::string picture_stream(std::span<const unsigned char> bytes, const PictureRows& rows);
 
 /// A PNG file of a whole picture of `width` × `height` pixels that lie `stride` to a row. Opaque
@@ -72,8 +72,8 @@ std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::
                        std::size_t stride, bool clear, double dpi,
                        std::string_view provenance = {});
 
-/// A PNG file without any statement, for an image within another file: one byte a pixel if there
-/// are at most 256 colours.
+/// A PNG file without metadata, for an image of `width` × `height` pixels 0xXXRRGGBB within another
+/// file: one byte a pixel if there are at most 256 colours.
 std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t width,
                          std::size_t height);
 
@@ -96,28 +96,28 @@ class PngFile {
 
  private:
   std::size_t width_, height_;
-  std::size_t held_ = 0;  ///< bytes at the beginning of packed_ that the stream may look back to
+  std::size_t held_ = 0;  ///< bytes at the start of packed_ that the stream may look back to
   unsigned char* packed_;
   PictureStream stream_;
 };
 
-/// What an SVG file holds beside the drawing that Cairo writes, in which letters are outlines and
-/// the pixels of images are blurred.
+/// Texts and images of an SVG file. In the drawing that Cairo writes letters are outlines and the
+/// pixels of images are blurred, so that they are written here.
 class SvgFile {
  public:
-  /// What everything lies on; none until this is called.
+  /// Sets the colour under everything; without it there is none.
   void set_paper(Colour colour) { paper_ = colour; }
 
-  /// The bytes of a PNG file, spread over a box with sharp pixels.
+  /// Adds a PNG file, spread over a box with sharp pixels.
   void add_image(std::string_view png, const Box& box);
 
-  /// A line of text. It names the fonts that it was set in and the width that it took, so that
-  /// other fonts take no more. `origin` is where the baseline begins; anticlockwise degrees turn
-  /// the line about it.
+  /// Adds a line of text. It names the fonts that it was set in and its width in points, so that
+  /// other fonts take no more. `origin` is the start of its baseline, about which it is turned
+  /// anticlockwise.
   void add_text(PangoLayout* line, double width, Point origin, double degrees, Colour colour);
 
-  /// Cairo's file with the paper and the images under its drawing, the texts over it, and what the
-  /// file says of itself.
+  /// Cairo's file with the paper and the images under its drawing, the texts over it, and the words
+  /// of its metadata.
   std::string finished(std::string_view drawing, const FileText& words) const;
 
  private:

@@ -252,7 +252,7 @@ Word word_at(const unsigned char* from) {
   return word;
 }
 
-// How many of the bytes from `at` on are those `distance` before them, at most `most`.
+// Number of bytes from `at` on that repeat those `distance` before them, at most `most`.
 std::size_t match(const unsigned char* at, std::size_t distance, std::size_t most) {
   std::size_t count = 0;
   const unsigned char* from = at - distance;
@@ -351,7 +351,7 @@ void PictureStream::repeat(std::span<const unsigned char> bytes, std::size_t cou
   state.add_repetition(count * bytes.size(), bytes.size());
   state.added += count * bytes.size();
   // RFC 1950, section 8.2: the sum of all bytes, and the sum of these sums. Those of the bytes
-  // alone tell how each repetition changes both.
+  // alone give the change of both by each repetition.
   constexpr std::uint64_t modulus = 65521;
   const std::uint32_t of_bytes = libdeflate_adler32(0, bytes.data(), bytes.size());
   std::uint64_t low = state.sum & 0xFFFFU, high = state.sum >> 16U;

@@ -19,7 +19,7 @@ namespace {
 
 using attn::plot::PictureRows;
 
-// What the hook of stb_image_write needs to know of the picture that it is given next.
+// Compressor and rows of the picture that stb_image_write is given next, for its hook.
 struct Compression {
   std::string (*stream)(std::span<const unsigned char> bytes, const PictureRows& rows);
   PictureRows rows;
@@ -143,7 +143,7 @@ std::string header(std::size_t width, std::size_t height) {
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", content);
 }
 
-// What a picture tells of itself.
+// The metadata of a picture, as chunks.
 std::string statements(double dpi, std::string_view provenance) {
   std::string chunks = resolution_chunk(dpi);
   chunks += chunk("tEXt", std::string("Software\0", 9) + maker);
@@ -249,8 +249,8 @@ void PngFile::add(std::span<const std::uint32_t> pixels, std::size_t rows, std::
     pack({row, width_}, out + 1);
     out += length;
     ++y;
-    // 2. Most rows of a figure are like the one before. The stream is told how many; of them only
-    //    those are made that it may look back to.
+    // 2. Most rows of a figure are like the one before. The stream gets their number; only those
+    //    that it may look back to are made.
     std::size_t alike = 0;
     for (; y < rows && std::memcmp(row, row + stride, width_ * sizeof *row) == 0; row += stride) {
       ++alike;

@@ -80,7 +80,7 @@ std::string with_own_numbers(std::string_view svg) {
   }
 }
 
-// What the file shows and what made it, as its first elements.
+// Title, description and origin of the file, as its first elements.
 std::string said(const FileText& words) {
   std::string head;
   const auto add = [&](const char* element, const std::string& text) {
@@ -138,7 +138,7 @@ std::string SvgFile::text_group() const {
          "</g>\n";
 }
 
-// How Cairo writes its drawing differs from version to version, but it stands in the root element.
+// Cairo's way to write a drawing changes between its versions, but all have one root element.
 std::string SvgFile::finished(std::string_view drawing, const FileText& words) const {
   std::string svg = with_own_numbers(drawing);
   const std::size_t end = svg.rfind("</svg>");

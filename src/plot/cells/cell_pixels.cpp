@@ -14,8 +14,8 @@ constexpr std::size_t rows_a_task =
 constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 constexpr double farthest = 1e30;            // extents of the range that a cell is beyond its end
 
-// What a pixel shows of cells without a place: the last one of these that is among them. A
-// representative of each stands beside it.
+// Values without a place in a map, one of each kind. A pixel over several such cells shows the
+// last of these kinds that is among them.
 constexpr std::array<double, 5> without_place{0, -1, std::numeric_limits<double>::infinity(),
                                               -std::numeric_limits<double>::infinity(),
                                               std::numeric_limits<double>::quiet_NaN()};
@@ -36,7 +36,7 @@ struct CellRow {
   bool whole = true;  // whether all have a place; the others are not filled in then
 };
 
-// The same summed over the cells of a pixel by their shares.
+// Sums over the cells of a pixel, weighted by their shares of it.
 struct PixelSum {
   float number = 0, share = 0, hidden_share = 0, odd = 0;
 
@@ -259,7 +259,7 @@ PixelRows plain_rows(const Matrix& matrix, const CellColours& colours,
   return rows;
 }
 
-// Where pixels show shares of cells. Those that show one and the same cell are blended once.
+// Rows of pixels that show shares of cells. Pixels of one cell are blended once.
 PixelRows blended_rows(const Matrix& matrix, const CellColours& colours, const CellPixels& pixels,
                        const std::vector<PixelShares>& across, std::span<const PixelShares> down) {
   const auto each_cell = [](std::size_t cells, std::size_t shown, Resampling by) {

@@ -23,7 +23,7 @@ Colour colour_of(std::uint32_t pixel) {
           static_cast<std::uint8_t>(pixel)};
 }
 
-// What matplotlib's `interpolation="antialiased"` chooses for the matplotlib style; cells stay
+// The choice of matplotlib's `interpolation="antialiased"` in the matplotlib style; cells stay
 // sharp in the standard one.
 Resampling resampling_for(std::size_t cells, std::size_t pixels, const CellColours& colours) {
   if (colours.style == PlotStyle::standard || colours.pixels == PixelShows::max) {
@@ -93,7 +93,7 @@ void draw_as_rectangles(Canvas& canvas, const Box& box, const Matrix& matrix,
   }
 }
 
-// Of a row of cells that are alike one box.
+// Boxes around runs of cells in a row for which `is` holds.
 std::vector<Box> boxes_of(bool (Matrix::*is)(std::size_t, std::size_t) const, const Box& box,
                           const Matrix& matrix) {
   std::vector<Box> boxes;
@@ -122,11 +122,11 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Pa
 
 constexpr double usual_size = 10, least_size = 6;  // points
 constexpr std::size_t most_values = 1'000'000;     // more would only be a black area
-// What a value may take of its cell in the standard style: across, and down,
+// Shares of its cell that a value may take in the standard style: across, and down,
 // where a line of room stays above and below.
 constexpr double share_across = 0.8, share_down = 0.34;
 
-// Of its cell, what a given text may take; and of all texts, how many are to fit without being
+// Share of its cell that a given text may take, and of texts that must fit without being
 // shortened.
 constexpr double share_of_texts = 0.92, most_texts = 0.9;
 
@@ -265,7 +265,7 @@ void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const Cell
 std::string shown_value(double value, const ValueFormat& format, PlotStyle style) {
   std::string text = value_text(value, format);
   if (style == PlotStyle::matplotlib) return text;
-  // As the key of the colours has them.
+  // Names of the key of the colours.
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   const bool zero = text.find_first_not_of("-0.") == std::string::npos;

@@ -14,15 +14,14 @@
 
 namespace attn::plot {
 
-/// How a vector format holds cells, so that its size follows what can be seen: as rectangles where
-/// they are few, otherwise as an image of at most so many pixels along an axis, of which each shows
-/// several cells where there are more.
+/// Form of cells in a vector format, so that the file's size follows what can be seen: rectangles
+/// where they are few, otherwise an image in which a pixel may show several cells.
 struct CellsInFile {
-  std::size_t most_across = 512;
+  std::size_t most_across = 512;  ///< pixels of the image along an axis, at most
   bool as_image = false;
 };
 
-/// For a figure with so many maps of so many cells each.
+/// The form of cells in a figure of `maps` maps, each of `rows` × `columns` cells.
 CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t columns);
 
 /// Colours for the values of a matrix.
@@ -31,7 +30,7 @@ struct CellColours {
   CellColours(const ColourScale& scale, const ColorOptions& options, const FigureOptions& figure,
               const Paper& on, const CellsInFile& cells_in_file = {});
 
-  const ColourMap* map = nullptr;
+  const ColourMap* map = nullptr;  ///< of the scale, which outlives this
   Interval range;
   PlotStyle style = PlotStyle::standard;
   ColorNorm norm;
@@ -40,8 +39,8 @@ struct CellColours {
   Paper paper;
   CellsInFile in_file;
 
-  /// NaN, the infinities and, on a logarithmic scale, what is not positive have colours of their
-  /// own, one for all of them in the matplotlib style.
+  /// The colour of a value. NaN, the infinities and, on a logarithmic scale, numbers that are not
+  /// positive have colours of their own, one for all of them in the matplotlib style.
   Colour of(double value) const;
   /// Whether a value has a place in the colour map.
   bool has_place(double value) const;
@@ -55,23 +54,23 @@ struct CellColours {
 void draw_cells(Canvas& canvas, const Box& box, const Matrix& matrix, const CellColours& colours,
                 double pixels_per_point);
 
-/// The pixels that the cells of a matrix are spread over, and how.
+/// Pixels that the cells of a matrix are spread over, and the resampling along both axes.
 struct CellPixels {
   std::size_t width, height;
   Resampling across_by, down_by;
 };
 
-/// The colours of `count` rows of those pixels from row `first` on. Where there are more cells than
-/// pixels, a pixel shows what colours.pixels says of its cells: of the values, not of their
-/// colours, those without a place in the map and hidden ones apart.
+/// Colours of `count` rows of these pixels from row `first` on. Where there are more cells than
+/// pixels, a pixel shows the mean or the largest of their values, as colours.pixels says, without
+/// hidden cells and values that have no place in the map.
 PixelRows cell_rows(const Matrix& matrix, const CellColours& colours, const CellPixels& pixels,
                     std::size_t first, std::size_t count);
 
-/// The colours of all of them, row by row.
+/// Colours of all rows of these pixels.
 Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, const CellPixels& pixels);
 
-/// From the smallest to the largest value that any of those pixels shows, where there are more
-/// cells than pixels and a pixel shows their mean; nothing if none shows a value.
+/// Smallest and largest value that a pixel shows where a matrix is spread over `width` × `height`
+/// pixels, each of which shows the mean of its cells; nothing if none shows a value.
 std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,
                                     std::size_t width, std::size_t height);
 
@@ -81,28 +80,28 @@ struct CellValue {
   Colour colour;
 };
 
-/// How the values are to be written into the cells.
+/// Form of the values that are written into cells.
 struct CellValueOptions {
   Annotate annotate = Annotate::automatic;
   std::optional<Colour> colour;  ///< absent: black, or white on dark cells in the standard style
-  /// Absent: what fits the values of this matrix, or two decimals in the
-  /// matplotlib style.
+  /// Absent: fitting_format() of this matrix, or two decimals in the matplotlib style.
   std::optional<ValueFormat> format;
-  /// What stands in the place of the values, row by row; null = the values. Texts that do not fit
-  /// are shortened.
+  /// Texts in the place of the values, row by row; null = the values. Texts that do not fit are
+  /// shortened.
   const std::vector<std::string>* texts = nullptr;
 };
 
-/// A value as it stands in a cell; in the standard style with the names that the key of the colours
-/// has.
+/// Text of a value in a cell. In the standard style NaN and infinities are written as in the key of
+/// the colours.
 std::string shown_value(double value, const ValueFormat& format, PlotStyle style);
 
-/// What a picture's options ask of the values.
+/// The form of values that options ask for. Throws Error(usage) for a colour or format that is
+/// none.
 CellValueOptions value_options(const AnnotationOptions& options);
 
-/// The values, if they are asked for and, unless they are demanded, fit their
-/// cells with a line of room above and below. In the standard style they become
-/// smaller before they are given up, and hidden cells have none.
+/// Values at their places in a map's box. There are none where they are not asked for or, unless
+/// they are demanded, do not fit their cells with a line of room above and below. In the standard
+/// style letters become smaller first, and hidden cells have no values.
 std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const CellColours& colours,
                                    const CellValueOptions& options, Typesetter& typesetter);
 

@@ -150,7 +150,7 @@ Colour ColourMap::apart(std::size_t index) const {
                        std::abs(colour.blue - candidate.blue)}) >= far_enough;
     });
   };
-  // Those far from the map's own, in their order, and then the others.
+  // Candidates far from the map's own colours come first, in their order.
   std::array<Colour, candidates.size()> ordered = candidates;
   std::stable_partition(ordered.begin(), ordered.end(), is_far);
   return ordered[std::min(index, ordered.size() - 1)];

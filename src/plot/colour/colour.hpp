@@ -19,7 +19,7 @@ struct Colour {
   friend bool operator==(const Colour&, const Colour&) = default;
 };
 
-/// As 0xRRGGBB.
+/// The colour as 0xRRGGBB.
 constexpr std::uint32_t packed(Colour colour) {
   return static_cast<std::uint32_t>(colour.red) << 16 |
          static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
@@ -53,7 +53,7 @@ class ColourMap {
   std::array<Colour, 256> colours_;
 };
 
-/// Whether the colours of a map part at its middle, as those for values about zero do.
+/// Whether a map diverges from its middle, as those for values about zero do.
 bool is_diverging(const std::string& name);
 
 /// The colours of one map, 6 hexadecimal digits each (RRGGBB): all 256, or the few that stand at
@@ -66,28 +66,28 @@ struct ColourTable {
 
 std::span<const ColourTable> colour_tables();
 
-/// So many heads have lines that are told apart, by readers who see no red, green or blue too: by
-/// their colours or by their dashes.
+/// Number of heads whose lines differ in colour or dashes, also for readers who see no red, green
+/// or blue.
 inline constexpr std::size_t most_heads_apart = 24;
 
 Colour head_colour(std::size_t head);
-/// Points drawn and left out by turns; none = a whole line.
+/// Dashes of a head's lines: points drawn and left out by turns; none = a whole line.
 std::vector<double> head_dashes(std::size_t head);
 
-/// What a figure stands on and the colours of all that is not data.
+/// The ground of a figure and the colours of everything that is not data.
 struct Paper {
   Colour ground = white;
-  bool clear = false;  ///< whether there is no ground but what is behind the picture
-  Colour ink = black;  ///< of texts, frames and ticks
+  bool clear = false;  ///< whether the ground is transparent
+  Colour ink = black;  ///< texts, frames and ticks
   Colour hidden = {240, 240, 240}, hidden_hatch = {205, 205, 205};   ///< cells that a mask hides
   Colour missing = {222, 229, 238}, missing_dots = {150, 165, 185};  ///< cells that do not exist
   Colour swatch_frame = {90, 90, 90};  ///< around the colours of a key
 };
 
-/// The matplotlib style has white paper whatever is asked for.
+/// The paper that options ask for; white in the matplotlib style.
 Paper paper_of(const FigureOptions& options);
 
-/// The paper for a map of colours: where hidden cells would look like values of the map, they have
+/// Paper for cells in a map's colours: hidden cells that would look like values of the map get
 /// another colour.
 Paper beside(const Paper& paper, const ColourMap& map);
 

@@ -12,9 +12,9 @@
 
 namespace attn::plot {
 
-/// Where a value stands in a range: 0 at its low end, 1 at its high end, by the norm; beyond them
-/// less or more. On a logarithmic scale the range is above zero, and values that are not stand at
-/// minus infinity.
+/// Position of a value in a range by the norm: 0 at the low end, 1 at the high end, less or more
+/// beyond them. On a logarithmic scale the range is above zero, and values that are not positive
+/// stand at minus infinity.
 double position_of(double value, Interval range, const ColorNorm& norm);
 
 /// The colours of some matrices, and the values that they are spread over.
@@ -24,14 +24,14 @@ struct ColourScale {
   bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
 };
 
-/// What is asked for, or else what ColorOptions::cmap and ColorRange say of weights and of other
-/// numbers; a logarithmic scale ends six decades below the largest value. Throws Error(usage) for a
-/// range that is none and for an unknown map.
+/// The scale that options ask for, or the usual one of weights or of other numbers that
+/// ColorOptions::cmap and ColorRange describe; a logarithmic one ends six decades below the largest
+/// value. Throws Error(usage) for an impossible range and for an unknown map.
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const ColorOptions& options, const FigureOptions& figure);
 
-/// Gives a range that begins at zero, or has it in its middle, the length of what is shown of it,
-/// where pixels show the means of many cells. Returns whether that changed it.
+/// Shortens a range that begins at zero, or has it in its middle, to the values shown, where pixels
+/// show the means of many cells. Returns whether the range is of one of these kinds.
 bool narrow_to_shown(Interval& range, Interval shown);
 
 }  // namespace attn::plot

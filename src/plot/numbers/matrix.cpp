@@ -197,8 +197,8 @@ std::optional<Interval> value_range(std::span<const Matrix> matrices, bool witho
                   std::clamp(range.high, least, largest_value)};
 }
 
-Oddities oddities(std::span<const Matrix> matrices) {
-  Oddities odd;
+SpecialCells special_cells(std::span<const Matrix> matrices) {
+  SpecialCells special;
   for (const Matrix& matrix : matrices) {
     const auto look = [&](auto values) {
       for (std::size_t cell = 0; cell < values.size(); ++cell) {
@@ -208,15 +208,15 @@ Oddities oddities(std::span<const Matrix> matrices) {
           continue;
         }
         if (matrix.hidden(0, cell)) {
-          odd.hidden = true;
+          special.hidden = true;
         } else if (matrix.missing(0, cell)) {
-          odd.missing = true;
+          special.missing = true;
         } else if (std::isnan(value)) {
-          odd.not_a_number = true;
+          special.not_a_number = true;
         } else if (std::isinf(value)) {
-          (value > 0 ? odd.infinity : odd.minus_infinity) = true;
+          (value > 0 ? special.infinity : special.minus_infinity) = true;
         } else if (value <= 0) {
-          odd.not_positive = true;
+          special.not_positive = true;
         }
       }
     };
@@ -226,7 +226,7 @@ Oddities oddities(std::span<const Matrix> matrices) {
       look(matrix.floats());
     }
   }
-  return odd;
+  return special;
 }
 
 std::vector<PixelShares> pixel_shares(std::size_t cells, std::size_t pixels,

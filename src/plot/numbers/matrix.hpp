@@ -14,8 +14,8 @@
 
 namespace attn::plot {
 
-/// The weights of a heatmap, which of them a mask hides and which do not exist; shares their
-/// elements.
+/// The weights [Lq,Lk] of a heatmap with flags for cells that a mask hides or that do not exist. It
+/// shares the tensors' elements.
 class Matrix {
  public:
   /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two
@@ -43,7 +43,7 @@ class Matrix {
     return !hidden(row, column) && !missing(row, column);
   }
 
-  /// All elements, row by row: of one of the two types, the other's are empty.
+  /// All elements, row by row, in the type that the matrix has; the other list is empty.
   std::span<const float> floats() const { return floats_; }
   std::span<const double> doubles() const { return doubles_; }
 
@@ -54,29 +54,30 @@ class Matrix {
   std::size_t rows_ = 0, columns_ = 0;
   std::span<const float> floats_;
   std::span<const double> doubles_;
-  std::span<const std::uint8_t> flags_;  // 0 = hidden, 1 = seen
+  std::span<const std::uint8_t> flags_;  ///< 0 = hidden, 1 = seen, missing_flag = missing
 };
 
-/// Ranges end within these: differences of values up to the first do not overflow, and one that is
-/// to be above zero and begins at the second has a middle, a logarithm and ten parts of each step.
+/// Bounds of ranges. Differences of values up to the first do not overflow; a positive range that
+/// begins at the second has a middle, a logarithm and ten parts of each step.
 inline constexpr double largest_value = std::numeric_limits<double>::max() / 4;
 inline constexpr double least_positive_value = 1e-280;
 
-/// The smallest and the largest finite value of all matrices, hidden and missing cells apart if
-/// `without_hidden`, those above zero if `positive`; nothing if there is none. It is the same for
-/// any number of threads.
+/// The smallest and the largest finite value of all matrices, nothing if there is none.
+/// `without_hidden` leaves out hidden and missing cells, `positive` values that are not above zero.
+/// The number of threads never changes it.
 std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
                                     bool positive = false, std::size_t threads = 1);
 
-/// What there is in some matrices beside finite values, hidden and missing cells apart.
-struct Oddities {
+/// Kinds of cells that occur in some matrices besides positive finite values. Values of hidden and
+/// missing cells do not count.
+struct SpecialCells {
   bool hidden = false, missing = false, not_a_number = false, minus_infinity = false,
        infinity = false;
   bool not_positive = false;  ///< finite, and zero or below it
 };
-Oddities oddities(std::span<const Matrix> matrices);
+SpecialCells special_cells(std::span<const Matrix> matrices);
 
-/// How cells become pixels along an axis.
+/// Ways from cells to pixels along an axis.
 enum class Resampling {
   nearest,  ///< a pixel shows the cell under its middle
   mean,     ///< a pixel shows the mean of the cells under it, by the share of it that they cover
@@ -84,7 +85,7 @@ enum class Resampling {
          ///< is wider
 };
 
-/// Cells with sharp edges: the nearest one where there are as many pixels, else their mean.
+/// The way that leaves cells sharp edges: nearest where there are as many pixels, otherwise mean.
 constexpr Resampling sharp_resampling(std::size_t cells, std::size_t pixels) {
   return pixels >= cells ? Resampling::nearest : Resampling::mean;
 }
@@ -95,7 +96,7 @@ struct PixelShares {
   std::vector<double> shares;
 };
 
-/// For each of `pixels` pixels that `cells` cells are spread over.
+/// Shares for each of `pixels` pixels that `cells` cells are spread over.
 std::vector<PixelShares> pixel_shares(std::size_t cells, std::size_t pixels, Resampling resampling);
 
 }  // namespace attn::plot

@@ -37,7 +37,7 @@ Scale scale_of(Interval view, int intervals) {
   return {std::pow(10.0, std::floor(std::log10(range / intervals))), offset};
 }
 
-// How far from a whole number of steps counts as on it: more where an offset has cost digits.
+// Distance from a whole number of steps that counts as none: more where an offset has cost digits.
 double edge_tolerance(double step, double offset) {
   if (offset == 0) return 1e-10;
   const double digits = std::log10(std::abs(offset) / step);

@@ -23,14 +23,14 @@ Division floor_divide(double x, double divisor);
 /// becomes ±expander.
 Interval nonsingular(Interval interval, double expander, double tiny);
 
-/// How many tick intervals fit an axis of `length` points whose labels have `font_size` points:
-/// labels of a horizontal axis are taken to be three times as wide as high, those of a vertical one
-/// want a line between them. In 1…9.
+/// Number of tick intervals, 1 to 9, that fit an axis of `length` points with labels of `font_size`
+/// points. Labels of a horizontal axis are taken to be three times as wide as high, those of a
+/// vertical one want a line between them.
 int tick_intervals(double length, double font_size, bool horizontal);
 
-/// At most `intervals` + 1 round values within the view, at least two if it holds two: multiples of
-/// 1, 2, 2.5 or 5 times a power of ten. The list may reach one value beyond each end of the view,
-/// as tick_texts needs it; it is empty if the view's length overflows.
+/// Round values within the view, at most `intervals` + 1 and at least two if it holds two:
+/// multiples of 1, 2, 2.5 or 5 times a power of ten. The list may reach one value beyond each end
+/// of the view, as tick_texts needs it; it is empty if the view's length overflows.
 std::vector<double> tick_values(Interval view, int intervals);
 
 /// Whether a value lies in the view, allowing for rounding.
@@ -39,12 +39,12 @@ bool in_view(Interval view, double value);
 /// Tick values as text, all with the same number of decimals.
 struct TickTexts {
   std::vector<std::string> labels;
-  std::string
-      offset;  ///< a factor and a summand common to all labels, as "1e−6" or "+1e5"; often empty
+  /// A factor and a summand common to all labels, as "1e−6" or "+1e5"; often empty.
+  std::string offset;
 };
 
-/// Values are shown with the fewest decimals that tell them apart, large and small ones by a common
-/// power of ten, and close ones by their differences from a common summand.
+/// Texts of tick values, with the fewest decimals that tell them apart. Large and small ones have a
+/// common power of ten, close ones a common summand.
 TickTexts tick_texts(const std::vector<double>& values, Interval view);
 
 /// The ticks of a logarithmic axis.
@@ -54,9 +54,8 @@ struct LogTicks {
   std::vector<double> minor_values;  ///< without labels
 };
 
-/// Powers of ten, so many decades apart that there are at most `intervals` + 1; in a view that
-/// holds fewer than two of them, their multiples by 2 and 5 or other round values as well. The view
-/// begins above zero.
+/// Ticks at powers of ten, at most `intervals` + 1; in a view that holds fewer than two of them,
+/// at other round values. The view begins above zero.
 LogTicks log_ticks(Interval view, int intervals);
 
 }  // namespace attn::plot

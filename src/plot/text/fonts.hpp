@@ -24,17 +24,17 @@ struct DestroySurface {
 /// A line of text as matplotlib's Agg backend has it. All sizes are in pixels.
 struct HintedLine {
   double width = 0;            ///< from the start to the end of the line
-  double ascent = 0;           ///< of the ink above the baseline
-  double descent = 0;          ///< of the ink below the baseline
-  double left = 0, right = 0;  ///< of the ink, from the start of the line
-  /// How much of each pixel is inked (A8); its lower left corner stands a descent and a pixel below
-  /// the baseline and `left` from the start. Absent if only measured.
+  double ascent = 0;           ///< height of the ink above the baseline
+  double descent = 0;          ///< depth of the ink below the baseline
+  double left = 0, right = 0;  ///< ends of the ink, from the start of the line
+  /// Coverage of each pixel by ink (A8). Its lower left corner stands a descent and a pixel below
+  /// the baseline and `left` from the start. Absent if the line is only measured.
   std::unique_ptr<cairo_surface_t, DestroySurface> coverage;
 };
 
 /// A font whose letters FreeType's auto-hinter fits to the pixels, eight times finer across than
-/// down: so does matplotlib, and text that is fitted otherwise takes other room and looks different
-/// at the resolution of screens.
+/// down, as in matplotlib. Text that is fitted otherwise takes other room and looks different at
+/// the resolution of screens.
 class HintedFont {
  public:
   /// The installed font that comes nearest to the family's name.
@@ -62,19 +62,19 @@ class HintedFont {
   FT_Library library_ = nullptr;
   FT_Face face_ = nullptr;
   double points_ = 0, dpi_ = 0;
-  std::map<FT_UInt, LoadedGlyph> glyphs_;  ///< of the size set
+  std::map<FT_UInt, LoadedGlyph> glyphs_;  ///< in the size that is set
 };
 
-/// How the curves of letters are added to a path.
+/// Form of the curves of letters in a path.
 enum class Curves {
   kept,      ///< for files of vectors
-  straight,  ///< as the lines by which Cairo fills them, at its usual tolerance of 0.1 pixel
+  straight,  ///< lines by which Cairo fills them, at its usual tolerance of 0.1 pixel
 };
 
-/// The outlines of letters as Cairo would fill them, with points that are the same on every
-/// processor: Cairo makes cubic curves of TrueType's quadratic ones in floating point and cuts the
-/// result off, and halves curves until they are near enough to lines, so that a fused multiply-add,
-/// which its builds for 64-bit ARM use, moves points and adds some.
+/// Outlines of letters as Cairo would fill them, with the same points on every processor. Cairo
+/// makes cubic curves of TrueType's quadratic ones in floating point, truncates them, and halves
+/// curves until they are near enough to lines; a fused multiply-add, which its builds for 64-bit
+/// ARM use, moves points and adds some.
 class GlyphOutlines {
  public:
   explicit GlyphOutlines(Curves curves) : curves_(curves) {}
@@ -82,12 +82,12 @@ class GlyphOutlines {
   GlyphOutlines(const GlyphOutlines&) = delete;
   GlyphOutlines& operator=(const GlyphOutlines&) = delete;
 
-  /// Adds the letters to Cairo's path, from its current point on. False, and nothing is added, if
-  /// one of them is no plain outline.
+  /// Adds letters to Cairo's path, from its current point on. Returns false and adds nothing if one
+  /// of them is no plain outline.
   bool add(cairo_t* cairo, PangoFont* font, const PangoGlyphString& glyphs);
 
  private:
-  /// In device units of 1/256 pixel from the letter's origin, y downwards, as Cairo's paths are.
+  /// A piece of a path in units of 1/256 pixel from the letter's origin, y downwards, as in Cairo.
   struct Segment {
     enum class Kind { move, line, curve, close } kind;
     std::array<long, 6> points{};
@@ -106,15 +106,15 @@ class GlyphOutlines {
 
   Curves curves_;
 
-  // Of files, read again: Cairo's faces are set by all threads, each for its own sizes.
+  // Faces of font files, opened here too: all threads set the sizes of Cairo's own faces.
   FT_Library library_ = nullptr;
   std::map<std::pair<std::string, int>, FT_Face> faces_;
 
-  std::vector<std::unique_ptr<cairo_scaled_font_t, ReleaseFont>> fonts_;  ///< so that they stay
+  std::vector<std::unique_ptr<cairo_scaled_font_t, ReleaseFont>> fonts_;  ///< keys of outlines_
   std::map<std::pair<cairo_scaled_font_t*, PangoGlyph>, std::optional<Outline>> outlines_;
 };
 
-/// What letters belong to as people call it, and where Debian has a font for it.
+/// A script by its usual name, and the Debian packages with a font for it.
 struct ScriptFonts {
   std::string script;    ///< "Hangul", "Devanagari", "emoji"; rarer ones by their ISO 15924 code
   std::string packages;  ///< "fonts-noto-core", "fonts-wqy-zenhei or fonts-noto-cjk"

@@ -76,7 +76,7 @@ class CurveLines {
  private:
   static constexpr double tolerance = 0.1;  // pixels
 
-  // In pixels, squared.
+  // Squared distance to the line between the ends, in pixels.
   static double distance_squared(PathPoint point, const Knots& knots) {
     const auto pixels = [&](PathPoint to) {
       return std::pair(static_cast<double>(to.x - knots.front().x) / path_units,
@@ -122,7 +122,7 @@ bool has_plain_outlines(cairo_scaled_font_t* font) {
 
 }  // namespace
 
-// What FreeType's walk over an outline calls.
+// Callbacks of FreeType's walk over an outline.
 struct GlyphOutlines::Contours {
   Outline outline;
   long x = 0, y = 0;

@@ -61,7 +61,7 @@ std::vector<std::size_t> character_starts(const std::string& line) {
 
 constexpr double line_spacing = 1.2;  // of a letter's height
 
-// What a turned text covers, and the turn.
+// A turn about the origin, and the boxes of turned texts.
 struct Turn {
   double cosine, sine;
 

@@ -39,7 +39,7 @@ struct Box {
   Box moved(double dx, double dy) const { return {left + dx, top + dy, right + dx, bottom + dy}; }
 };
 
-/// The smallest box around both.
+/// The smallest box around two.
 inline Box united(const Box& a, const Box& b) {
   return {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right),
           std::max(a.bottom, b.bottom)};
@@ -53,11 +53,11 @@ struct ReleaseObject {
   void operator()(void* object) const { g_object_unref(object); }
 };
 
-/// How letters are made.
+/// Ways to make letters.
 enum class Lettering {
-  outlines,  ///< as the font has them, by Pango
+  outlines,  ///< the font's own outlines, by Pango
   hinted,    ///< fitted to the pixels as matplotlib does; by Pango where that font lacks a letter
-  hinted_measure,  ///< the same, but only to be measured
+  hinted_measure,  ///< hinted, but only to be measured
 };
 
 /// One line of text ready to be drawn. Heights are those of the ink, but at least those of "lp", so
@@ -65,11 +65,11 @@ enum class Lettering {
 struct Text {
   std::unique_ptr<PangoLayout, ReleaseObject> layout;  ///< absent if `hinted` is there
   std::optional<HintedLine> hinted;
-  std::string_view string;  ///< what it says; kept by its typesetter
+  std::string_view string;  ///< the string itself, kept by the typesetter
   double width = 0;         ///< from the start to the end of the line, in pixels
   double height = 0;        ///< the whole height
   double descent = 0;       ///< the part of the height below the baseline
-  Box ink;                  ///< what is inked, relative to the start of the baseline
+  Box ink;                  ///< the box around its ink, relative to the start of the baseline
 };
 
 /// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
@@ -82,13 +82,13 @@ class Typesetter {
   /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
-  /// Fonts are `scale` times as large as the sizes asked for from now on; lines made before stay.
+  /// Multiplies the sizes of lines that are asked for from now on; lines made before stay.
   void set_font_scale(double scale) { font_scale_ = scale; }
   double font_scale() const { return font_scale_; }
 
   double pixels(double points) const { return points * pixels_per_point_; }
 
-  /// One for each script of which letters were asked for that no installed font has.
+  /// A warning for each script with letters that no installed font has.
   std::vector<std::string> warnings() const;
 
  private:
@@ -102,7 +102,7 @@ class Typesetter {
   std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;
   std::map<std::pair<std::string, double>, Text> texts_;
-  std::map<std::string, std::string> missing_scripts_;  ///< and the packages that bring them
+  std::map<std::string, std::string> missing_scripts_;  ///< with the packages of their fonts
 };
 
 /// The most bytes up to `most` after which no letter of UTF-8 is cut.
@@ -116,8 +116,8 @@ std::string shortened(const std::string& string, double points, double width,
 enum class Horizontal { left, centre, right };
 enum class Vertical { top, centre, centre_of_capitals, baseline, bottom };
 
-/// Where a text goes. Turned texts are aligned by the box around the turned text or, with
-/// `turned_about_anchor`, aligned while level and then turned about the anchor.
+/// Position of a text relative to its anchor. Turned texts are aligned by the box around the turned
+/// text or, with `turned_about_anchor`, aligned while level and then turned about the anchor.
 struct Alignment {
   Horizontal horizontal = Horizontal::centre;
   Vertical vertical = Vertical::centre;
@@ -135,9 +135,8 @@ struct PlacedText {
 
 PlacedText place(const Text& text, Point anchor, const Alignment& alignment);
 
-/// The same for several lines below each other, each at the middle of the block's width; at least
-/// one. They are 1.2 heights of a letter apart, as in matplotlib. `lp` is the text "lp" of their
-/// size.
+/// Lines at their places below each other, each at the middle of the block's width; at least one.
+/// They are 1.2 heights of a letter apart, as in matplotlib. `lp` is the text "lp" of their size.
 std::vector<PlacedText> place_lines(const std::vector<const Text*>& lines, const Text& lp,
                                     Point anchor, const Alignment& alignment);
 

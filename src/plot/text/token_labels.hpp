@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// How the pieces of words that a tokenizer makes are spelled.
+/// Spellings of the pieces of words that tokenizers make.
 enum class TokenSpelling {
   plain,          ///< as they are
   wordpiece,      ///< "##ing" continues a word
@@ -16,16 +16,16 @@ enum class TokenSpelling {
   spaced,         ///< " the" begins one, as readers write tokens
 };
 
-/// The spelling of all the labels of a figure together: one list alone may hold no sign of it.
+/// The common spelling of all lists of labels of a figure: one list alone may hold no sign of it.
 TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>& lists);
 
-/// The labels as people read them. The space that begins a word is left out, and a piece that goes
+/// Labels as people read them. The space that begins a word is left out, and a piece that goes
 /// on with the word before it is led by "·": "play", "·ing". With `show_spaces`, spaces are shown
 /// as "␣" instead, and WordPiece's tokens, which have none, stay as they are.
 std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
                                          TokenSpelling spelling, bool show_spaces);
 
-/// Whether a token stands for something else than its letters: "[CLS]", "<s>".
+/// Whether a token is special, as "[CLS]" and "<s>", and no text.
 bool is_special_token(std::string_view label);
 
 /// A word of several tokens, those from `first` up to `end`.

@@ -27,7 +27,7 @@ std::string picture_of(const std::function<void(Canvas&)>& draw, const Box& crop
   return canvas.finish();
 }
 
-// How far the pixels of the whole are from those of parts that are drawn alone, each of which is
+// Distance of the pixels of the whole from those of parts that are drawn alone, each of which is
 // small enough to be drawn at once.
 int largest_difference(const std::function<void(Canvas&)>& draw) {
   const auto whole = test::decode_png(picture_of(draw, {0, 0, width, height}));

@@ -16,8 +16,8 @@ using attn::plot::picture_stream;
 using attn::plot::PictureRows;
 using Bytes = std::vector<unsigned char>;
 
-// What another program makes of a stream; more than was packed is asked for, so that too much would
-// show.
+// Bytes that another program makes of a stream; more than was packed is asked for, so that too much
+// would show.
 Bytes unpacked(const std::string& stream, std::size_t size) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> reader(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);

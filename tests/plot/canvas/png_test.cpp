@@ -17,7 +17,7 @@ namespace {
 
 using attn::plot::PngFile;
 
-// The file of pixels that are given so many rows at a time; 0 = all at once.
+// The file of pixels that are given `rows_at_once` rows at a time; 0 = all.
 std::string file_of_parts(std::span<const std::uint32_t> pixels, std::size_t width,
                           std::size_t height, std::size_t stride, double dpi,
                           std::size_t rows_at_once = 0) {

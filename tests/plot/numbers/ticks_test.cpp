@@ -22,7 +22,7 @@ struct TickCase {
   std::string offset;
 };
 
-// What matplotlib 3.6.3 gives: MaxNLocator(nbins=intervals, steps=[1, 2, 2.5, 5, 10]) and
+// Ticks of matplotlib 3.6.3: MaxNLocator(nbins=intervals, steps=[1, 2, 2.5, 5, 10]) and
 // ScalarFormatter().format_ticks(...), get_offset() on an axis that shows low…high.
 const TickCase cases[] = {
     {0.0,

@@ -63,7 +63,7 @@ class Drawing {
   // In device pixels, without a last move that nothing follows.
   std::vector<PathPoint> path() const { return points_of(cairo_copy_path); }
 
-  // The same with the lines by which Cairo would fill curves.
+  // Outlines with the lines by which Cairo would fill curves.
   std::vector<PathPoint> flat_path() const { return points_of(cairo_copy_path_flat); }
 
   // A path without curves, in device pixels.
