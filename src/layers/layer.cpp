@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/layer_norm.hpp"
+#include "attention/paths.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 

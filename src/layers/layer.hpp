@@ -11,7 +11,6 @@
 
 #include "attention/finish.hpp"
 #include "attention/projected_attention.hpp"
-#include "attention/paths.hpp"
 #include "attention/stored_matrix.hpp"
 
 namespace attn {
@@ -71,7 +70,7 @@ struct StepOptions {
   /// Heads of the attentions whose outputs are zeros.
   std::vector<std::size_t> self_off = {}, cross_off = {};
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
-  TakeRows rows = {};
+  std::function<void(std::size_t first, const Tensor& rows)> rows = {};
 };
 
 /// The result of one layer.
