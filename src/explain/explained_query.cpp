@@ -148,10 +148,6 @@ std::span<const double> ExplainedQuery::given_key(std::size_t j) const {
   return given_key_(choice_.sample, head, j);
 }
 
-Matrix ExplainedQuery::all_keys() const {
-  return matrix(key_, choice_.sample, choice_.head / (geometry().heads / geometry().kv_heads));
-}
-
 std::span<const double> ExplainedQuery::value(std::size_t j) const {
   const std::size_t head = choice_.head / (geometry().heads / geometry().kv_heads);
   return value_(choice_.sample, head, j);

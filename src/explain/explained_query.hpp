@@ -8,7 +8,7 @@
 #include "attn/attention.hpp"
 
 #include "attention/head_preparation.hpp"
-#include "attention/matrix.hpp"
+#include "attention/head_rows.hpp"
 #include "attention/position_bias.hpp"
 #include "attention/visibility.hpp"
 #include "document/plan.hpp"
@@ -80,7 +80,6 @@ class ExplainedQuery {
   std::span<const double> given_query() const;
   std::span<const double> given_key(std::size_t j) const;
   std::vector<double> normed_query() const;
-  Matrix all_keys() const;  ///< [Lk,d_k]; not of given scores
   bool has_value() const noexcept { return static_cast<bool>(result_.output); }
   std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]
   std::span<const double> given_scores() const;

@@ -1,5 +1,6 @@
 #include "explain/explained_steps.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "attention/matrix.hpp"
@@ -12,6 +13,16 @@ namespace {
 
 std::span<const double> numbers(const Matrix& matrix, std::size_t row) {
   return {matrix.data() + row * matrix.shape(1), matrix.shape(1)};
+}
+
+// The keys of the query's head, [Lk,d_k].
+Matrix keys_of(const ExplainedQuery& query) {
+  Matrix keys = xt::empty<double>({query.keys(), query.key(0).size()});
+  for (std::size_t j = 0; j < query.keys(); ++j) {
+    const auto key = query.key(j);
+    std::copy(key.begin(), key.end(), keys.data() + j * key.size());
+  }
+  return keys;
 }
 
 // "t[0] + t[1] + … + t[9]" of the text of one term.
@@ -89,7 +100,7 @@ class ScoreSteps {
     to_.step(translated("The keys in the hidden space"));
     to_.formula(translated("b = W_k k for each key: b[u] = Σ W_k[u,c]·k[c]"),
                 "b_j = W_k\\,k_j, \\qquad b_{j,u} = \\sum_c W_{k,u,c}\\,k_{j,c}");
-    const Matrix b = times_transposed(query_.all_keys(), W_k);
+    const Matrix b = times_transposed(keys_of(query_), W_k);
     put_of_keys("b", b);
     // 3. Together.
     to_.step(translated("tanh of their sum"));
@@ -134,7 +145,7 @@ class ScoreSteps {
                     series(u.size(),
                            [&](const std::string& c) { return name + "[" + c + "]·k[" + c + "]"; }),
                 name + " \\cdot k_j = \\sum_{c=0}^{" + last + "} " + name + "_c\\,k_{j,c}");
-    return of_keys(xt::view(u, xt::newaxis(), xt::all()), query_.all_keys());
+    return of_keys(xt::view(u, xt::newaxis(), xt::all()), keys_of(query_));
   }
 
   // The products of weights [1,n] with what each key has, [Lk,n].
