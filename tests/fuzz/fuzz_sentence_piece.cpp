@@ -1,7 +1,7 @@
 #include "fuzz/fuzz_input.hpp"
 #include "tokens/tokenizer.hpp"
 
-// The bytes are a tokenizer.model, which is tried as that of several classes.
+// The bytes are a tokenizer.model, read as that of several model types.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
   const fuzz::Input input(data, size);

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz_input.hpp"
 #include "tokens/tokenizer.hpp"
 
-// The bytes up to the first zero are a tokenizer.json, those behind it a text to cut.
+// The bytes up to the first zero are a tokenizer.json, those after it a text to encode.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
   const fuzz::Input input(data, size);

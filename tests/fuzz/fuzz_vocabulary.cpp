@@ -4,7 +4,7 @@
 #include "tokens/tokenizer.hpp"
 #include "tokens/vocabulary.hpp"
 
-// The bytes up to the first zero are a vocabulary, those behind it a text to cut into its pieces.
+// The bytes up to the first zero are a vocabulary, those after it a text to encode.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;
   const fuzz::Input input(data, size);
